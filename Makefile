@@ -1,0 +1,33 @@
+# The only commands that need remembering. Each makes .venv first, from what constraints.txt pins.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: news test test-all lint bench clean
+
+news: $(STAMP) ## run the main job on a made-up news site; make news ARGS="dataset.path=DIR" on real clicks
+	$(BIN)/python -m recx +experiment=news $(ARGS)
+
+test: $(STAMP) ## the fast tests
+	$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(STAMP) ## every test, the slow ones too
+	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+
+lint: $(STAMP) ## style, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## speed and memory, on the data in ../shared/data where it is there
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean: ## remove what the commands above made, but no run
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+		|| { echo "recx needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,28 @@
+"""Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
+
+``recx.run(["+experiment=news"])`` runs what the command line runs. ``recx.Experiment(...)`` is the same chain without
+configuration files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recx.compose import run
+    from recx.experiment import Experiment
+    from recx.results import Result
+
+__version__ = "0.1.0"
+__all__ = ["Experiment", "Result", "run"]
+
+_HOME = {"Experiment": "recx.experiment", "Result": "recx.results", "run": "recx.compose"}
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that the command line can choose the number of threads before numpy is loaded.
+    from importlib import import_module
+
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'recx' has no attribute {name!r}")

@@ -1,0 +1,196 @@
+"""The command line: ``python -m recx`` or ``recx``.
+
+Words with ``=`` compose and run an experiment (Hydra); a verb in front does something else. Every mistake ends in one
+sentence on stderr and an exit code: 1 a run failed, 2 bad input or configuration, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from recx import plugins
+from recx.errors import InputError, RecxError, did_you_mean
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+HELP = """\
+recx: recommendation experiments. One run is one chain: dataset -> split -> retriever -> ranker -> evaluator -> tracker.
+
+  python -m recx [GROUP=OPTION ...] [KEY=VALUE ...]    run it
+  python -m recx -m KEY=VALUE,VALUE ...                run all combinations, one after the other
+  python -m recx list [GROUP]                          what there is to choose from, a line each
+  python -m recx ui [--port PORT]                      look at all runs in MLflow, on this machine only
+
+Examples
+  python -m recx +experiment=news                      a made-up news site, no data needed
+  python -m recx +experiment=news dataset.path=DIR     your own clicks
+  python -m recx +experiment=news ranker.l2=0.1 seed=3 with other settings
+  python -m recx -m +experiment=news ranker=identity,linear
+
+Groups and their options
+{groups}
+
+  --cfg job        show the whole configuration, and run nothing
+  --hydra-help     Hydra's own flags
+  RECX_DEBUG=1     show the traceback of an error
+"""
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    arguments = sys.argv[1:]
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except RecxError as error:
+        return _fail(str(error), error.exit_code)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}, line {where.lineno}"
+        kind = type(error).__name__
+        return _fail(f"an error that nobody foresaw, {kind} in {place}: {error} (RECX_DEBUG=1 shows more)", 1)
+
+
+def _fail(sentence: str, code: int) -> int:
+    if os.environ.get("RECX_DEBUG") == "1":
+        traceback.print_exc()
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return code
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    first = arguments[0] if arguments else ""
+    if first in VERBS:
+        return VERBS[first](arguments[1:])
+    if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
+        return _help()
+    if first and not first.startswith(("-", "+", "~")) and "=" not in first:
+        verbs = did_you_mean(first, [*VERBS, "help"])
+        raise InputError(f"{first!r} is no verb of recx and no KEY=VALUE: {verbs}")
+    return _run_hydra(arguments)
+
+
+def _help() -> int:
+    names: dict[str, list[str]] = {}
+    for option in plugins.options():
+        group, _, name = option.rpartition("/")
+        if group:
+            names.setdefault(group, []).append(name)
+    print(HELP.format(groups="\n".join(f"  {group:<11}{', '.join(options)}" for group, options in names.items())))
+    return 0
+
+
+def _list(arguments: Sequence[str]) -> int:
+    """Print the options of one group or of all, each with the first line of its file and the package it is from."""
+    parser = _Parser(prog="recx list")
+    parser.add_argument("group", nargs="?")
+    wanted = parser.parse_args(arguments).group
+    found = {name.rpartition("/")[::2]: at for name, at in plugins.options().items() if "/" in name}
+    groups = dict.fromkeys(group for group, _ in found)
+    if wanted is not None and wanted not in groups:
+        raise InputError(f"there is no group {wanted!r}: {did_you_mean(wanted, groups)}")
+    width = max(len(option) for _, option in found)
+    for group in [wanted] if wanted else groups:
+        print(group)
+        for (of, option), (package, file) in found.items():
+            if of == group:
+                print(f"  {option:<{width}}  {package}  {_first_comment(file)}".rstrip())
+    return 0
+
+
+def _first_comment(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        comments = (line[1:].strip() for line in lines if line.startswith("#"))
+        return next((comment for comment in comments if not comment.startswith("@")), "")  # @package is Hydra's
+
+
+def _ui(arguments: Sequence[str]) -> int:
+    parser = _Parser(prog="recx ui")
+    parser.add_argument("--port", type=int, default=5000)
+    parser.add_argument("--uri", default=None)
+    chosen = parser.parse_args(arguments)
+    from recx.ui import open_ui
+
+    open_ui(chosen.uri, chosen.port)
+    return 0
+
+
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {"list": _list, "ui": _ui}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{self.prog}: {message}: `python -m recx help` shows how it is called")
+
+
+def _run_hydra(arguments: Sequence[str]) -> int:
+    """Let Hydra compose the configuration and run the job or the jobs of a sweep."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # so that Hydra raises its errors instead of printing them
+    import hydra
+    from hydra._internal.utils import get_args_parser
+
+    from recx.compose import prepare
+    from recx.mistakes import explained
+
+    parser = get_args_parser()
+    parser.__class__ = _Parser
+    parser.prog = "recx"
+    for word in parser.parse_intermixed_args(arguments).overrides:
+        if "=" not in word.lstrip("=") and not word.startswith("~"):
+            raise InputError(f"{word!r} is no KEY=VALUE: write for example ranker.l2=0.1")
+    conf = prepare()
+    trusted = [f"{source.package}.*" for source in plugins.sources()]
+    try:
+        with explained():
+            hydra.main(config_path=conf, config_name="config", execution_whitelist=trusted)(_job)()
+    except _RunFailed as failed:
+        raise failed.error from None
+    return 0
+
+
+class _RunFailed(BaseException):
+    """Carries the error of a single run past Hydra, which would print a line of its own on every ``Exception``."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _job(config: DictConfig) -> float | None:
+    """Run one job; return the objective when it is one of a sweep."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    from recx.compose import plain
+    from recx.launch import launch, objective
+
+    hydra_config = HydraConfig.get()
+    folder = Path(hydra_config.runtime.output_dir)
+    sweep = hydra_config.mode == RunMode.MULTIRUN
+    if sweep:
+        print(f"\njob {hydra_config.job.num}: {' '.join(hydra_config.overrides.task)}", flush=True)
+    try:
+        settings = plain(config)
+        result = launch(settings, folder)
+        return objective(result, settings["objective"]) if sweep else None
+    except Exception as error:
+        if sweep:
+            raise  # the sweeper decides whether the other jobs still run
+        raise _RunFailed(error) from error
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # Hydra made it; a run that never began leaves none behind

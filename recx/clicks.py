@@ -1,0 +1,150 @@
+"""Counting clicks and co-clicks: of all the history, or as of a moment.
+
+What is counted "as of" a moment never sees an event at or after it. Sorted once for a history, such a count is one
+binary search a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy import sparse
+
+from recx.ragged import indptr_of, order_in_groups, position_of_rows
+from recx.types import Array, Interactions, Longs, Requests
+
+T = TypeVar("T")
+
+
+def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
+    """Keep what ``make(first, *rest)`` returned for as long as its first argument (a history, a list) lives.
+
+    ``rest`` may hold further arrays and types besides settings: they are told apart by identity.
+    """
+    kept: WeakKeyDictionary[Any, dict[Any, T]] = WeakKeyDictionary()
+
+    @wraps(make)
+    def remembered(first: Any, *rest: Any) -> T:
+        made = kept.setdefault(first, {})
+        if rest not in made:
+            made[rest] = make(first, *rest)
+        return made[rest]
+
+    return remembered
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """Counts events of a kind before a moment. kind: number of the kind of every event [n]. time: ms [n]."""
+
+    kind: Longs
+    time: Longs
+
+    @cached_property
+    def _start(self) -> int:
+        return int(self.time.min(initial=np.iinfo(np.int64).max)) if len(self.time) else 0
+
+    @cached_property
+    def _span(self) -> int:
+        return int(self.time.max()) - self._start + 2 if len(self.time) else 2
+
+    @cached_property
+    def _keys(self) -> Longs:
+        """Kind and time in one number, sorted: the counts are then places in this array."""
+        return np.sort(self._key(self.kind, self.time))
+
+    def _key(self, kind: Array, time: Longs) -> Longs:
+        return kind.astype(np.int64) * self._span + np.clip(time - self._start, 0, self._span - 1)
+
+    def before(self, kind: Array, time: Longs) -> Longs:
+        """Return how many events of each kind [m] lie before each time [m]."""
+        return self._place(kind, time) - np.searchsorted(self._keys, kind.astype(np.int64) * self._span)
+
+    def between(self, kind: Array, start: Longs, stop: Longs) -> Longs:
+        """Return how many events of each kind [m] lie at or after ``start`` and before ``stop`` [m]."""
+        return self._place(kind, stop) - self._place(kind, start)
+
+    def _place(self, kind: Array, time: Longs) -> Longs:
+        return np.searchsorted(self._keys, self._key(kind, time))
+
+
+@once_per_input
+def item_clock(history: Interactions) -> Clock:
+    """Return the clock of the items' clicks. Needs times."""
+    assert history.time is not None
+    return Clock(history.item.astype(np.int64), history.time)
+
+
+@dataclass(frozen=True, eq=False)
+class PairClock:
+    """Counts co-clicks before a moment: a pair counts from its later event on.
+
+    pair: sorted numbers ``first item * n_items + second item`` of all pairs that occur. clock: by place in ``pair``.
+    """
+
+    pair: Longs
+    clock: Clock
+    n_items: int
+
+    def before(self, first: Array, second: Array, time: Longs) -> Longs:
+        """Return how often the second item was clicked after, and near, the first one, before each time [m]."""
+        counts = np.zeros(len(first), dtype=np.int64)
+        if not len(self.pair):
+            return counts
+        asked = first.astype(np.int64) * self.n_items + second
+        at = np.minimum(np.searchsorted(self.pair, asked), len(self.pair) - 1)
+        found = self.pair[at] == asked
+        counts[found] = self.clock.before(at[found], time[found])
+        return counts
+
+
+@once_per_input
+def pair_clock(history: Interactions, distance: int, both_ways: bool) -> PairClock:
+    """Return the clock of pairs at most ``distance`` places apart; ``both_ways`` also counts the second before the first.
+
+    Where the data has no times every pair lies before every request.
+    """
+    found = [rows for _, *rows in pairs_within(history, distance)]
+    earlier = np.concatenate([rows[0] for rows in found] or [np.zeros(0, np.int64)])
+    later = np.concatenate([rows[1] for rows in found] or [np.zeros(0, np.int64)])
+    time = np.zeros(len(later), dtype=np.int64) if history.time is None else history.time[later]
+    a, b = history.item[earlier].astype(np.int64), history.item[later].astype(np.int64)
+    keys = a * history.n_items + b
+    if both_ways:
+        keys, time = np.concatenate([keys, b * history.n_items + a]), np.concatenate([time, time])
+    pair, kind = np.unique(keys, return_inverse=True)
+    return PairClock(pair, Clock(kind, time), history.n_items)
+
+
+def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:
+    """Yield (places apart, rows of the earlier, rows of the later event) of one user's pairs, 1 to ``distance`` apart."""
+    longest = int(history.lengths.max(initial=0))
+    user = history.user
+    for apart in range(1, min(distance, longest - 1) + 1):
+        earlier = np.flatnonzero(user[apart:] == user[:-apart])
+        yield apart, earlier, earlier + apart
+
+
+def last_clicks(history: Interactions, requests: Requests, last: int, recency: float) -> Any:
+    """Return the CSR [n_lists, n_items] of each user's last clicks, weighted ``recency ** place`` from the newest."""
+    lengths = np.minimum(history.lengths[requests.user], last)
+    indptr = indptr_of(lengths)
+    place = position_of_rows(indptr)
+    rows = np.repeat(history.indptr[requests.user + 1], lengths) - 1 - place
+    weight = (recency**place).astype(np.float32)
+    return sparse.csr_array((weight, history.item[rows], indptr), shape=(len(requests), history.n_items))
+
+
+def keep_largest(table: Any, n: int) -> Any:
+    """Return the CSR with at most ``n`` largest entries in each line, ties by column."""
+    table.sort_indices()
+    indptr = table.indptr.astype(np.int64)
+    rows = order_in_groups(table.data, indptr)
+    rows = np.sort(rows[position_of_rows(indptr) < n])
+    lengths = np.minimum(np.diff(indptr), n)
+    return sparse.csr_array((table.data[rows], table.indices[rows], indptr_of(lengths)), shape=table.shape)

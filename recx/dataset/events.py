@@ -1,0 +1,79 @@
+"""What every dataset does with its columns: number the ids, order the events, count and drop exact duplicates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from recx.dataset.columns import UNITS
+from recx.errors import InputError, did_you_mean
+from recx.types import Array, Entities, Interactions
+
+Duplicates = Literal["drop", "keep"]
+
+
+def require_path(path: str | None, example: str) -> Path:
+    """Return the path of a dataset that cannot do without one.
+
+    Raises:
+        InputError: no path is set.
+    """
+    if not path:
+        raise InputError(f"dataset.path is not set: name the file, such as dataset.path={example}")
+    return Path(str(path)).expanduser()
+
+
+def check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a setting that is not one of its choices.
+
+    Raises:
+        InputError: naming the key and the near match.
+    """
+    if value not in choices:
+        raise InputError(f"{key}={value}: no such choice; {did_you_mean(str(value), choices)}")
+
+
+def check_whole(key: str, value: object, least: int) -> None:
+    """Refuse a setting that is not a whole number from ``least`` up.
+
+    Raises:
+        InputError: naming the key.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{key}={value}: it must be a whole number from {least} up")
+
+
+def check_time_unit(value: str) -> None:
+    check_choice("dataset.time_unit", value, UNITS)
+
+
+def interactions_of(columns: dict[str, Array], duplicates: Duplicates, items: Entities | None = None) -> Interactions:
+    """Return the events of the columns user, item and, where there are, time (ms) and weight, [n] each.
+
+    Rows of the same user, item and time are one event told twice: the first is kept, ``duplicate_rows`` counts the
+    others. Without times nothing is a duplicate.
+    """
+    import pandas as pd
+
+    interactions = Interactions.from_frame(pd.DataFrame(columns), items=items)
+    if interactions.time is None or duplicates == "keep":
+        return interactions
+    twice = _duplicates(interactions)
+    kept = interactions.keep(~twice) if twice.any() else interactions
+    return replace(kept, notes={**kept.notes, "duplicate_rows": int(twice.sum())})
+
+
+def _duplicates(interactions: Interactions) -> Array:
+    """Return which events repeat an earlier row [n], looking only at rows that share user and time with a neighbour."""
+    user, item, time = interactions.user, interactions.item, interactions.time
+    assert time is not None
+    twice = np.zeros(len(item), dtype=bool)
+    tied = (user[1:] == user[:-1]) & (time[1:] == time[:-1])
+    rows = np.flatnonzero(np.append(tied, False) | np.insert(tied, 0, False))
+    rows = rows[np.lexsort((item[rows], time[rows], user[rows]))]
+    same = (user[rows][1:] == user[rows][:-1]) & (time[rows][1:] == time[rows][:-1])
+    twice[rows[1:][same & (item[rows][1:] == item[rows][:-1])]] = True
+    return twice

@@ -1,0 +1,32 @@
+"""The two ways in which a run ends badly, each told in one sentence.
+
+The sentence says what is wrong, where (file, column, row, key), and the way out. The command line prints it
+without a traceback and leaves with the error's exit code; ``RECX_DEBUG=1`` shows the traceback as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RecxError(Exception):
+    """A run failed for a reason that the message explains (exit code 1)."""
+
+    exit_code = 1
+
+
+class InputError(RecxError):
+    """The user's data or configuration cannot be used (exit code 2)."""
+
+    exit_code = 2
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error sentence: the near match if there is one, else what is known (the first dozen)."""
+    names = sorted(known)
+    near = get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    some = ", ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")
+    return f"choose one of: {some}" if names else "there is nothing to choose from here"

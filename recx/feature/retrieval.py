@@ -1,0 +1,49 @@
+"""What the retriever said of each candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.feature.rows import of_rows
+from recx.ragged import max_of_groups
+from recx.types import Floats, Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Score:
+    """The retrieval score, divided by the list's largest (so that users compare); 0 where the source lacks the item.
+
+    source: one of a union's retrievers, or None for the list's own score.
+    """
+
+    source: str | None = None
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        score = _column(candidates, self.source, "score", candidates.score)
+        largest = of_rows(max_of_groups(np.abs(score), candidates.indptr), candidates)
+        return np.divide(score, largest, out=np.zeros_like(score), where=largest > 0)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """1 / (smoothing + rank in the list); 0 where the source lacks the item.
+
+    source: one of a union's retrievers, or None for the list's own order.
+    """
+
+    source: str | None = None
+    smoothing: float = 10.0
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))
+        return np.where(rank > 0, 1 / (np.float32(self.smoothing) + rank), 0).astype(np.float32)
+
+
+def _column(candidates: RankedLists, source: str | None, kind: str, own: Floats) -> Floats:
+    """Return the column, 0 where it is NaN; all 0 where the candidates come from a retriever without this source."""
+    if source is None:
+        return own
+    column = candidates.columns.get(f"{source}_{kind}")
+    return np.zeros(len(candidates), dtype=np.float32) if column is None else np.nan_to_num(column)

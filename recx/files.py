@@ -1,0 +1,87 @@
+"""Writing a run's files: texts and tables, each under a temporary name until it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recx.ragged import blocks
+from recx.types import Array, Entities, RankedLists, Report
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_A_BLOCK = 1_000_000
+"""Rows written at once, so that a table never stands in memory as a whole."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name to write to, and put the file in its place once it is whole."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities) -> None:
+    """Write one row an item shown: user, rank from 1, item, score, columns; raw ids."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    item_ids = _arrow(items.ids)
+    named = {"score": lists.score, **lists.columns}
+    ids = [("user", _arrow(users.ids[:0]).type), ("rank", pa.int32()), ("item", item_ids.type)]
+    schema = pa.schema([*ids, *((name, pa.float32()) for name in named)])
+    # Split into their bytes and without statistics, floats take less room and half the time.
+    layout = {"use_dictionary": ["user", "rank", "item"], "write_statistics": ["user"], "compression": "snappy"}
+    encoding = dict.fromkeys(named, "BYTE_STREAM_SPLIT")
+    lists_a_block = max(1, ROWS_A_BLOCK // int(lists.lengths.max(initial=1)))
+    with (
+        replacing(path) as temporary,
+        pq.ParquetWriter(temporary, schema, column_encoding=encoding, **layout) as writer,
+    ):
+        for start, stop in blocks(lists.n_lists, lists_a_block):
+            writer.write_batch(_batch(lists[start:stop], users, item_ids, schema))
+
+
+def _batch(lists: RankedLists, users: Entities, item_ids: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = [
+        _arrow(users.ids[lists.user]).take(pa.array(lists.list_of_row)),
+        pa.array(lists.rank.astype(np.int32)),
+        item_ids.take(pa.array(lists.item)),
+        *(pa.array(column) for column in (lists.score, *lists.columns.values())),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def write_report(path: Path, report: Report, users: Entities) -> None:
+    """Write one row a judged user: its raw id and one column a metric."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(path) as temporary:
+        pq.write_table(
+            pa.table({"user": _arrow(users.ids[report.user]), **report.values}), temporary, compression="snappy"
+        )
+
+
+def _arrow(ids: Array) -> pa.Array:
+    """Return raw ids as an Arrow array: whole numbers or strings."""
+    import pyarrow as pa
+
+    return pa.array(ids) if ids.dtype.kind in "iu" else pa.array(ids.tolist(), pa.string())

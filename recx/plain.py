@@ -1,0 +1,49 @@
+"""Settings and figures as plain values: what JSON, YAML and MLflow can hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Return the value made of dicts, lists, strings, numbers, booleans and None only.
+
+    A number that is not finite becomes None, since JSON has no word for it.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return settings(value) if is_dataclass(value) else str(value)
+
+
+def settings(part: Any) -> dict[str, Any]:
+    """Return a part's class and its settings, parts within it included."""
+    kind = type(part)
+    named = {field.name: plain(getattr(part, field.name)) for field in fields(part)} if is_dataclass(part) else {}
+    return {"part": f"{kind.__module__}.{kind.__qualname__}", **named}
+
+
+def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return dotted names -> texts: strings as they are, every other value as JSON."""
+    named: dict[str, str] = {}
+    for key, value in nested.items():
+        if isinstance(value, Mapping) and value:
+            named.update(flat(value, f"{prefix}{key}."))
+        else:
+            named[f"{prefix}{key}"] = value if isinstance(value, str) else json.dumps(plain(value))
+    return named

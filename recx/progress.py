@@ -1,0 +1,78 @@
+"""Says what a run is doing while it does it, and keeps the seconds of every stage.
+
+On a terminal a spinner and bars (rich), elsewhere plain lines; nothing at all unless ``shown_on`` was entered, so that
+``Experiment.run()`` in a notebook or a test is silent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+_console: ContextVar[Console | None] = ContextVar("console", default=None)
+
+
+@contextmanager
+def shown_on(console: Console) -> Iterator[None]:
+    """Show the progress of everything inside on this console."""
+    token = _console.set(console)
+    try:
+        yield
+    finally:
+        _console.reset(token)
+
+
+def say(text: str) -> None:
+    """Print one line of progress."""
+    console = _console.get()
+    if console is not None:
+        console.print(text, markup=False, highlight=False)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Times the stages of one run by name."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _started: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def __call__(self, name: str, of: str = "") -> Iterator[None]:
+        """Run a stage: show its name while it works, add up and show its seconds when it is done.
+
+        ``of`` tells apart two goes at one stage (the past fold's and the present one's).
+        """
+        console = _console.get()
+        label = f"{name} ({of})" if of else name
+        start = time.perf_counter()
+        if console is not None and console.is_terminal:
+            with console.status(f"{label} …"):
+                yield
+        else:
+            yield
+        took = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + took
+        say(f"{label:<22} {took:7.2f} s")
+
+    def total(self) -> dict[str, float]:
+        """Return the seconds of every stage, and of all since this object was made."""
+        return {**self.seconds, "total": time.perf_counter() - self._started}
+
+
+def track(sequence: Sequence[T], what: str) -> Iterator[T]:
+    """Yield from the sequence; plain consoles see a line at every tenth of it when it takes longer than a moment."""
+    console = _console.get()
+    last = time.perf_counter()
+    for done, element in enumerate(sequence):
+        if console is not None and time.perf_counter() - last > 5:
+            say(f"  {what}: {done} of {len(sequence)}")
+            last = time.perf_counter()
+        yield element

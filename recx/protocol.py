@@ -1,0 +1,169 @@
+"""The protocol card: under which rules a run's figures came about (``protocol.json``, MLflow tags ``protocol.*``).
+
+Two runs can be compared where their cards agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recx.plain import flat, plain, settings
+from recx.types import Array, Entities, Fold, Interactions
+
+if TYPE_CHECKING:
+    from recx.results import Result
+
+TIES = "equal scores keep the order in which the items were given (stable descending sort)"
+FULL = "full: every item that the retriever may show competes; no sampled negatives"
+SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
+MEAN = "over every user with a target on the line; a user without a list scores 0"
+
+DEFINITIONS = {
+    "hit": "1 if any target is in the first k",
+    "recall": "targets shown in the first k / all targets",
+    "precision": "targets shown in the first k / k, also for short lists",
+    "f": "2PR/(P+R) of precision P and recall R at k",
+    "f2": "5PR/(4P+R)",
+    "f05": "1.25PR/(0.25P+R)",
+    "cg": "sum of the gains shown",
+    "dcg": "sum of gain/log2(rank+1)",
+    "ndcg": "dcg / dcg of the ideal list, made of all targets of the line and cut at k",
+    "dcg_exp": "sum of (2^gain-1)/log2(rank+1)",
+    "ndcg_exp": "dcg_exp / dcg_exp of the ideal list, made of all targets of the line and cut at k",
+    "map": "sum of P(i)*rel(i) / min(k, targets)",
+    "map_trec": "sum of P(i)*rel(i) / targets",
+    "mrr": "1/rank of the first target within k, else 0",
+    "err": "sum over ranks r of 1/r * R_r * prod_{i<r}(1-R_i), R=(2^gain-1)/2^max_grade",
+    "candidate_recall": "mean share of a user's targets among the candidates",
+    "lost_in_retrieval": "share of users with no target among the candidates",
+    "lost_in_ranking": "share of users with a target among the candidates and none in the first k",
+    "lift_ndcg": "end-to-end ndcg minus ndcg of the retriever's own order, at k",
+}
+"""What the built-in metrics mean, per user; without ``_at_k`` the list is not cut."""
+
+
+def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the protocol card of a run, made of plain values.
+
+    config: the composed configuration, or {} for an experiment that was put together in Python. Settings are read
+    from the parts themselves; ``seen`` and ``seed`` come from the configuration where it has them.
+    """
+    experiment, split, report = result.experiment, result.split, result.report
+    users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
+    slates = experiment.retriever.__class__.__module__.endswith("retriever.given")
+    return {
+        "fold": experiment.fold,
+        "split": settings(experiment.splitter),
+        "steps": {"past": _step(split.past), "fold": _step(split.fold)},
+        "users": {
+            "known": result.interactions.n_users,
+            "asked": len(split.fold.requests),
+            "judged": None if report is None else len(report.user),
+            "judged_without_list": users.pop("users_without_list", 0),
+            "left_out": users,
+        },
+        "items": result.interactions.n_items,
+        "seen": config.get("seen", getattr(experiment.retriever, "seen", None)),
+        "seed": config.get("seed"),
+        "n_candidates": experiment.n_candidates,
+        "refit": experiment.refit,
+        "ties": TIES,
+        "ranking": SLATES if slates else FULL,
+        "mean": MEAN,
+        "evaluator": settings(experiment.evaluator),
+        "definitions": _definitions(() if report is None else report.means),
+        "later_events": plain(split.notes.get("later_events", 0)),
+        "data_hash": data_hash(result.interactions),
+        "versions": versions(),
+        "notes": plain(result.notes),
+    }
+
+
+def tags(card: Mapping[str, Any]) -> dict[str, str]:
+    """Return the card as tags ``protocol.*``, without what is long and the same for all (definitions) or counted."""
+    return flat({name: value for name, value in card.items() if name not in ("definitions", "notes")}, "protocol.")
+
+
+def data_hash(interactions: Interactions) -> str:
+    """Return 32 hex digits of blake2b over the events, the ids and all that is known of users and items."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (interactions.indptr, interactions.item, interactions.time, interactions.weight):
+        _update(digest, array)
+    for entities in (interactions.users, interactions.items):
+        _update_entities(digest, entities)
+    if interactions.slates is not None:
+        for array in (interactions.slates.user, interactions.slates.indptr, interactions.slates.item):
+            _update(digest, array)
+    _update(digest, interactions.to_predict)
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, recx and the libraries that figures may depend on."""
+    names = ("recx", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "hydra-core", "mlflow")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def version(package: str) -> str:
+    """Return the version of an installed package, or ``not installed``."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _step(fold: Fold | None) -> dict[str, Any] | None:
+    if fold is None:
+        return None
+    time = fold.requests.time
+    return {
+        "history_events": len(fold.history),
+        "requests": len(fold.requests),
+        "targets": None if fold.target is None else len(fold.target),
+        "first_request": _moment(time.min()) if time is not None and len(time) else None,
+        "last_request": _moment(time.max()) if time is not None and len(time) else None,
+    }
+
+
+def _moment(milliseconds: np.int64) -> str:
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):  # the data's clock lies outside the years 1 to 9999
+        return f"{int(milliseconds)} ms"
+
+
+def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
+    """Return what each reported metric means, by the part of its name between the line and ``_at_k``."""
+    bare = {re.sub(r"_at_\d+$", "", name.rpartition("/")[2]) for name in metrics}
+    return {name: text for name, text in DEFINITIONS.items() if name in bare}
+
+
+def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:
+    _update(digest, entities.ids)
+    for name, column in sorted(entities.table.items()):
+        digest.update(name.encode())
+        _update(digest, column)
+    _update(digest, entities.embedding)
+
+
+def _update(digest: hashlib.blake2b, array: Array | None) -> None:
+    if array is None:
+        digest.update(b"none")
+        return
+    digest.update(f"{array.dtype.kind}{array.shape}".encode())
+    if array.dtype.kind in "OUST":
+        import pyarrow as pa
+
+        # Arrow keeps texts in one buffer beside their borders, so that ["ab", "c"] and ["a", "bc"] differ.
+        for buffer in pa.array(array.tolist(), pa.large_string()).buffers():
+            digest.update(b"" if buffer is None else buffer)
+    else:
+        digest.update(np.ascontiguousarray(array).data)

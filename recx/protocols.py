@@ -1,0 +1,99 @@
+"""What a part must be able to do. A part is a frozen dataclass of its settings with one verb.
+
+A verb takes data and returns new data; ``fit`` returns another object, the fitted part. There is nothing to inherit
+and nowhere to register: a class that has the verb is a part. ``recx.testing`` has contract tests for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from recx.types import Doubles, Floats, Fold, Interactions, Judged, RankedLists, Report, Requests, Split
+
+if TYPE_CHECKING:
+    from recx.results import Result
+
+FoldName = Literal["predict", "test", "valid"]
+Seen = Literal["drop", "keep"]
+
+
+class Dataset(Protocol):
+    def load(self) -> Interactions: ...
+
+
+class Splitter(Protocol):
+    def split(self, interactions: Interactions, fold: FoldName) -> Split: ...
+
+
+class FittedRetriever(Protocol):
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return at most ``k`` items for each request, best first."""
+        ...
+
+
+class Retriever(Protocol):
+    def fit(self, history: Interactions) -> FittedRetriever: ...
+
+
+class FittedRanker(Protocol):
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the very candidates in a new order, made with ``candidates.reorder(score)``."""
+        ...
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """A ranker that needs no training has no ``fit``: it is a ``FittedRanker`` from the start."""
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
+        """Learn to put ``fold.target`` first."""
+        ...
+
+
+class Feature(Protocol):
+    """A feature's name is its key in the configuration (``conf/feature``), so it stands in one place only."""
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        """Return one number a row [n_rows], from what was known before the request."""
+        ...
+
+
+class Metric(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, judged: Judged) -> Doubles | float:
+        """Return one value a user [n_users], or one number for all."""
+        ...
+
+
+class Evaluator(Protocol):
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report: ...
+
+
+class Run(Protocol):
+    """A run that is being tracked."""
+
+    @property
+    def address(self) -> str | None:
+        """Where a person can look at this run, or None."""
+        ...
+
+    def log_metrics(self, metrics: Mapping[str, float]) -> None: ...
+
+    def log_tags(self, tags: Mapping[str, str]) -> None: ...
+
+    def log_files(self, folder: Path) -> None: ...
+
+
+class Tracker(Protocol):
+    def run(self, name: str, params: Mapping[str, Any]) -> AbstractContextManager[Run]: ...
+
+
+class ReportWriter(Protocol):
+    def write(self, result: Result, folder: Path) -> Path:
+        """Write one more file or folder of a run and return where."""
+        ...

@@ -1,0 +1,147 @@
+"""A linear learning-to-rank model: s(user, item) = w . features, fitted by softmax cross-entropy over candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from recx.errors import InputError, RecxError
+from recx.protocols import Feature
+from recx.ragged import blocks, group_of_rows, indptr_of
+from recx.ranker.design import LISTS, design_matrix
+from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.truth import Truth
+from recx.types import Doubles, Floats, Fold, Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Standardises the features over the rows it is fitted on, and finds the weights of least loss.
+
+    features: name -> feature. l2: penalty on the squared weights. optimizer: ``lbfgs`` (to the optimum), ``gd`` or
+    ``sgd`` with ``learning_rate`` and ``epochs``. missed: what happens to targets that were not retrieved: ``drop``
+    (learn from what will be served) or ``add`` them to the candidates of the fit. max_users: fit on a seeded sample of
+    at most so many users.
+    """
+
+    features: Mapping[str, Feature]
+    l2: float = 1e-4
+    optimizer: Literal["lbfgs", "gd", "sgd"] = "lbfgs"
+    learning_rate: float = 0.01
+    epochs: int = 100
+    missed: Literal["drop", "add"] = "drop"
+    max_users: int = 30_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
+        if self.l2 < 0:
+            raise InputError(f"ranker.l2={self.l2}: it must be 0 or more")
+        if self.optimizer not in ("lbfgs", "gd", "sgd"):
+            raise InputError(f"ranker.optimizer={self.optimizer!r}: choose lbfgs, gd or sgd")
+        if self.missed not in ("drop", "add"):
+            raise InputError(f"ranker.missed={self.missed!r}: choose drop or add")
+        for key in ("epochs", "max_users"):
+            if getattr(self, key) < 1:
+                raise InputError(f"ranker.{key}={getattr(self, key)}: it must be 1 or more")
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> FittedLinear:
+        """Learn to put ``fold.target`` first among its user's candidates.
+
+        Raises:
+            RecxError: no user has a target among the candidates, or the weights did not come out finite.
+        """
+        truth = Truth.of(fold)
+        lists = candidates.take(np.isin(candidates.user, truth.user))
+        if self.missed == "add":
+            lists = _with_missed(lists, truth)
+        judged = truth.judge(lists)
+        learnable = np.unique(judged.hit_user)
+        if not len(learnable):
+            raise RecxError(
+                "ranker=linear has nothing to learn from: no user of the past fold has a target among the candidates; "
+                "raise n_candidates or choose ranker.missed=add"
+            )
+        sample = learnable
+        if len(sample) > self.max_users:
+            sample = np.sort(np.random.default_rng(self.seed).choice(sample, self.max_users, replace=False))
+        gain = judged.gain[np.isin(judged.lists.list_of_row, sample)]
+        chosen = lists.take(sample)
+        asked = fold.requests[np.searchsorted(fold.requests.user, chosen.user)]
+        table = design_matrix(self.features, chosen, fold.history, asked)
+
+        mean, deviation = table.mean(axis=0, dtype=np.float64), table.std(axis=0, dtype=np.float64)
+        constant = deviation <= 1e-6 * np.maximum(1.0, np.abs(mean))
+        deviation[constant] = 1.0
+        table -= mean.astype(np.float32)
+        table /= deviation.astype(np.float32)
+        table[:, constant] = 0
+        weights = self._minimum(Objective(table, gain.astype(np.float64), chosen.indptr, self.l2))
+        notes = {
+            "ranker_users_fitted_on": len(sample),
+            "ranker_users_without_retrieved_target": len(truth.user) - len(learnable),
+            "ranker_users_not_sampled": len(learnable) - len(sample),
+            "ranker_constant_features": int(constant.sum()),
+        }
+        return FittedLinear(self, weights, mean, deviation, notes)
+
+    def _minimum(self, objective: Objective) -> Doubles:
+        if self.optimizer == "lbfgs":
+            weights = by_lbfgs(objective)
+        elif self.optimizer == "gd":
+            weights = by_gradient_descent(objective, self.learning_rate, self.epochs)
+        else:
+            weights = by_sgd(objective, self.learning_rate, self.epochs, self.seed)
+        if not np.isfinite(weights).all():
+            raise RecxError("ranker=linear did not converge: lower ranker.learning_rate or raise ranker.l2")
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLinear:
+    """weight, mean, deviation: float64 [n_features], on the features in the order of the settings."""
+
+    settings: Linear
+    weight: Doubles
+    mean: Doubles
+    deviation: Doubles
+    notes: Mapping[str, float]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature name -> weight on the standardised feature."""
+        return {name: float(w) for name, w in zip(self.settings.features, self.weight, strict=True)}
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by falling score."""
+        score: Floats = np.empty(len(candidates), dtype=np.float32)
+        slope = (self.weight / self.deviation).astype(np.float32)
+        for start, stop in blocks(candidates.n_lists, LISTS):
+            rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
+            table = design_matrix(self.settings.features, candidates[start:stop], history, requests[start:stop])
+            score[rows] = (table - self.mean.astype(np.float32)) @ slope
+        return candidates.reorder(score)
+
+
+def _with_missed(lists: RankedLists, truth: Truth) -> RankedLists:
+    """Return the lists with each user's targets that were not retrieved put at the end, columns NaN."""
+    width = np.int64(truth.history.n_items)
+    at = np.searchsorted(truth.user, lists.user)
+    have = at[lists.list_of_row] * width + lists.item
+    targets = group_of_rows(truth.indptr) * width + truth.item
+    missed = np.setdiff1d(targets, have)
+    line = np.concatenate([lists.list_of_row, np.searchsorted(at, missed // width)])
+    order = np.argsort(line, kind="stable")
+    lowest = np.full(len(missed), lists.score.min(initial=0), dtype=np.float32)
+    unknown = np.full(len(missed), np.nan, dtype=np.float32)
+    return replace(
+        lists,
+        indptr=indptr_of(np.bincount(line, minlength=lists.n_lists)),
+        item=np.concatenate([lists.item, (missed % width).astype(np.int32)])[order],
+        score=np.concatenate([lists.score, lowest])[order],
+        columns={name: np.concatenate([column, unknown])[order] for name, column in lists.columns.items()},
+    )

@@ -1,0 +1,194 @@
+"""A run's outcome in memory, its files in the run's folder, and reading them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recx.errors import InputError, did_you_mean
+from recx.files import write_lists, write_report, write_text
+from recx.plain import plain
+from recx.protocols import FittedRanker
+from recx.types import Interactions, RankedLists, Report, Split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recx.experiment import Experiment
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What one run of an experiment made.
+
+    ranker: the ranker as it was used (fitted). report: None when predicting. seconds: by stage, and ``total``.
+    """
+
+    experiment: Experiment
+    interactions: Interactions
+    split: Split
+    ranker: FittedRanker
+    candidates: RankedLists
+    recommendations: RankedLists
+    report: Report | None
+    seconds: Mapping[str, float]
+
+    @cached_property
+    def notes(self) -> dict[str, float]:
+        """Every count that a part noted of what it dropped, mended or found odd."""
+        parts = (self.interactions, self.split, self.candidates, self.recommendations, self.ranker, self.report)
+        return {name: value for part in parts for name, value in getattr(part, "notes", {}).items()}
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What the ranker learnt for each feature, by name; {} for a ranker without weights."""
+        return {name: float(weight) for name, weight in getattr(self.ranker, "weights", {}).items()}
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every figure of the run by its full name: the report's, ``time/`` in seconds and ``data/`` counts."""
+        requests, target = self.split.fold.requests, self.split.fold.target
+        counts = {
+            "users": self.interactions.n_users,
+            "items": self.interactions.n_items,
+            "events": len(self.interactions),
+            "requests": len(requests),
+            **({} if target is None else {"targets": len(target)}),
+            "candidates": len(self.candidates),
+            "candidates_per_request": len(self.candidates) / max(1, len(requests)),
+        }
+        counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
+        return {
+            **({} if self.report is None else self.report.means),
+            **{f"time/{stage}": float(seconds) for stage, seconds in self.seconds.items()},
+            **{f"data/{name}": float(count) for name, count in counts.items()},
+        }
+
+
+def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+    """Write a run's files into its folder, each under a temporary name first; ``metrics.json`` is the last.
+
+    config: the composed configuration (plain values), written as ``config.yaml``. card: see ``recx.protocol.card``.
+    """
+    import yaml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
+    write_text(folder / "protocol.json", _json(card))
+    users, items = result.interactions.users, result.interactions.items
+    write_lists(folder / "candidates.parquet", result.candidates, users, items)
+    write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
+    if result.report is not None:
+        write_report(folder / "per_user.parquet", result.report, users)
+    write_text(folder / "metrics.json", _json(result.metrics))
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """The files of a finished run, each read when it is first asked for."""
+
+    folder: Path
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The composed configuration."""
+        import yaml
+
+        with _reading(self.folder / "config.yaml") as path:
+            return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every figure by its full name; NaN where a figure does not exist."""
+        with _reading(self.folder / "metrics.json") as path:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            return {name: float("nan") if value is None else float(value) for name, value in stored.items()}
+
+    @cached_property
+    def protocol(self) -> dict[str, Any]:
+        """The protocol card."""
+        with _reading(self.folder / "protocol.json") as path:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+
+    @cached_property
+    def candidates(self) -> pd.DataFrame:
+        """What the retriever found: user, rank from 1, item, score, columns; raw ids."""
+        return self._frame("candidates.parquet")
+
+    @cached_property
+    def recommendations(self) -> pd.DataFrame:
+        """The candidates in the ranker's order: user, rank from 1, item, score, columns; raw ids."""
+        return self._frame("recommendations.parquet")
+
+    @cached_property
+    def per_user(self) -> pd.DataFrame:
+        """One row a judged user: its raw id and one column a metric, NaN where a line leaves the user out."""
+        return self._frame("per_user.parquet")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        import pandas as pd
+
+        with _reading(self.folder / name) as path:
+            return pd.read_parquet(path)
+
+
+def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
+    """Return a finished run: by its folder, by its MLflow run id, or the ``last`` one that finished under ``outputs``.
+
+    Raises:
+        InputError: there is no such run, or it did not finish; on reading a file: it is missing or damaged.
+    """
+    outputs = Path(outputs)
+    for folder in (Path(run), outputs / run):
+        if folder.is_dir() and str(run) != "last":
+            if not (folder / "metrics.json").is_file():
+                raise InputError(f"{folder} holds no finished run: it has no metrics.json, so choose another folder")
+            return SavedRun(folder)
+    finished = _finished(outputs)
+    if str(run) == "last":
+        if not finished:
+            raise InputError(f"no run has finished under {outputs}: start one with `python -m recx +experiment=news`")
+        return SavedRun(finished[-1])
+    tracked = _tracked_folder(str(run), outputs)
+    if tracked is not None:
+        return load(tracked, outputs)
+    near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in finished[-20:])])
+    raise InputError(f"no run {str(run)!r}, neither a folder nor an MLflow run id under {outputs}: {near}")
+
+
+def _finished(outputs: Path) -> list[Path]:
+    """Return the folders of the finished runs, oldest first."""
+    found = [*outputs.glob("*/*/metrics.json"), *outputs.glob("sweeps/*/*/metrics.json")]
+    return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
+
+
+def _tracked_folder(run_id: str, outputs: Path) -> str | None:
+    """Return the folder that an MLflow run of the store under ``outputs`` is tagged with."""
+    database = outputs / "mlflow.db"
+    if not database.is_file() or len(run_id) != 32:
+        return None
+    from recx.tracker.store import folder_of_run
+
+    return folder_of_run(f"sqlite:///{database.resolve()}", run_id)
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Turn whatever goes wrong while a run's file is read into one sentence."""
+    if not path.is_file():
+        raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
+    try:
+        yield path
+    except Exception as error:
+        raise InputError(
+            f"{path} is damaged and cannot be read ({type(error).__name__}): run the experiment again"
+        ) from error

@@ -1,0 +1,137 @@
+"""Nearest items to the user by embedding, found by a FAISS index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recx.clicks import last_clicks
+from recx.errors import InputError
+from recx.protocols import Seen
+from recx.ragged import blocks, indptr_of
+from recx.select import CELLS, Shelf, top_of_table
+from recx.types import Bools, Floats, Interactions, Longs, RankedLists, Requests
+from recx.vectors import item_vectors
+
+
+@dataclass(frozen=True)
+class Faiss:
+    """The user is the recency-weighted mean of the vectors of the last clicks; items come by cosine.
+
+    index: a ``faiss.index_factory`` string, such as ``Flat`` (exact), ``HNSW32`` or ``IVF64,Flat``.
+    nprobe, ef_search: how much of an IVF or HNSW index a search visits.
+    last, recency: how many last clicks make the user, and how much each older one counts of the next.
+    factors, distance: size of the vectors learnt from co-clicks at most ``distance`` places apart, for items that have
+    no embedding.
+    """
+
+    index: str = "Flat"
+    nprobe: int = 16
+    ef_search: int = 128
+    last: int = 10
+    recency: float = 0.7
+    factors: int = 64
+    distance: int = 5
+    seed: int = 0
+    seen: Seen = "drop"
+
+    def __post_init__(self) -> None:
+        for key in ("nprobe", "ef_search", "last", "factors", "distance"):
+            if getattr(self, key) < 1:
+                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
+
+    def fit(self, history: Interactions) -> FittedFaiss:
+        """Build the index over all items that have a vector.
+
+        Raises:
+            InputError: FAISS does not know the index string, or cannot train it on so few items.
+        """
+        import faiss
+
+        vectors = item_vectors(history, self.factors, self.distance, self.seed)
+        listed = np.flatnonzero(np.abs(vectors.vector).sum(axis=1) > 0)
+        stored = np.ascontiguousarray(vectors.vector[listed])
+        try:
+            index = faiss.index_factory(stored.shape[1], self.index, faiss.METRIC_INNER_PRODUCT)
+            index.train(stored)
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise InputError(f"retriever.index={self.index!r} does not work on {len(listed)} item vectors: {reason}") from error
+        index.add(stored)
+        notes = {
+            "items_with_learnt_vector": int(vectors.learnt.sum()),
+            "items_without_vector": history.n_items - len(listed),
+        }
+        return FittedFaiss(self, vectors.vector, listed, index, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFaiss:
+    """vector: float32 [n_items, d]. listed: the items in the index, in its order [n_listed]."""
+
+    settings: Faiss
+    vector: Floats
+    listed: Longs
+    index: Any
+    notes: dict[str, float]
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return the nearest items that may be shown; a user none of whose clicks has a vector gets an empty list."""
+        shelf = Shelf(history, self.settings.seen)
+        found = [
+            self._search(shelf, requests[start:stop], k)
+            for start, stop in blocks(len(requests), max(1, CELLS // max(1, history.n_items)))
+        ]
+        lengths = np.concatenate([part[0] for part in found] or [np.zeros(0, np.int64)])
+        return RankedLists(
+            user=requests.user,
+            indptr=indptr_of(lengths),
+            item=np.concatenate([part[1] for part in found] or [np.zeros(0, np.int32)]),
+            score=np.concatenate([part[2] for part in found] or [np.zeros(0, np.float32)]),
+            notes={**self.notes, "requests_without_vector": int((lengths == 0).sum())},
+        )
+
+    def _search(self, shelf: Shelf, block: Requests, k: int) -> tuple[Longs, Any, Floats]:
+        """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for."""
+        query = self._users(shelf.history, block)
+        hidden = shelf.hidden(block)
+        wide = min(len(self.listed), 2 * k)
+        score = np.full((len(block), wide), -np.inf, dtype=np.float32)
+        item = np.zeros((len(block), wide), dtype=np.int32)
+        open_lines = np.flatnonzero(np.abs(query).sum(axis=1) > 0)
+        fetch = wide
+        while len(open_lines) and fetch:
+            near, at = self._neighbours(query[open_lines], fetch)
+            items = self.listed[at]
+            near[(at < 0) | hidden[open_lines[:, None], items]] = -np.inf
+            enough = (near > -np.inf).sum(axis=1) >= min(k, wide)
+            done = enough if fetch < len(self.listed) else np.ones(len(open_lines), dtype=bool)
+            score[open_lines[done]], item[open_lines[done]] = _shown_first(near[done], items[done], wide)
+            open_lines = open_lines[~done]
+            fetch = min(len(self.listed), 4 * fetch)
+        counts, column, value = top_of_table(score, k)
+        return counts, item[np.repeat(np.arange(len(block)), counts), column], value
+
+    def _neighbours(self, query: Floats, fetch: int) -> tuple[Floats, Longs]:
+        import faiss
+
+        parameters = faiss.ParameterSpace()
+        if "IVF" in self.settings.index:
+            parameters.set_index_parameter(self.index, "nprobe", self.settings.nprobe)
+        if "HNSW" in self.settings.index:
+            parameters.set_index_parameter(self.index, "efSearch", max(self.settings.ef_search, fetch))
+        near, at = self.index.search(query, fetch)
+        return near, at
+
+    def _users(self, history: Interactions, block: Requests) -> Floats:
+        query = last_clicks(history, block, self.settings.last, self.settings.recency) @ self.vector
+        query /= np.maximum(np.linalg.norm(query, axis=1, keepdims=True), 1e-12)
+        return np.ascontiguousarray(query, dtype=np.float32)
+
+
+def _shown_first(near: Floats, items: Longs, wide: int) -> tuple[Floats, Longs]:
+    """Return the first ``wide`` columns once what may not be shown (-inf) has gone to the end."""
+    order = np.argsort(near == -np.inf, axis=1, kind="stable")[:, :wide]
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(items, order, axis=1)

@@ -1,0 +1,40 @@
+"""Random items: the floor that every other retriever must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.protocols import Seen
+from recx.select import best
+from recx.types import Floats, Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Random:
+    """Scores every pair of user and item by a hash of the pair and the seed: no request changes another's list."""
+
+    seed: int = 0
+    seen: Seen = "drop"
+
+    def fit(self, history: Interactions) -> Random:
+        """Return this very retriever: there is nothing to learn."""
+        return self
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return ``k`` items that may be shown, drawn without regard to anything."""
+
+        def score(block: Requests) -> Floats:
+            pair = block.user.astype(np.uint64)[:, None] << np.uint64(32) | np.arange(history.n_items, dtype=np.uint64)
+            return (_mixed(pair + _mixed(np.array([self.seed], dtype=np.uint64))) >> np.uint64(40)) / np.float32(2**24)
+
+        return best(score, history, requests, k, self.seen)
+
+
+def _mixed(bits: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    """Return SplitMix64 (Steele, Lea and Flood 2014) of every number: 64 bits that look independent."""
+    bits = bits + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

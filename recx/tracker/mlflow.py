@@ -1,0 +1,187 @@
+"""MLflow: one run an experiment, through the client and its run's id, never through MLflow's global state."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recx.errors import RecxError
+from recx.plain import flat, plain
+from recx.protocol import version
+from recx.tracker import store
+from recx.tracker.process import identity, stoppable
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+T = TypeVar("T")
+PARAMS_A_BATCH, METRICS_A_BATCH = 100, 1000
+LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
+LARGEST_FILE = 20 * 2**20
+"""Larger files stay in the run's folder: the store need not hold every candidate twice."""
+
+
+@dataclass(frozen=True)
+class MlflowRun:
+    """A run in an MLflow store. Everything is written in as few calls as MLflow allows."""
+
+    client: MlflowClient
+    run_id: str
+    address: str
+
+    def log_params(self, params: Mapping[str, Any]) -> None:
+        """Write nested settings under dotted names; texts over 6,000 characters are cut, and named in a tag."""
+        from mlflow.entities import Param
+
+        named = self._allowed(flat(params), "params")
+        cut = [name for name, text in named.items() if len(text) > LONGEST_PARAM]
+        if cut:
+            self.log_tags({"recx.cut_params": ", ".join(cut)})
+        for batch in _batches([Param(name, text[:LONGEST_PARAM]) for name, text in named.items()], PARAMS_A_BATCH):
+            self.client.log_batch(self.run_id, params=batch)
+
+    def log_metrics(self, metrics: Mapping[str, float]) -> None:
+        """Write figures by name; NaN is kept."""
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        named = [Metric(name, float(value), now, 0) for name, value in self._allowed(metrics, "metrics").items()]
+        for batch in _batches(named, METRICS_A_BATCH):
+            self.client.log_batch(self.run_id, metrics=batch)
+
+    def log_tags(self, tags: Mapping[str, str]) -> None:
+        """Write texts by name."""
+        from mlflow.entities import RunTag
+
+        named = [RunTag(name, str(text)[:LONGEST_TAG]) for name, text in self._allowed(tags, "tags").items()]
+        for batch in _batches(named, PARAMS_A_BATCH):
+            self.client.log_batch(self.run_id, tags=batch)
+
+    def log_files(self, folder: Path) -> None:
+        """Copy the files of the run's folder, but for large ones, which a tag names; tag where the folder is."""
+        large = []
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            inner = path.relative_to(folder)
+            if path.stat().st_size > LARGEST_FILE:
+                large.append(str(inner))
+            else:
+                self.client.log_artifact(self.run_id, str(path), None if inner.parent == Path() else str(inner.parent))
+        left = {"recx.only_in_folder": ", ".join(large)} if large else {}
+        self.log_tags({"recx.folder": str(folder.absolute()), **left})
+
+    def _allowed(self, named: Mapping[str, T], kind: str) -> dict[str, T]:
+        """Return the same under names that MLflow takes; a tag tells which names had to change.
+
+        Raises:
+            RecxError: two names become one.
+        """
+        changed = {name: allowed_name(name) for name in named if allowed_name(name) != name}
+        allowed = {changed.get(name, name): value for name, value in named.items()}
+        if len(allowed) < len(named):
+            raise RecxError(
+                f"MLflow cannot tell some of these names of {kind} apart from others: {', '.join(changed)}: rename them"
+            )
+        if changed:
+            told = ", ".join(f"{name} -> {new}" for name, new in changed.items())
+            self.client.set_tag(self.run_id, f"recx.renamed.{kind}", told[:LONGEST_TAG])
+        return allowed
+
+
+@dataclass(frozen=True)
+class MLflow:
+    """Keeps runs in an MLflow store.
+
+    uri: the store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+    artifacts: folder for the files of a sqlite store's new experiments; None: ``mlflow-artifacts`` beside it.
+    """
+
+    uri: str | None = None
+    artifacts: str | None = None
+
+    def __post_init__(self) -> None:
+        store.absolute(self.uri)
+
+    @contextmanager
+    def run(self, name: str, params: Mapping[str, Any]) -> Iterator[MlflowRun]:
+        """Yield a run of the experiment ``name``; it ends FINISHED, FAILED with the reason, or KILLED.
+
+        Raises:
+            RecxError: the store cannot be opened.
+            Interrupted: the process got SIGTERM.
+        """
+        uri = store.absolute(self.uri)
+        file = store.database(uri)
+        folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
+        with stoppable():
+            client, experiment_id = store.open_experiment(uri, folder, name)
+            store.end_dead_runs(client)
+            info = client.create_run(experiment_id, tags=_origin(), run_name=_title(name, params)).info
+            run = MlflowRun(client, info.run_id, address(uri, experiment_id, info.run_id))
+            with _ended_in_order(client, info.run_id):
+                run.log_params(params)
+                client.log_dict(info.run_id, plain(params), "config.yaml")
+                yield run
+
+
+@contextmanager
+def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
+    status, reason = "FINISHED", ""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        status, reason = "KILLED", str(stop) or "interrupted from the keyboard"
+        raise
+    except BaseException as error:
+        status, reason = "FAILED", str(error) if isinstance(error, RecxError) else f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        if reason:
+            client.set_tag(run_id, "recx.reason", reason[:LONGEST_TAG])
+        client.set_terminated(run_id, status)
+
+
+def address(uri: str, experiment_id: str, run_id: str) -> str:
+    """Return the page of a run in MLflow's UI: of the server itself, or of `python -m recx ui`."""
+    server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
+    return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
+
+
+def allowed_name(name: str) -> str:
+    """Return the name with what MLflow refuses replaced by ``_``, slashes at the ends and doubled ones dropped."""
+    return re.sub(r"/{2,}", "/", re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)).strip("/") or "_"
+
+
+def _batches(things: list[T], size: int) -> Iterator[list[T]]:
+    rest = iter(things)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _origin() -> dict[str, str]:
+    """Return tags that say which process, which recx and which commit a run came from."""
+    return {**identity(), "recx.version": version("recx"), "mlflow.source.name": "recx", **_git()}
+
+
+def _git() -> dict[str, str]:
+    command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}  # no git, or the working directory is no repository
+    commit = re.search(r"^# branch\.oid (.+)$", said, flags=re.MULTILINE)
+    dirty = any(not line.startswith("#") for line in said.splitlines())
+    return {"git.commit": commit[1] if commit else "(initial)", "git.dirty": str(dirty).lower()}
+
+
+def _title(name: str, params: Mapping[str, Any]) -> str:
+    """Return what a run is called in the list of runs: its retriever and ranker, such as ``union + linear``."""
+    parts = (params.get(stage) for stage in ("retriever", "ranker"))
+    words = [str(part.get("_target_", "")).split(".")[-2:][0] for part in parts if isinstance(part, Mapping)]
+    return " + ".join(word for word in words if word) or name

@@ -1,0 +1,131 @@
+"""The MLflow store: where it is, opening it, and ending runs whose process died.
+
+MLflow takes a second to import, so it is imported only where a store is really opened.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recx.errors import InputError, RecxError
+from recx.tracker.process import is_dead, turn
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
+
+SQLITE = "sqlite:///"
+SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
+
+
+def absolute(uri: str | None) -> str:
+    """Return the store's address, which no change of the working directory can move; None is the default store.
+
+    Raises:
+        InputError: the address has no scheme that MLflow keeps runs in.
+    """
+    uri = uri or f"{SQLITE}outputs/mlflow.db"
+    scheme = uri.partition("://")[0].partition("+")[0]
+    if "://" not in uri or scheme not in SCHEMES:
+        raise InputError(
+            f"tracker.uri={uri!r} is no MLflow store: write it like sqlite:///outputs/mlflow.db or http://host:5000"
+        )
+    return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
+
+
+def database(uri: str) -> Path | None:
+    """Return the file of a sqlite store, None for any other."""
+    return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
+
+
+def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[MlflowClient, str]:
+    """Return a client of the store and the id of the experiment, which is created where there is none.
+
+    A fresh sqlite store builds its tables in the client's constructor, and two processes at that break each other:
+    they take turns. ``artifacts`` is the folder for the files of a new experiment (None: the server decides).
+    """
+    _client_class()  # a second's import, which needs no turn
+    file = database(uri)
+    if file is None:
+        return _open_experiment(uri, artifacts, name)
+    with turn(file.with_name(f".{file.name}.lock")):
+        return _open_experiment(uri, artifacts, name)
+
+
+def _open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[MlflowClient, str]:
+    client = open_client(uri)
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        return client, client.create_experiment(name, artifact_location=artifacts.as_uri() if artifacts else None)
+    if experiment.lifecycle_stage != "active":
+        raise InputError(
+            f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
+        )
+    return client, str(experiment.experiment_id)
+
+
+def open_client(uri: str) -> MlflowClient:
+    """Return a client that sends no telemetry and prints no chatter.
+
+    Raises:
+        RecxError: the store cannot be opened.
+    """
+    try:
+        with _deprecations_ignored():
+            return _client_class()(tracking_uri=uri)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise RecxError(
+            f"the MLflow store {uri} cannot be opened: {reason} (tracker=console runs without it)"
+        ) from error
+
+
+def _client_class() -> type[MlflowClient]:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    with _deprecations_ignored():
+        from mlflow.tracking import MlflowClient
+    return MlflowClient
+
+
+@contextmanager
+def _deprecations_ignored() -> Iterator[None]:
+    """Keep quiet that MLflow uses what its libraries have deprecated: nothing that a user of recx could mend."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def end_dead_runs(client: MlflowClient) -> int:
+    """Set runs to KILLED that say RUNNING though their process on this host is dead; return how many."""
+    dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags)]
+    for run_id in dead:
+        client.set_tag(run_id, "recx.reason", "the process died without a word (SIGKILL, out of memory or power)")
+        client.set_terminated(run_id, "KILLED")
+    return len(dead)
+
+
+def _running(client: MlflowClient) -> Iterator[Run]:
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    token = None
+    while experiments:
+        page = client.search_runs(experiments, "attributes.status = 'RUNNING'", page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def folder_of_run(uri: str, run_id: str) -> str | None:
+    """Return the folder that a run is tagged with, None where the store has no such run."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return open_client(uri).get_run(run_id).data.tags.get("recx.folder")
+    except MlflowException:
+        return None

@@ -1,0 +1,402 @@
+"""What passes between the parts: plain arrays, grouped like a CSR matrix.
+
+The rows of group ``g`` are ``indptr[g]:indptr[g + 1]``. No data frame travels between parts; frames stand at the two
+borders (files in, results out). Times are unix milliseconds as int64 and are never cast to float.
+
+Every type may carry ``notes``: named counts for the protocol card of what was dropped, mended or found odd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recx.errors import InputError, RecxError
+from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+Notes = Mapping[str, float]
+
+UNKNOWN_TIME = np.iinfo(np.int64).max
+"""Stands in a time column of ``Entities.table`` where the time is not known: later than every request."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entities:
+    """The users or the items: raw ids and what is known of each one.
+
+    ids: raw ids [n], unique, whole numbers or strings.
+    table: column name -> [n]. A time column is int64 ms (``UNKNOWN_TIME`` where missing), a class column is int32
+        codes (-1 where missing), a number is float32 (NaN where missing), a text is a string ("" where missing).
+    embedding: float32 [n, d], a row of NaN where an entity has none; or None.
+    """
+
+    ids: Array
+    table: Mapping[str, Array] = field(default_factory=dict)
+    embedding: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def has_embedding(self) -> Bools:
+        """Which entities have an embedding [n]."""
+        if self.embedding is None:
+            return np.zeros(len(self.ids), dtype=bool)
+        return ~np.isnan(self.embedding[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """Events grouped by user, each user's oldest first; equal times keep the file's order.
+
+    indptr: int64 [n_users + 1]. item: int32 [n]. time: int64 [n] ms, or None where the data has no times.
+    weight: float32 [n], the grade, rating or strength of the event (1 for a click).
+    slates: lists that the data itself offers, or None.
+    to_predict: int32 users that ``fold: predict`` asks for, in the file's order. In every other fold their events are
+        history only. None: predict for every user.
+    """
+
+    indptr: Longs
+    item: Ints
+    time: Longs | None
+    weight: Floats
+    users: Entities
+    items: Entities
+    slates: RankedLists | None = None
+    to_predict: Ints | None = None
+    notes: Notes = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def n_users(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def lengths(self) -> Longs:
+        """Number of events of every user [n_users]."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def user(self) -> Ints:
+        """The user of every event [n]."""
+        return group_of_rows(self.indptr).astype(np.int32)
+
+    @cached_property
+    def clicks(self) -> Longs:
+        """Number of events of every item [n_items]."""
+        return np.bincount(self.item, minlength=self.n_items)
+
+    @cached_property
+    def first_seen(self) -> Longs:
+        """When every item was first clicked [n_items] ms, ``UNKNOWN_TIME`` if never. Needs times."""
+        first = np.full(self.n_items, UNKNOWN_TIME, dtype=np.int64)
+        if self.time is not None:
+            np.minimum.at(first, self.item, self.time)
+        return first
+
+    def keep(self, rows: Bools) -> Interactions:
+        """Return the events for which ``rows`` [n] is true; users and items keep their numbers."""
+        return replace(
+            self,
+            indptr=indptr_of(np.bincount(self.user[rows], minlength=self.n_users)),
+            item=self.item[rows],
+            time=None if self.time is None else self.time[rows],
+            weight=self.weight[rows],
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        users: Entities | None = None,
+        items: Entities | None = None,
+        notes: Notes | None = None,
+    ) -> Interactions:
+        """Build interactions from a frame with columns user, item and, optionally, time (int ms) and weight.
+
+        Ids are numbered by first appearance (users) and in sorted order (items), unless ``users`` or ``items`` name
+        them beforehand; an id that they lack is an error.
+
+        Raises:
+            InputError: an id is missing, or is not among the entities given; a time is not a whole number.
+        """
+        user, user_ids = _number(frame["user"], "user", users, sort=False)
+        item, item_ids = _number(frame["item"], "item", items, sort=True)
+        time = None
+        if "time" in frame:
+            if frame["time"].dtype.kind not in "iu":
+                raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
+            time = frame["time"].to_numpy(dtype=np.int64)
+        order = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
+        weight = frame["weight"].to_numpy(dtype=np.float32) if "weight" in frame else np.ones(len(frame), np.float32)
+        return cls(
+            indptr=indptr_of(np.bincount(user, minlength=len(user_ids))),
+            item=item[order],
+            time=None if time is None else time[order],
+            weight=weight[order],
+            users=user_ids,
+            items=item_ids,
+            notes=dict(notes or {}),
+        )
+
+
+def _number(column: pd.Series[Any], name: str, known: Entities | None, *, sort: bool) -> tuple[Ints, Entities]:
+    import pandas as pd
+
+    if known is None:
+        codes, ids = pd.factorize(column, sort=sort)
+        known = Entities(ids=np.asarray(ids))
+    else:
+        codes = pd.Index(known.ids).get_indexer(pd.Index(column))
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise InputError(f"column {name!r}, row {row + 1}: the id {column.iloc[row]!r} is missing or unknown")
+    return codes.astype(np.int32), known
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """Who asks, and when: one request a user, users increasing.
+
+    user: int32 [n_lists]. time: int64 [n_lists] ms, or None where the data has no times (requests then lie after all
+    history). Whatever depends on "now" counts events strictly before ``time``.
+    """
+
+    user: Ints
+    time: Longs | None = None
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    def __getitem__(self, lists: slice | Array) -> Requests:
+        return Requests(self.user[lists], None if self.time is None else self.time[lists])
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What is known (history), what is asked (requests) and the answers (target; None when predicting)."""
+
+    history: Interactions
+    target: Interactions | None
+    requests: Requests
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The fold that is judged, and the fold one step earlier, whose targets train the ranker (None: no training).
+
+    notes: counts for the protocol card (users left out and why, later events that a fit may see ...).
+    """
+
+    past: Fold | None
+    fold: Fold
+    notes: Notes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """One list of items a request, best first. Lists may be empty and of any length; there is no padding.
+
+    user: int32 [n_lists]. indptr: int64 [n_lists + 1]. item: int32 [n]. score: float32 [n], finite, never rising
+    within a list. columns: name -> float32 [n], such as each source's score and rank in a union (NaN: not from there).
+    """
+
+    user: Ints
+    indptr: Longs
+    item: Ints
+    score: Floats
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.user)
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def lengths(self) -> Longs:
+        """Number of items of every list [n_lists]."""
+        return np.diff(self.indptr)
+
+    @property
+    def list_of_row(self) -> Longs:
+        """The list that every row belongs to [n]."""
+        return group_of_rows(self.indptr)
+
+    @property
+    def rank(self) -> Longs:
+        """Every row's rank in its list, from 1 [n]."""
+        return position_of_rows(self.indptr) + 1
+
+    def __getitem__(self, lists: slice) -> RankedLists:
+        """Return a run of consecutive lists, without copying."""
+        start, stop, _ = lists.indices(self.n_lists)
+        stop = max(start, stop)
+        rows = slice(int(self.indptr[start]), int(self.indptr[stop]))
+        return replace(
+            self,
+            user=self.user[start:stop],
+            indptr=self.indptr[start : stop + 1] - self.indptr[start],
+            item=self.item[rows],
+            score=self.score[rows],
+            columns={name: column[rows] for name, column in self.columns.items()},
+        )
+
+    def take(self, lists: Array) -> RankedLists:
+        """Return the chosen lists (numbers or a mask [n_lists]) in the order asked for."""
+        numbers = np.flatnonzero(lists) if lists.dtype == bool else lists
+        return replace(
+            self._rows(rows_of_groups(self.indptr, numbers)),
+            user=self.user[numbers],
+            indptr=indptr_of(self.lengths[numbers]),
+        )
+
+    def top(self, k: int) -> RankedLists:
+        """Return the first ``k`` of every list."""
+        keep = position_of_rows(self.indptr) < k
+        return replace(self._rows(keep), indptr=indptr_of(np.minimum(self.lengths, k)))
+
+    def reorder(self, score: Array) -> RankedLists:
+        """Return the same pairs sorted by a new score [n], best first, ties in the present order.
+
+        Raises:
+            RecxError: a score is not finite, or there is not one score a row.
+        """
+        if score.shape != self.item.shape:
+            raise RecxError(f"reorder needs one score for each of the {len(self)} rows, got an array of {score.shape}")
+        new = score.astype(np.float32, copy=False)
+        if not np.isfinite(new).all():
+            row = int(np.argmax(~np.isfinite(new)))
+            user = self.user[np.searchsorted(self.indptr, row, side="right") - 1]
+            raise RecxError(f"the score of item {self.item[row]} for user {user} is {new[row]}: scores must be finite")
+        order = order_in_groups(new, self.indptr)
+        return replace(self._rows(order), score=new[order], indptr=self.indptr)
+
+    def _rows(self, rows: Array) -> RankedLists:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return replace(self, item=self.item[rows], score=self.score[rows], columns=columns)
+
+    def check(self, requests: Requests, n_items: int, maker: str) -> RankedLists:
+        """Return these lists if they keep every promise of the type.
+
+        Raises:
+            RecxError: naming the maker, the user and the promise that was broken.
+        """
+        if not np.array_equal(self.user, requests.user):
+            raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
+        if len(self.indptr) != self.n_lists + 1 or self.indptr[0] != 0 or self.indptr[-1] != len(self.item):
+            raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(self.item)} rows")
+        if len(self.score) != len(self.item) or any(len(c) != len(self.item) for c in self.columns.values()):
+            raise RecxError(f"{maker} returned scores or columns that do not fit their {len(self.item)} rows")
+        lists = self.list_of_row
+        inner = lists[1:] == lists[:-1]
+        by_item = order_in_groups(-self.item, self.indptr)
+        twice = np.zeros(len(self.item), dtype=bool)
+        twice[1:] = inner & (self.item[by_item][1:] == self.item[by_item][:-1])
+        rising = np.zeros(len(self.item), dtype=bool)
+        rising[1:] = inner & (self.score[1:] > self.score[:-1])
+        broken = {
+            "an item outside the catalogue": (self.item < 0) | (self.item >= n_items),
+            "a score that is not finite": ~np.isfinite(self.score),
+            "an item twice": twice,
+            "scores that rise along the list": rising,
+        }
+        for what, rows in broken.items():
+            if rows.any():
+                user = self.user[lists[int(np.argmax(rows))]]
+                raise RecxError(f"{maker} returned {what} for user {user}")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Lists held against the targets of one line: what every metric is computed from (see ``recx.truth``).
+
+    lists: one list for every user of the line, empty where none was made.
+    gain: float32 [n], the target's grade or weight at each row, 0 where the item is no target.
+    ideal_indptr, ideal: each user's target gains, largest first (grouped, float32).
+    rel_threshold: a target counts as relevant from this gain on.
+    """
+
+    lists: RankedLists
+    gain: Floats
+    ideal_indptr: Longs
+    ideal: Floats
+    history: Interactions
+    items: Entities
+    rel_threshold: float = 1.0
+
+    @property
+    def n_users(self) -> int:
+        return self.lists.n_lists
+
+    @cached_property
+    def n_targets(self) -> Longs:
+        """Number of relevant targets of every user [n_users]."""
+        relevant = np.concatenate([[0], np.cumsum(self.ideal >= self.rel_threshold)])
+        return relevant[self.ideal_indptr[1:]] - relevant[self.ideal_indptr[:-1]]
+
+    @cached_property
+    def hit_row(self) -> Longs:
+        """Rows that show a target with a gain; all ranking metrics are sums over these few."""
+        return np.flatnonzero(self.gain > 0)
+
+    @cached_property
+    def hit_user(self) -> Longs:
+        """The user (list number) of every hit row."""
+        return np.searchsorted(self.lists.indptr, self.hit_row, side="right") - 1
+
+    @cached_property
+    def hit_rank(self) -> Longs:
+        """The rank, from 1, of every hit row."""
+        return self.hit_row - self.lists.indptr[self.hit_user] + 1
+
+    @cached_property
+    def hit_gain(self) -> Doubles:
+        """The gain of every hit row."""
+        return self.gain[self.hit_row].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Figures of one run: a value a user, NaN where a line leaves the user out, and single numbers.
+
+    user: int32 [n_users]. values: name (prefix included) -> float64 [n_users]. scalars: name -> number.
+    """
+
+    user: Ints
+    values: Mapping[str, Doubles]
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
+
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """Every figure by name: means over the users that a line counts, then the scalars."""
+        means = {}
+        for name, values in self.values.items():
+            counted = values[~np.isnan(values)]
+            means[name] = float(counted.mean()) if len(counted) else float("nan")
+        return {**means, **{name: float(value) for name, value in self.scalars.items()}}

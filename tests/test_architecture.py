@@ -1,0 +1,86 @@
+"""Who may import whom, read from the source: stages never import each other, and what is heavy is imported late."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted((ROOT / "recx").rglob("*.py"))
+STAGES = {"dataset", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report"}
+HEAVY = {"faiss", "matplotlib", "mlflow", "pandas", "pyarrow", "scipy", "sklearn", "torch"}
+STARTUP = {"numpy", *HEAVY}
+
+
+def imports(file: Path, *, at_import: bool = False) -> Iterator[str]:
+    """Yield the modules that a file imports; ``at_import``: only those that importing the file imports."""
+    pending: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        )
+        if not (at_import and late):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def stage_of(file: Path) -> str | None:
+    part = file.relative_to(ROOT / "recx").parts[0]
+    return part if part in STAGES else None
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if stage_of(file)], ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_a_stage_imports_no_other_stage(file: Path) -> None:
+    others = STAGES - {stage_of(file)}
+    wrong = {name for name in imports(file) if name.startswith("recx.") and name.split(".")[1] in others}
+    assert not wrong
+
+
+def test_the_core_never_imports_torch() -> None:
+    assert not {
+        file.name for file in FILES if {name.split(".")[0] for name in imports(file)} & {"torch", "ray", "optuna"}
+    }
+
+
+def test_nothing_heavy_is_imported_before_a_part_is_chosen() -> None:
+    by_name = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
+    pending, reached, brought = ["recx.cli", "recx.compose", "recx.launch", "recx.build"], set(), {}
+    while pending:
+        name = pending.pop()
+        if name in by_name and name not in reached:
+            reached.add(name)
+            found = set(imports(by_name[name], at_import=True))
+            brought.update({other: name for other in found if other.split(".")[0] in HEAVY})
+            pending.extend(found)
+    assert "recx.experiment" in reached
+    assert not brought
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"]])
+def test_the_command_line_starts_without_anything_heavy(arguments: list[str]) -> None:
+    script = (
+        f"import sys; sys.argv = ['recx', *{arguments}]\n"
+        "from recx.cli import main\n"
+        f"code = main(); print(code, sorted({STARTUP} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_composing_a_configuration_brings_nothing_heavy() -> None:
+    script = f"import sys; from recx.compose import compose; compose([]); print(sorted({STARTUP} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

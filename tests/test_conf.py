@@ -1,0 +1,155 @@
+"""Every option file is the documentation of its part: it builds, and has every setting with the part's own default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from omegaconf import OmegaConf
+
+import recx
+from recx import build, plugins
+from recx.compose import Schema, compose, plain
+
+OPTIONS = {name: file for name, (_, file) in plugins.options().items() if "/" in name}
+PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
+EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
+SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
+"""What an interpolation stands for where a part is used without configuration files."""
+
+
+def composed(*overrides: str) -> dict[str, Any]:
+    return plain(compose(overrides))
+
+
+def parts_of(content: object, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every part of an option file, the inner ones too, with its key."""
+    if isinstance(content, dict):
+        if "_target_" in content:
+            yield key, content
+        for name, value in content.items():
+            yield from parts_of(value, f"{key}.{name}")
+    elif isinstance(content, list):
+        for number, value in enumerate(content):
+            yield from parts_of(value, f"{key}.{number}")
+
+
+def class_of(part: dict[str, Any]) -> type:
+    module, _, name = part["_target_"].rpartition(".")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+
+
+def is_main_option(name: str, part: dict[str, Any]) -> bool:
+    """Whether an option is named after its part's module, or is the only one with its class."""
+    others = [
+        other for other in PARTS if other != name and part["_target_"] in OPTIONS[other].read_text(encoding="utf-8")
+    ]
+    return class_of(part).__module__.rpartition(".")[2] == OPTIONS[name].stem or not others
+
+
+def written(name: str) -> Any:
+    return OmegaConf.to_container(OmegaConf.load(OPTIONS[name]), resolve=False)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_first_line_says_what_the_option_is(name: str) -> None:
+    lines = OPTIONS[name].read_text(encoding="utf-8").splitlines()
+    if name.startswith(("experiment/", "sweep/")):
+        assert lines.pop(0) == "# @package _global_"  # Hydra reads it from the very first line only
+    assert lines[0].startswith("# ")
+    assert "@package" not in lines[0]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_option_builds(name: str) -> None:
+    group, _, option = name.partition("/")
+    given = [f"{group}={option}"]
+    if group == "dataset" and "path" in written(name) and option != "news":
+        given.append("dataset.path=some_file")
+    assert build.plan(composed(*given)).experiment
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_an_option_lists_every_setting_of_its_part(name: str) -> None:
+    for key, part in parts_of(written(name), name):
+        assert set(part) - {"_target_"} == {field.name for field in fields(class_of(part)) if field.init}, key
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_main_option_of_a_part_has_its_defaults(name: str) -> None:
+    part = written(name)
+    if (
+        "_target_" not in part
+        or Path(import_module(class_of(part).__module__).__file__ or "").stem != OPTIONS[name].stem
+    ):
+        pytest.skip("a variant of a part, or a set of parts: its settings differ on purpose")
+    for field in fields(class_of(part)):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        value = part[field.name]
+        if default is MISSING or (isinstance(value, str) and value.startswith("${") and value not in SHARED):
+            continue
+        if isinstance(value, list):
+            value = tuple(value)
+        value = SHARED.get(value, value) if isinstance(value, str) else value
+        assert value == default, field.name
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_annotations_can_be_read_so_that_types_are_checked(name: str) -> None:
+    for _, part in parts_of(written(name), name):
+        kind = class_of(part)
+        assert set(get_type_hints(kind)) >= {field.name for field in fields(kind)}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_chooses_options_and_sets_top_level_keys_only(name: str) -> None:
+    text = OPTIONS[f"experiment/{name}"].read_text(encoding="utf-8")
+    assert text.splitlines()[1].startswith(f"# python -m recx +experiment={name} ")
+    content = written(f"experiment/{name}")
+    assert set(content) - {"defaults"} <= set(build.TOP_LEVEL)
+    assert all(isinstance(entry, dict) and next(iter(entry)).startswith("override /") for entry in content["defaults"])
+
+
+def test_the_schema_knows_the_keys_of_the_top_level_and_no_others() -> None:
+    assert {field.name for field in fields(Schema)} == {*build.TOP_LEVEL, *build.VERBS, "feature", "runtime"}
+    assert set(composed()) == {field.name for field in fields(Schema)}
+
+
+def tiny(name: str, folder: Path) -> list[str]:
+    """Return what makes an experiment small: a made-up news site, or a file in its format."""
+    users, items = range(60), range(30)
+    # Everybody walks through the items in one order, so that there is something to learn.
+    events = [(u, (u + n) % len(items), 1_000_000 + u * 3 + n * 600) for u in users for n in range(6)]
+    file = folder / "data"
+    if name == "movielens":
+        file = folder / "u.data"
+        file.write_text("".join(f"{u}\t{i}\t{1 + i % 5}\t{t}\n" for u, i, t in events))
+    elif name == "table":
+        file = folder / "clicks.csv"
+        file.write_text("who,what,when\n" + "".join(f"{u},{i},{t}\n" for u, i, t in events))
+        columns = ["dataset.user=who", "dataset.item=what", "dataset.time=when", "dataset.time_unit=s"]
+        return [f"dataset.path={file}", *columns]
+    elif name.startswith("sequences"):
+        file = folder / "sequences.txt"
+        file.write_text("".join(f"{u} {' '.join(str(i) for v, i, _ in events if v == u)}\n" for u in users))
+    else:
+        return ["dataset.readers=300", "dataset.articles=100"]
+    return [f"dataset.path={file}"]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_runs_on_a_tiny_world(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = recx.run([f"+experiment={name}", "tracker=console", "n_candidates=20", *tiny(name, tmp_path)])
+    assert len(result.recommendations) > 0
+    [folder] = (tmp_path / "outputs").glob("*/*")
+    figures = json.loads((folder / "metrics.json").read_text())
+    if result.experiment.fold == "predict":
+        assert (folder / "submission.csv").read_text().startswith("user_id,article_1")
+    else:
+        assert 0 < figures["end_to_end/hit_at_10"] <= 1

@@ -1,0 +1,52 @@
+"""The wheel holds everything that a run needs, option files included, and runs from any folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the wheel's content, built from a copy so that nothing is left in the checkout."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    for name in ("recx", "conf"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel] = target.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+    return target
+
+
+@pytest.mark.slow
+def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
+    modules = {file.relative_to(ROOT) for file in (ROOT / "recx").rglob("*.py")}
+    assert {file.relative_to(unpacked) for file in (unpacked / "recx").rglob("*.py")} == modules
+    options = {file.relative_to(ROOT) for file in (ROOT / "conf").rglob("*.yaml")}
+    assert {file.relative_to(unpacked / "recx") for file in (unpacked / "recx").rglob("*.yaml")} == options
+    assert (unpacked / "recx" / "py.typed").is_file()
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_from_another_folder(unpacked: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "recx", "+experiment=news", "tracker=console", "dataset.readers=200"]
+    environment = {**os.environ, "PYTHONPATH": str(unpacked)}
+    where = "import recx; print(recx.__file__)"
+    found = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert found.stdout.startswith(str(unpacked))
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((tmp_path / "outputs").glob("*/*_news/metrics.json"))

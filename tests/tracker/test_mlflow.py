@@ -1,0 +1,210 @@
+"""Runs in an MLflow store: what is written, and how a run ends whatever happens to its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recx.errors import InputError, RecxError
+from recx.results import load
+from recx.tracker import store
+from recx.tracker.mlflow import LARGEST_FILE, MLflow, address, allowed_name
+from recx.tracker.process import Interrupted
+
+PROGRAM = """
+import sys, time
+from recx.tracker.mlflow import MLflow
+with MLflow().run("news", {"k": 1}) as run:
+    print(run.run_id, flush=True)
+    time.sleep(float(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a working directory whose store exists already: a fresh one takes seconds."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def tracker(home: Path, monkeypatch: pytest.MonkeyPatch) -> MLflow:
+    monkeypatch.chdir(home)
+    return MLflow()
+
+
+def stored(home: Path, run_id: str) -> Any:
+    return store.open_client(f"sqlite:///{home}/outputs/mlflow.db").get_run(run_id)
+
+
+def start(home: Path, seconds: float) -> subprocess.Popen[str]:
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    command = [sys.executable, "-c", PROGRAM, str(seconds)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=home, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def stop_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(5)
+
+
+def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None:
+    params = {
+        "retriever": {"_target_": "recx.retriever.union.Union", "k": 60},
+        "ranker": {"_target_": "recx.ranker.linear.Linear"},
+        "evaluator": {"ranking": ["ndcg_at_5"]},
+        "many": {f"x{number}": number for number in range(250)},
+        "long": "y" * 7_000,
+    }
+    with tracker.run("news", params) as run:
+        run.log_metrics(
+            {f"data/x{number}": number for number in range(1_500)} | {"ranking/auc": float("nan"), "p@5": 1}
+        )
+        run.log_tags({"protocol.fold": "test"})
+    data, info = stored(home, run.run_id).data, stored(home, run.run_id).info
+    assert info.status == "FINISHED"
+    assert info.run_name == "union + linear"
+    assert data.params["retriever.k"] == "60"
+    assert data.params["evaluator.ranking"] == '["ndcg_at_5"]'
+    assert len([name for name in data.params if name.startswith("many.")]) == 250
+    assert len(data.params["long"]) == 6_000
+    assert data.tags["recx.cut_params"] == "long"
+    assert len(data.metrics) == 1_502
+    assert data.metrics["p_5"] == 1
+    assert data.tags["recx.renamed.metrics"] == "p@5 -> p_5"
+    assert data.tags["protocol.fold"] == "test"
+    assert data.tags["recx.pid"] == str(os.getpid())
+    artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
+    assert "y" * 7_000 in (artifacts / "config.yaml").read_text()
+    assert not (home / "mlruns").exists()
+
+
+def test_the_address_opens_the_run(tracker: MLflow) -> None:
+    with tracker.run("news", {}) as run:
+        assert run.address.startswith("http://127.0.0.1:5000/#/experiments/")
+        assert f"/runs/{run.run_id}?workflowType=machine_learning" in run.address
+    assert address("http://host:80/", "1", "a").startswith("http://host:80/#/experiments/1/runs/a")
+
+
+def test_files_are_copied_but_for_large_ones(tracker: MLflow, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "metrics.json").write_text("{}")
+    (tmp_path / "figures" / "roc.svg").write_text("<svg/>")
+    with (tmp_path / "candidates.parquet").open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    with tracker.run("news", {}) as run:
+        run.log_files(tmp_path)
+    artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
+    found = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
+    assert found == {"config.yaml", "metrics.json", "figures/roc.svg"}
+    tags = stored(home, run.run_id).data.tags
+    assert tags["recx.only_in_folder"] == "candidates.parquet"
+    assert tags["recx.folder"] == str(tmp_path)
+    assert load(run.run_id, home / "outputs").folder == tmp_path
+
+
+def test_no_run_of_that_id(tracker: MLflow, home: Path) -> None:
+    with tracker.run("news", {}):
+        pass
+    with pytest.raises(InputError, match="no run '0000"):
+        load("0" * 32, home / "outputs")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (InputError("file x: no such file"), "FAILED", "file x: no such file"),
+        (ZeroDivisionError("oops"), "FAILED", "ZeroDivisionError: oops"),
+        (KeyboardInterrupt(), "KILLED", "interrupted from the keyboard"),
+        (SystemExit(3), "FAILED", "SystemExit: 3"),
+    ],
+)
+def test_an_error_ends_the_run(tracker: MLflow, home: Path, error: BaseException, status: str, reason: str) -> None:
+    with pytest.raises(type(error)), tracker.run("news", {}) as run:
+        raise error
+    ended = stored(home, run.run_id)
+    assert ended.info.status == status
+    assert ended.data.tags["recx.reason"] == reason
+
+
+def test_sigterm_ends_the_run_and_the_handler_is_restored(tracker: MLflow, home: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Interrupted), tracker.run("news", {}) as run:
+        stop_this_process()
+    assert stored(home, run.run_id).info.status == "KILLED"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_killed_run_is_ended_at_the_next_start(tracker: MLflow, home: Path) -> None:
+    process = start(home, 60)
+    assert process.stdout is not None
+    run_id = process.stdout.readline().strip()
+    with tracker.run("news", {}):
+        assert stored(home, run_id).info.status == "RUNNING"  # its process lives: leave it alone
+    process.kill()
+    process.communicate()
+    with tracker.run("news", {}) as run:
+        assert stored(home, run.run_id).info.status == "RUNNING"
+    ended = stored(home, run_id)
+    assert ended.info.status == "KILLED"
+    assert "SIGKILL" in ended.data.tags["recx.reason"]
+
+
+@pytest.mark.slow
+def test_parallel_first_starts_are_silent_and_whole(tmp_path: Path) -> None:
+    processes = [start(tmp_path, 0) for _ in range(4)]
+    ended = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0, 0]
+    assert [error for _, error in ended] == ["", "", "", ""]
+    assert [stored(tmp_path, said.strip()).info.status for said, _ in ended] == ["FINISHED"] * 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["outputs"]
+
+
+@pytest.mark.slow
+def test_a_deleted_experiment_is_one_sentence(tracker: MLflow, home: Path) -> None:
+    with tracker.run("gone", {}):
+        pass
+    client = store.open_client(f"sqlite:///{home}/outputs/mlflow.db")
+    client.delete_experiment(client.get_experiment_by_name("gone").experiment_id)
+    with pytest.raises(InputError, match="was deleted"), tracker.run("gone", {}):
+        pass
+
+
+def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_bytes(b"this is no database at all" * 100)
+    broken = MLflow(uri=f"sqlite:///{tmp_path}/mlflow.db")
+    with pytest.raises(RecxError, match=r"cannot be opened: .*tracker=console"), broken.run("news", {}):
+        pass
+
+
+@pytest.mark.parametrize("uri", ["outputs/mlflow.db", "file:///tmp/x", "sqlit:///x.db"])
+def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
+    with pytest.raises(InputError, match=r"tracker\.uri=.* is no MLflow store"):
+        MLflow(uri=uri)
+
+
+def test_two_names_must_not_become_one(tracker: MLflow) -> None:
+    with pytest.raises(RecxError, match="rename"), tracker.run("news", {}) as run:
+        run.log_metrics({"a@b": 1, "a_b": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("end_to_end/ndcg_at_5", "end_to_end/ndcg_at_5"),
+        ("ndcg@5", "ndcg_5"),
+        ("a//b/", "a/b"),
+        ("größe (ms), x=1", "gr__e _ms__ x_1"),
+        ("///", "_"),
+    ],
+)
+def test_allowed_names(name: str, allowed: str) -> None:
+    assert allowed_name(name) == allowed
