@@ -105,7 +105,7 @@ class PairClock:
 
 @once_per_input
 def pair_clock(history: Interactions, distance: int, both_ways: bool) -> PairClock:
-    """Return the clock of pairs at most ``distance`` places apart; ``both_ways`` also counts the second before the first.
+    """Return the clock of pairs at most ``distance`` places apart; ``both_ways``: in either order.
 
     Where the data has no times every pair lies before every request.
     """
@@ -122,7 +122,7 @@ def pair_clock(history: Interactions, distance: int, both_ways: bool) -> PairClo
 
 
 def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:
-    """Yield (places apart, rows of the earlier, rows of the later event) of one user's pairs, 1 to ``distance`` apart."""
+    """Yield (places apart, rows of the earlier event, rows of the later one) of users' pairs, up to ``distance``."""
     longest = int(history.lengths.max(initial=0))
     user = history.user
     for apart in range(1, min(distance, longest - 1) + 1):

@@ -32,7 +32,7 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
     """
     with limited_to(config["runtime"]["threads"]):
         from recx import build, protocol, results
-        from recx.progress import say, shown_on
+        from recx.progress import shown_on
         from recx.report.console import print_summary
 
         plan = build.plan(config)
@@ -43,7 +43,7 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
             folder.mkdir(parents=True, exist_ok=True)
             results.save(result, folder, config, card)
             if plan.report is not None:
-                say(f"wrote {plan.report.write(result, folder)}")
+                plan.report.write(result, folder)
             run.log_metrics(result.metrics)
             run.log_tags(protocol.tags(card))
             run.log_files(folder)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx import __version__
 from recx.plain import flat, plain, settings
 from recx.types import Array, Entities, Fold, Interactions
 
@@ -108,11 +109,11 @@ def data_hash(interactions: Interactions) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, recx and the libraries that figures may depend on."""
-    names = ("recx", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "hydra-core", "mlflow")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    names = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "hydra-core", "mlflow")
+    return {"recx": __version__, "python": platform.python_version(), **{name: _version(name) for name in names}}
 
 
-def version(package: str) -> str:
+def _version(package: str) -> str:
     """Return the version of an installed package, or ``not installed``."""
     try:
         return metadata.version(package)

@@ -61,14 +61,17 @@ def best(
 ) -> RankedLists:
     """Return each request's ``k`` best items that may be shown; ``score`` is asked for blocks of requests."""
     shelf = Shelf(history, seen)
-    lengths, items, scores = [], [], []
+    lengths: list[Longs] = []
+    items: list[Ints] = []
+    scores: list[Floats] = []
     for start, stop in blocks(len(requests), max(1, CELLS // max(1, history.n_items))):
         block = requests[start:stop]
         table = score(block)
         hidden = shelf.hidden(block)
         found = _best_stored(table, hidden, k) if sparse.issparse(table) else _best_dense(table, hidden, k)
-        for part, whole in zip(found, (lengths, items, scores), strict=True):
-            whole.append(part)
+        lengths.append(found[0])
+        items.append(found[1])
+        scores.append(found[2])
     return RankedLists(
         user=requests.user,
         indptr=indptr_of(np.concatenate(lengths) if lengths else np.zeros(0, np.int64)),
@@ -121,7 +124,7 @@ def _kth_largest(table: Floats, k: int) -> Floats:
 
     value = np.empty((len(table), k), dtype=np.float32)
     number = np.empty((len(table), k), dtype=np.int64)
-    heaps = faiss.float_minheap_array_t()
+    heaps: Any = faiss.float_minheap_array_t()
     heaps.nh, heaps.k = len(table), k
     heaps.val, heaps.ids = faiss.swig_ptr(value), faiss.swig_ptr(number)
     heaps.heapify()

@@ -357,7 +357,8 @@ class Judged:
     def n_targets(self) -> Longs:
         """Number of relevant targets of every user [n_users]."""
         relevant = np.concatenate([[0], np.cumsum(self.ideal >= self.rel_threshold)])
-        return relevant[self.ideal_indptr[1:]] - relevant[self.ideal_indptr[:-1]]
+        counts: Longs = relevant[self.ideal_indptr[1:]] - relevant[self.ideal_indptr[:-1]]
+        return counts
 
     @cached_property
     def hit_row(self) -> Longs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -52,8 +53,11 @@ def is_main_option(name: str, part: dict[str, Any]) -> bool:
     return class_of(part).__module__.rpartition(".")[2] == OPTIONS[name].stem or not others
 
 
+@cache
 def written(name: str) -> Any:
-    return OmegaConf.to_container(OmegaConf.load(OPTIONS[name]), resolve=False)
+    """Return what an option says, with the options that it takes in, interpolations left as they are."""
+    group, _, option = name.partition("/")
+    return OmegaConf.to_container(compose([f"{group}={option}"])[group], resolve=False)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -110,7 +114,8 @@ def test_annotations_can_be_read_so_that_types_are_checked(name: str) -> None:
 def test_an_experiment_chooses_options_and_sets_top_level_keys_only(name: str) -> None:
     text = OPTIONS[f"experiment/{name}"].read_text(encoding="utf-8")
     assert text.splitlines()[1].startswith(f"# python -m recx +experiment={name} ")
-    content = written(f"experiment/{name}")
+    content = OmegaConf.to_container(OmegaConf.load(OPTIONS[f"experiment/{name}"]), resolve=False)
+    assert isinstance(content, dict)
     assert set(content) - {"defaults"} <= set(build.TOP_LEVEL)
     assert all(isinstance(entry, dict) and next(iter(entry)).startswith("override /") for entry in content["defaults"])
 

@@ -43,7 +43,7 @@ class Transition:
     """log of the estimated chance that the item follows the user's last click.
 
     The share of the readers of that click who went on to the item, drawn towards the item's share of all clicks in the
-    last ``window`` by ``strength`` readers' worth (a Dirichlet prior), so that rare clicks fall back on what is popular.
+    last ``window`` by ``strength`` readers' worth (a Dirichlet prior): rare clicks fall back on what is popular.
     """
 
     distance: int = 1

@@ -24,7 +24,8 @@ class PhiRel:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         angle = cosine(candidates, history, requests, self.last, self.recency)
-        return np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
+        mapped: Floats = np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
+        return mapped
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,14 @@ class CategoryShare:
         line = np.repeat(np.arange(len(requests)), history.lengths[requests.user])
         counts = np.bincount(line[read >= 0] * n + read[read >= 0], minlength=len(requests) * n)
         asked = category[candidates.item]
-        share = counts[candidates.list_of_row * n + asked] / np.maximum(1, of_rows(history.lengths[requests.user], candidates))
+        events = of_rows(history.lengths[requests.user], candidates)
+        share = counts[candidates.list_of_row * n + asked] / np.maximum(1, events)
         return np.where(asked >= 0, share, 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Age:
-    """log(1 + hours since the item was created, or first clicked where that is not known), 0 where data has no times."""
+    """log(1 + hours since the item was created, or first clicked where that is unknown); 0 where data has no times."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is None or requests.time is None:
@@ -66,7 +68,8 @@ class Age:
         born = np.where(created == UNKNOWN_TIME, history.first_seen, created)[candidates.item]
         # A first click at or after the request would be a look ahead, and a creation after it is an error of the data.
         age = np.maximum(0, of_rows(requests.time, candidates) - born)
-        return np.log1p(age / HOUR).astype(np.float32)
+        log_age: Floats = np.log1p(age / HOUR).astype(np.float32)
+        return log_age
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ class Trend:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
         lately = clicks_within(candidates, history, requests, short) + 1
         before = clicks_within(candidates, history, requests, long) * (short / long) + 1
-        return (np.log(lately) - np.log(before)).astype(np.float32)
+        trend: Floats = (np.log(lately) - np.log(before)).astype(np.float32)
+        return trend
 
 
 @dataclass(frozen=True)

@@ -50,4 +50,3 @@ def cosine(candidates: RankedLists, history: Interactions, requests: Requests, l
         found[rows] = np.einsum("nd,nd->n", user[line[rows]], vector[candidates.item[rows]])
     known = history.items.has_embedding[candidates.item] & of_rows(np.abs(user).sum(axis=1) > 0, candidates)
     return np.where(known, found, np.nan).astype(np.float32)
-

@@ -105,18 +105,22 @@ def _number(value: float) -> str:
 
 
 def _columns(entries: Mapping[str, str], width: int) -> list[Text]:
-    """Lay out names and values in as many columns as fit, read downwards."""
-    if not entries:
-        return []
-    name = max(map(len, entries))
-    value = max(map(len, entries.values()))
-    columns = max(1, (width + 2) // (name + value + 6))
-    height = -(-len(entries) // columns)
-    cells = [Text.assemble("  ", (f"{key:<{name}}", "dim"), f"  {text:>{value}}  ") for key, text in entries.items()]
-    lines = [Text().join(cells[row::height]) for row in range(height)]
-    for line in lines:
-        line.rstrip()
-    return lines
+    """Lay out names and values in as many columns as fit, at most four, read downwards."""
+    cells = list(entries.items())
+    for columns in (4, 3, 2, 1):
+        height = max(1, -(-len(cells) // columns))
+        stacks = [_stack(cells[start : start + height]) for start in range(0, len(cells), height)]
+        if sum(len(stack[0]) + 2 for stack in stacks) <= width + 2:
+            break
+    return [
+        Text("  ").join(stack[row] for stack in stacks if row < len(stack)) for row in range(min(height, len(cells)))
+    ]
+
+
+def _stack(cells: list[tuple[str, str]]) -> list[Text]:
+    name = max(len(key) for key, _ in cells)
+    value = max(len(text) for _, text in cells)
+    return [Text.assemble("  ", (f"{key:<{name}}", "dim"), f"  {text:>{value}}") for key, text in cells]
 
 
 def _files(folder: Path, width: int) -> list[Text]:

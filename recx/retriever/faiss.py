@@ -12,7 +12,7 @@ from recx.errors import InputError
 from recx.protocols import Seen
 from recx.ragged import blocks, indptr_of
 from recx.select import CELLS, Shelf, top_of_table
-from recx.types import Bools, Floats, Interactions, Longs, RankedLists, Requests
+from recx.types import Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import item_vectors
 
 
@@ -58,9 +58,11 @@ class Faiss:
             index.train(stored)
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[-1]
-            raise InputError(f"retriever.index={self.index!r} does not work on {len(listed)} item vectors: {reason}") from error
+            raise InputError(
+                f"retriever.index={self.index!r} does not work on {len(listed)} item vectors: {reason}"
+            ) from error
         index.add(stored)
-        notes = {
+        notes: dict[str, float] = {
             "items_with_learnt_vector": int(vectors.learnt.sum()),
             "items_without_vector": history.n_items - len(listed),
         }

@@ -29,13 +29,18 @@ class Given:
         """
         slates = history.slates
         if slates is None:
-            raise InputError("retriever=given needs lists that the data offers, and this dataset has none: choose another retriever")
+            raise InputError(
+                "retriever=given needs lists that the data offers, and this dataset has none: choose another retriever"
+            )
         at = np.searchsorted(slates.user, requests.user)
         at = np.minimum(at, max(0, slates.n_lists - 1))
         found = slates.user[at] == requests.user if slates.n_lists else np.zeros(len(requests), dtype=bool)
         lists = slates.take(at[found])
         noise = np.concatenate(
-            [np.random.default_rng([self.seed, user]).random(n) for user, n in zip(lists.user, lists.lengths, strict=True)]
+            [
+                np.random.default_rng([self.seed, user]).random(n)
+                for user, n in zip(lists.user, lists.lengths, strict=True)
+            ]
             or [np.zeros(0)]
         )
         order = order_in_groups(noise, lists.indptr)

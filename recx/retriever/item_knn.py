@@ -87,4 +87,3 @@ class FittedItemKNN:
             return last_clicks(history, block, self.settings.last, self.settings.recency) @ self.similarity
 
         return best(score, history, requests, k, self.settings.seen)
-

@@ -14,7 +14,7 @@ from recx.ragged import indptr_of
 from recx.select import best
 from recx.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 
-NEGLIGIBLE = 1e-9  # a click that ageing has brought below this does not count
+NEGLIGIBLE = 1e-6  # a click that ageing has brought below this does not count
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,19 @@ class Popularity:
         by_time = np.argsort(requests.time, kind="stable")
         clock = np.argsort(history.time, kind="stable")
         time, item = history.time[clock], history.item[clock]
-        lists = best(lambda block: self._counts(time, item, block, history.n_items), history, requests[by_time], k, self.seen)
+
+        def score(block: Requests) -> Any:
+            return self._counts(time, item, block, history.n_items)
+
+        lists = best(score, history, requests[by_time], k, self.seen)
         back = np.empty_like(by_time)
         back[by_time] = np.arange(len(by_time))
         return lists.take(back)
 
     def _counts(self, time: Longs, item: Ints, block: Requests, n_items: int) -> Any:
-        """Return the counts [n_lists, n_items] (a CSR where only lately clicked items have any) as of each of the block's requests, which rise in time.
+        """Return the counts [n_lists, n_items] as of each of the block's requests, which rise in time.
+
+        A CSR where only clicks of late count, since few items then have any; else a dense array.
 
         Every click is entered at the first request after it and taken out again at the first request for which it is
         too old; sums along the block then give the counts of all requests at once.

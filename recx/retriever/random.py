@@ -27,7 +27,7 @@ class Random:
 
         def score(block: Requests) -> Floats:
             pair = block.user.astype(np.uint64)[:, None] << np.uint64(32) | np.arange(history.n_items, dtype=np.uint64)
-            return (_mixed(pair + _mixed(np.array([self.seed], dtype=np.uint64))) >> np.uint64(40)) / np.float32(2**24)
+            return (_mixed(pair + _mixed(np.array([self.seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
 
         return best(score, history, requests, k, self.seen)
 

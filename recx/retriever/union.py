@@ -10,7 +10,7 @@ import numpy as np
 
 from recx.errors import InputError
 from recx.protocols import FittedRetriever, Retriever
-from recx.ragged import blocks, indptr_of, max_of_groups
+from recx.ragged import blocks, distinct, indptr_of, max_of_groups
 from recx.types import Floats, Interactions, Longs, RankedLists, Requests
 
 BLOCK = 20_000  # requests merged at once, so that the sources' lists of all users never lie in memory together
@@ -38,7 +38,8 @@ class Union:
             raise InputError(f"retriever.method={self.method!r}: choose reciprocal_rank or score")
         unknown = set(self.weights) - set(self.sources)
         if unknown:
-            raise InputError(f"retriever.weights names {sorted(unknown)}, which is no source: {', '.join(self.sources)}")
+            known = ", ".join(self.sources)
+            raise InputError(f"retriever.weights names {sorted(unknown)}, which is no source: choose from {known}")
 
     def fit(self, history: Interactions) -> FittedUnion:
         """Fit every source."""
@@ -73,7 +74,7 @@ class FittedUnion:
     def _merge(self, history: Interactions, block: Requests, k: int) -> RankedLists:
         lists = {name: source.retrieve(history, block, k) for name, source in self.sources.items()}
         keys = {name: found.list_of_row * history.n_items + found.item for name, found in lists.items()}
-        pairs = np.unique(np.concatenate(list(keys.values())))
+        pairs = distinct(np.concatenate(list(keys.values())))
         score = np.zeros(len(pairs), dtype=np.float64)
         columns: dict[str, Floats] = {}
         for name, found in lists.items():
@@ -95,7 +96,6 @@ class FittedUnion:
 
     def _worth(self, found: RankedLists) -> Floats:
         if self.settings.method == "reciprocal_rank":
-            worth: Floats = 1 / (self.settings.smoothing + found.rank)
-            return worth
+            return np.asarray(1 / (self.settings.smoothing + found.rank), dtype=np.float32)
         largest = np.repeat(max_of_groups(np.abs(found.score), found.indptr), found.lengths)
-        return found.score / np.maximum(largest, 1e-12)
+        return np.asarray(found.score / np.maximum(largest, 1e-12), dtype=np.float32)

@@ -57,7 +57,8 @@ class ByTime:
         assert interactions.time is not None
         end = interactions.time.max(initial=0) + 1 - (back - 1) * milliseconds(self.window, "split.window")
         start = end - milliseconds(self.window, "split.window")
-        return (interactions.time >= start) & (interactions.time < end)
+        window: Bools = (interactions.time >= start) & (interactions.time < end)
+        return window
 
     def _masks(self, interactions: Interactions, back: int) -> tuple[Bools, Bools]:
         assert interactions.time is not None

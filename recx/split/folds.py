@@ -40,10 +40,7 @@ def split_by_steps(
     """
     back = STEPS[fold]
     history, target = step(back)
-    if fold == "predict":
-        now = _predicted(interactions)
-    else:
-        now = make_fold(interactions, history, target, request_time)
+    now = make_fold(interactions, history, target, request_time) if back else _predicted(interactions)
     if not len(now.requests):
         raise InputError(
             f"fold={fold}: no user has both a target and what the split asks for before it: "

@@ -9,7 +9,7 @@ import numpy as np
 from recx.errors import InputError
 from recx.protocols import FoldName
 from recx.ragged import position_of_rows
-from recx.split.folds import STEPS, Past, RequestTime, check_settings, may_be_target, split_by_steps
+from recx.split.folds import Past, RequestTime, check_settings, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Split
 
 

@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recx import __version__
 from recx.errors import RecxError
 from recx.plain import flat, plain
-from recx.protocol import version
 from recx.tracker import store
 from recx.tracker.process import identity, stoppable
 
@@ -166,7 +166,7 @@ def _batches(things: list[T], size: int) -> Iterator[list[T]]:
 
 def _origin() -> dict[str, str]:
     """Return tags that say which process, which recx and which commit a run came from."""
-    return {**identity(), "recx.version": version("recx"), "mlflow.source.name": "recx", **_git()}
+    return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **_git()}
 
 
 def _git() -> dict[str, str]:

@@ -1,0 +1,145 @@
+"""Measures what the README states: `make bench`, or `python benchmarks/run.py [NAME ...]` for some of it.
+
+Every figure is that of a whole command in a process of its own: wall-clock seconds, peak memory as the operating
+system accounts it, and the metrics from the run's folder. Prints one Markdown table. Real data is looked for in
+../shared/data, or where RECX_DATA says; what is not there is named and left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("RECX_DATA", HERE.parent.parent / "shared" / "data"))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one command took: seconds of the wall clock, gigabytes at the peak, and the metrics it wrote."""
+
+    seconds: float
+    gigabytes: float
+    metrics: dict[str, float]
+
+
+def run(*words: str, verb: tuple[str, ...] = ("-m", "recx")) -> Cost:
+    """Run one command in an empty folder and return what it took; its own output is shown if it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, *verb, *words]
+        start = time.perf_counter()
+        with (Path(folder) / "output.txt").open("w+") as output:
+            child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+            _, status, usage = os.wait4(child.pid, 0)
+            seconds = time.perf_counter() - start
+            child.returncode = os.waitstatus_to_exitcode(status)
+            if child.returncode:
+                output.seek(0)
+                sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
+        unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
+        found = list(Path(folder).glob("outputs/*/*/metrics.json"))
+        metrics = json.loads(found[0].read_text()) if found else {}
+        return Cost(seconds, usage.ru_maxrss * unit / 1e9, metrics)
+
+
+def news(name: str) -> Iterator[tuple[str, str, str]]:
+    """The main job on real clicks, and every source of the union alone, in its own order."""
+    path = DATA / name
+    if not path.is_dir():
+        yield name, "not measured", f"no {path}"
+        return
+    where = ["+experiment=news", f"dataset.path={path}"]
+    whole = run(*where)
+    yield f"{name}: union + linear, whole command", f"{whole.seconds:.0f} s, {whole.gigabytes:.2f} GB", "< 60 s, 2 GB"
+    ndcg = whole.metrics["end_to_end/ndcg_at_5"]
+    aim = {"globo-tianchi-day1": (0.34, 0.90), "globo-tianchi-25k": (0.29, 0.77)}[name]
+    yield f"{name}: end_to_end/ndcg_at_5", f"{ndcg:.4f}", f">= {aim[0]}"
+    yield f"{name}: funnel/candidate_recall", f"{whole.metrics['funnel/candidate_recall']:.4f}", f">= {aim[1]}"
+    alone = {
+        "popularity, half-life 1h": ["retriever=popularity", "retriever.half_life=1h"],
+        "item_knn": ["retriever=item_knn"],
+        "faiss": ["retriever=faiss"],
+        "union": [],
+    }
+    best = 0.0
+    for source, words in alone.items():
+        own = run(*where, *words, "ranker=identity").metrics["end_to_end/ndcg_at_5"]
+        best = best if source == "union" else max(best, own)
+        yield f"{name}: {source}, own order, ndcg_at_5", f"{own:.4f}", ""
+    yield f"{name}: union + linear over the best single source", f"{100 * (ndcg / best - 1):+.0f} %", ">= +15 %"
+
+
+def generated() -> Iterator[tuple[str, str, str]]:
+    """The main job with no data at hand, and the order of the models."""
+    whole = run("+experiment=news")
+    yield "generated news: whole command", f"{whole.seconds:.0f} s, {whole.gigabytes:.2f} GB", "< 30 s"
+    models = {"random": "random", "popularity": "popularity", "faiss": "faiss", "item_knn": "item_knn"}
+    values = {
+        name: run("+experiment=news", f"retriever={option}", "ranker=identity").metrics["end_to_end/ndcg_at_5"]
+        for name, option in models.items()
+    }
+    values["union + linear"] = whole.metrics["end_to_end/ndcg_at_5"]
+    yield "generated news: ndcg_at_5", ", ".join(f"{name} {value:.3f}" for name, value in values.items()), "rising"
+
+
+def ease() -> Iterator[tuple[str, str, str]]:
+    """EASE on Amazon Beauty, all items ranked: 0.0434 and 0.0781 are what the closed form gives."""
+    path = DATA / "beauty" / "Beauty.txt.gz"
+    if not path.is_file():
+        yield "beauty", "not measured", f"no {path}"
+        return
+    whole = run("+experiment=sequences", f"dataset.path={path}", "retriever=ease", "ranker=identity")
+    yield "beauty: ease, whole command", f"{whole.seconds:.0f} s, {whole.gigabytes:.2f} GB", "< 40 s"
+    yield "beauty: ease, end_to_end/ndcg_at_10", f"{whole.metrics['end_to_end/ndcg_at_10']:.4f}", "0.0434 ± 0.0008"
+    yield "beauty: ease, end_to_end/hit_at_10", f"{whole.metrics['end_to_end/hit_at_10']:.4f}", "0.0781 ± 0.0008"
+
+
+def large() -> Iterator[tuple[str, str, str]]:
+    """The generator at three million clicks."""
+    whole = run("+experiment=news", "dataset.readers=375000", "dataset.articles=20000")
+    size = f"{whole.metrics['data/events'] / 1e6:.2f} million clicks"
+    yield f"generated news, {size}: whole command", f"{whole.seconds:.0f} s, {whole.gigabytes:.2f} GB", "< 600 s, 6 GB"
+
+
+def start() -> Iterator[tuple[str, str, str]]:
+    """How long a person waits for the help text, against what importing Hydra and numpy takes; medians of ten."""
+
+    def seconds(*verb: str) -> float:
+        return statistics.median(run(verb=verb).seconds for _ in range(10))
+
+    ratio = seconds("-m", "recx", "--help") / seconds("-c", "import hydra, numpy")
+    yield "`python -m recx --help` over `import hydra, numpy`", f"{ratio:.2f} times", "<= 3 times"
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
+    "start": start,
+    "generated": generated,
+    "day1": lambda: news("globo-tianchi-day1"),
+    "25k": lambda: news("globo-tianchi-25k"),
+    "ease": ease,
+    "large": large,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that the command line names, or all of them."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = set(names) - set(BENCHMARKS)
+    if unknown:
+        sys.exit(f"no such benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(BENCHMARKS)}")
+    print("| what | measured | aim |\n| --- | --- | --- |")
+    for name in names:
+        for what, measured, aim in BENCHMARKS[name]():
+            print(f"| {what} | {measured} | {aim} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
