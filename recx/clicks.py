@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from recx.ragged import indptr_of, order_in_groups, position_of_rows
+from recx.ragged import distinct, indptr_of, order_in_groups, position_of_rows
 from recx.types import Array, Interactions, Longs, Requests
 
 T = TypeVar("T")
@@ -46,11 +46,21 @@ class Clock:
     time: Longs
 
     @cached_property
+    def _ticks(self) -> Longs | None:
+        """The distinct times, where kind and time in ms do not fit into one int64 together; else None."""
+        if not len(self.time):
+            return None
+        span = int(self.time.max()) - int(self.time.min()) + 2
+        return distinct(self.time) if (int(self.kind.max()) + 2) * span > np.iinfo(np.int64).max else None
+
+    @cached_property
     def _start(self) -> int:
-        return int(self.time.min(initial=np.iinfo(np.int64).max)) if len(self.time) else 0
+        return int(self.time.min()) if len(self.time) and self._ticks is None else 0
 
     @cached_property
     def _span(self) -> int:
+        if self._ticks is not None:
+            return len(self._ticks) + 1
         return int(self.time.max()) - self._start + 2 if len(self.time) else 2
 
     @cached_property
@@ -59,7 +69,8 @@ class Clock:
         return np.sort(self._key(self.kind, self.time))
 
     def _key(self, kind: Array, time: Longs) -> Longs:
-        return kind.astype(np.int64) * self._span + np.clip(time - self._start, 0, self._span - 1)
+        tick = time if self._ticks is None else np.searchsorted(self._ticks, time)
+        return kind.astype(np.int64) * self._span + np.clip(tick - self._start, 0, self._span - 1)
 
     def before(self, kind: Array, time: Longs) -> Longs:
         """Return how many events of each kind [m] lie before each time [m]."""

@@ -9,16 +9,16 @@ import numpy as np
 from recx.clicks import item_clock, once_per_input, pair_clock
 from recx.duration import milliseconds
 from recx.errors import InputError
-from recx.feature.rows import clicks_within, of_rows
-from recx.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.feature.rows import check_recency, clicks_within, of_rows
+from recx.types import UNKNOWN_TIME, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 
 @dataclass(frozen=True)
 class PhiCoop:
     """log(1 + sum over the user's last clicks of recency ** place x co-clicks of that click and the item).
 
-    A co-click is a user who clicked both within ``distance`` places; with ``both_ways: false`` only the item after the
-    user's click counts.
+    A co-click is a pair of one user's events at most ``distance`` places apart, one of either item; with ``both_ways:
+    false`` only where the item comes after the click. It counts from its later event on.
     """
 
     last: int = 3
@@ -29,6 +29,7 @@ class PhiCoop:
     def __post_init__(self) -> None:
         if self.last < 1 or self.distance < 1:
             raise InputError(f"feature.last={self.last}, feature.distance={self.distance}: both must be 1 or more")
+        check_recency(self.recency)
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
@@ -53,7 +54,9 @@ class Transition:
 
     def __post_init__(self) -> None:
         milliseconds(self.window, "feature.window")
-        if self.strength <= 0:
+        if self.distance < 1:
+            raise InputError(f"feature.distance={self.distance}: it must be 1 or more")
+        if not self.strength > 0:
             raise InputError(f"feature.strength={self.strength}: it must be positive, or unseen items have no chance")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
@@ -74,7 +77,7 @@ def _together(
 ) -> Longs:
     """Return the co-clicks before the request of every row's item and the user's last click but ``place`` [n_rows]."""
     clicked, there = _last_click(history, requests, place)
-    now = np.ones(len(requests), dtype=np.int64) if requests.time is None else requests.time
+    now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
     counts = pair_clock(history, distance, both_ways).before(
         of_rows(clicked, candidates), candidates.item, of_rows(now, candidates)
     )
@@ -85,7 +88,9 @@ def _last_click(history: Interactions, requests: Requests, place: int) -> tuple[
     """Return (item, whether there is one) of each user's last click but ``place`` [n_lists]."""
     row = history.indptr[requests.user + 1] - 1 - place
     there = row >= history.indptr[requests.user]
-    return history.item[np.where(there, row, 0)], there
+    clicked = np.zeros(len(requests), dtype=np.int32)
+    clicked[there] = history.item[row[there]]
+    return clicked, there
 
 
 def _clicks_of(history: Interactions, requests: Requests, item: Ints) -> Longs:

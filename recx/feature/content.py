@@ -36,7 +36,8 @@ class PhiStruct:
     recency: float = 0.7
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return np.sqrt(PhiRel(self.last, self.recency)(candidates, history, requests) + np.float32(0.1))
+        stretched: Floats = np.sqrt(PhiRel(self.last, self.recency)(candidates, history, requests) + np.float32(0.1))
+        return stretched
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Times:
         ``freshness``, 2 ** (-time since the user's last event / half_life), near 1 within a session;
         ``absence``, log(1 + hours since the user's last event);
         ``night``, cos of the hour of day in UTC, 1 at midnight and -1 at noon.
-    All but activity are 0 where the data has no times; a user without events has been away for ever.
+    All but activity are 0 where the data has no times. A user without events has neither freshness nor absence: 0.
     """
 
     feature: Feature
@@ -50,8 +50,11 @@ class Times:
             return np.zeros(len(requests))
         if self.by == "night":
             return np.cos(2 * np.pi * (requests.time % (24 * HOUR)) / (24 * HOUR))
-        last = np.where(events > 0, history.indptr[requests.user + 1] - 1, 0)
-        away = np.maximum(0, requests.time - history.time[last])
+        factor, known = np.zeros(len(requests)), events > 0
+        last = history.time[history.indptr[requests.user[known] + 1] - 1]
+        away = np.maximum(0, requests.time[known] - last)
         if self.by == "freshness":
-            return np.where(events > 0, np.exp2(-away / milliseconds(self.half_life, "feature.half_life")), 0)
-        return np.where(events > 0, np.log1p(away / HOUR), 0)
+            factor[known] = np.exp2(-away / milliseconds(self.half_life, "feature.half_life"))
+        else:
+            factor[known] = np.log1p(away / HOUR)
+        return factor

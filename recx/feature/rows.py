@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from recx.clicks import item_clock, last_clicks, once_per_input
+from recx.errors import InputError
 from recx.ragged import blocks
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import unit, unit_embedding
 
 ROWS = 100_000  # rows whose vectors lie in memory at once
+
+
+def check_recency(recency: float) -> None:
+    """Raise InputError unless older clicks count, and not more than newer ones."""
+    if not 0 < recency <= 1:
+        raise InputError(f"feature.recency={recency}: it must lie above 0 and be at most 1, such as 0.7")
 
 
 def of_rows(values: Array, candidates: RankedLists) -> Array:
@@ -31,7 +38,7 @@ def clicks_before(candidates: RankedLists, history: Interactions, requests: Requ
 def clicks_within(candidates: RankedLists, history: Interactions, requests: Requests, window: int | None) -> Longs:
     """Return the clicks of every row's item in the last ``window`` ms before the request [n_rows]; None: ever."""
     until_now = clicks_before(candidates, history, requests, 0)
-    if window is None or history.time is None:
+    if window is None or history.time is None or requests.time is None:
         return until_now
     return until_now - clicks_before(candidates, history, requests, window)
 

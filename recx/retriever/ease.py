@@ -41,7 +41,7 @@ class EASE:
         if len(known) > self.max_items:
             raise InputError(
                 f"retriever=ease would invert a matrix of {len(known)} x {len(known)} items "
-                f"({len(known) ** 2 * 4 / 1e9:.0f} GB): raise retriever.max_items if the memory is there, or choose item_knn"
+                f"({len(known) ** 2 * 4 / 1e9:.0f} GB): raise retriever.max_items, or choose item_knn"
             )
         clicks = _clicked(history, np.arange(history.n_users))[:, known]
         gram = np.asfortranarray((clicks.T @ clicks).toarray())
