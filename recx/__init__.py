@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from recx import results
     from recx.compose import run
     from recx.experiment import Experiment
     from recx.results import Result
 
 __version__ = "0.1.0"
-__all__ = ["Experiment", "Result", "run"]
+__all__ = ["Experiment", "Result", "results", "run"]
 
 _HOME = {"Experiment": "recx.experiment", "Result": "recx.results", "run": "recx.compose"}
 
@@ -25,4 +26,6 @@ def __getattr__(name: str) -> object:
 
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name == "results":  # so that recx.results.load("last") needs no import of its own
+        return import_module("recx.results")
     raise AttributeError(f"module 'recx' has no attribute {name!r}")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recx.errors import InputError
+import numpy as np
+
+from recx.errors import InputError, RecxError
 from recx.progress import Stages
 from recx.protocols import Dataset, Evaluator, FittedRanker, FittedRetriever, FoldName, Ranker, Retriever, Splitter
 from recx.results import Result
@@ -57,12 +59,13 @@ class Experiment:
 
         now = split.fold
         with stage("fit_retriever"):
-            late = early or self.retriever.fit(now.history)
+            late = self.retriever.fit(now.history) if early is None else early
         with stage("retrieve"):
             candidates = self._retrieve(late, now)
         with stage("rank"):
             recommendations = ranker.rank(candidates, now.history, now.requests)
             recommendations.check(now.requests, now.history.n_items, "the ranker")
+            _check_same_pairs(candidates, recommendations, now.history.n_items)
 
         report = None
         if now.target is not None:
@@ -73,7 +76,10 @@ class Experiment:
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than all that this retriever saw."""
         if not isinstance(self.ranker, Ranker):
-            return None, self.ranker  # needs no training
+            if self.refit or past is None:
+                return None, self.ranker  # needs no training
+            with stage("fit_retriever", "past"):
+                return self.retriever.fit(past.history), self.ranker
         if past is None:
             raise InputError(
                 f"the ranker {type(self.ranker).__name__} learns from the step before the fold, and this split has "
@@ -90,3 +96,15 @@ class Experiment:
     def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
         candidates = retriever.retrieve(fold.history, fold.requests, self.n_candidates)
         return candidates.check(fold.requests, fold.history.n_items, "the retriever")
+
+
+def _check_same_pairs(candidates: RankedLists, recommendations: RankedLists, n_items: int) -> None:
+    """Raise RecxError unless the recommendations are the very candidates, in whatever order."""
+    if recommendations is candidates:
+        return
+    given, returned = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (candidates, recommendations))
+    if not np.array_equal(given, returned):
+        raise RecxError(
+            "the ranker must return the very candidates that it was given, none more and none less: "
+            "let it make its lists with candidates.reorder(score)"
+        )

@@ -15,14 +15,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from recx.errors import RecxError
 from recx.protocols import Seen
 from recx.ragged import blocks, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 from recx.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 Scores = Any
-"""float32 [n_lists, n_items]: a dense array (-inf: not to be shown) or a sparse CSR (not stored: not to be shown)."""
+"""float32 [n_lists, n_items]: a dense array (-inf: not to be shown), a sparse CSR (not stored: not to be shown), or
+``OfItems``."""
 
 CELLS = 16_000_000  # cells of one block of scores: 64 MB
+
+
+@dataclass(frozen=True, eq=False)
+class OfItems:
+    """Scores of some items only. score: float32 [n_lists, n]. item: their numbers, rising [n]."""
+
+    score: Floats
+    item: Longs
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +78,13 @@ def best(
         block = requests[start:stop]
         table = score(block)
         hidden = shelf.hidden(block)
-        found = _best_stored(table, hidden, k) if sparse.issparse(table) else _best_dense(table, hidden, k)
+        if sparse.issparse(table):
+            found = _best_stored(table, hidden, k)
+        elif isinstance(table, OfItems):
+            counts, column, value = _best_dense(table.score, hidden[:, table.item], k)
+            found = counts, table.item[column].astype(np.int32), value
+        else:
+            found = _best_dense(table, hidden, k)
         lengths.append(found[0])
         items.append(found[1])
         scores.append(found[2])
@@ -81,8 +97,7 @@ def best(
 
 
 def _best_dense(table: Floats, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
-    table[hidden] = -np.inf
-    return top_of_table(table, k)
+    return top_of_table(np.where(hidden, np.float32(-np.inf), table), k)  # a copy: the table may be the model's own
 
 
 def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
@@ -101,8 +116,14 @@ def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats
 
 
 def top_of_table(table: Floats, k: int) -> tuple[Longs, Ints, Floats]:
-    """Return (lengths [n_lines], columns, scores): each line's ``k`` largest, ties by column, -inf left out."""
-    table = np.ascontiguousarray(table)
+    """Return (lengths [n_lines], columns, scores): each line's ``k`` largest, ties by column, -inf left out.
+
+    Raises:
+        RecxError: a score is NaN.
+    """
+    table = np.ascontiguousarray(table, dtype=np.float32)
+    if np.isnan(table).any():
+        raise RecxError("a score of the retriever is NaN: its model did not converge, or its data holds NaN")
     worth = table > -np.inf
     if table.shape[1] > k:
         worth &= table >= _kth_largest(table, k)[:, None]
@@ -111,7 +132,7 @@ def top_of_table(table: Floats, k: int) -> tuple[Longs, Ints, Floats]:
     indptr = indptr_of(np.bincount(line, minlength=len(table)))
     rows = order_in_groups(value, indptr)
     rows = rows[position_of_rows(indptr) < k]
-    return np.minimum(np.diff(indptr), k), column[rows].astype(np.int32), value[rows].astype(np.float32, copy=False)
+    return np.minimum(np.diff(indptr), k), column[rows].astype(np.int32), value[rows]
 
 
 def _kth_largest(table: Floats, k: int) -> Floats:

@@ -41,7 +41,7 @@ def item_vectors(history: Interactions, factors: int, distance: int, seed: int) 
     gram = learnt[both].T @ learnt[both] + np.eye(factors, dtype=np.float32)
     bridge = np.linalg.solve(gram, learnt[both].T @ vector[both])
     vector[missing] = unit(learnt[missing] @ bridge)
-    return ItemVectors(vector, missing)
+    return ItemVectors(vector, missing & (np.abs(vector).sum(axis=1) > 0))
 
 
 def _svd(history: Interactions, factors: int, distance: int, seed: int) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from recx.clicks import item_clock, once_per_input, pair_clock
 from recx.duration import milliseconds
 from recx.errors import InputError
-from recx.feature.rows import check_recency, clicks_within, of_rows
+from recx.feature.rows import check_user, clicks_within, of_rows
 from recx.types import UNKNOWN_TIME, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 
@@ -27,9 +27,8 @@ class PhiCoop:
     both_ways: bool = True
 
     def __post_init__(self) -> None:
-        if self.last < 1 or self.distance < 1:
-            raise InputError(f"feature.last={self.last}, feature.distance={self.distance}: both must be 1 or more")
-        check_recency(self.recency)
+        check_user(self.last, self.recency)
+        _check_distance(self.distance)
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
@@ -54,8 +53,7 @@ class Transition:
 
     def __post_init__(self) -> None:
         milliseconds(self.window, "feature.window")
-        if self.distance < 1:
-            raise InputError(f"feature.distance={self.distance}: it must be 1 or more")
+        _check_distance(self.distance)
         if not self.strength > 0:
             raise InputError(f"feature.strength={self.strength}: it must be positive, or unseen items have no chance")
 
@@ -69,6 +67,11 @@ class Transition:
         readers = np.where(there, _clicks_of(history, requests, clicked), 0)
         chance = (together + self.strength * prior) / of_rows(readers + self.strength, candidates)
         return np.log(chance).astype(np.float32)
+
+
+def _check_distance(distance: int) -> None:
+    if distance < 1:
+        raise InputError(f"feature.distance={distance}: it must be 1 or more")
 
 
 @once_per_input

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.duration import HOUR
-from recx.feature.rows import cosine, of_rows
+from recx.feature.rows import check_user, cosine, of_rows
 from recx.ragged import rows_of_groups
 from recx.types import UNKNOWN_TIME, Floats, Interactions, RankedLists, Requests
 
@@ -22,6 +22,9 @@ class PhiRel:
     last: int = 10
     recency: float = 0.7
 
+    def __post_init__(self) -> None:
+        check_user(self.last, self.recency)
+
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         angle = cosine(candidates, history, requests, self.last, self.recency)
         mapped: Floats = np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
@@ -34,6 +37,9 @@ class PhiStruct:
 
     last: int = 10
     recency: float = 0.7
+
+    def __post_init__(self) -> None:
+        check_user(self.last, self.recency)
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         stretched: Floats = np.sqrt(PhiRel(self.last, self.recency)(candidates, history, requests) + np.float32(0.1))
@@ -75,11 +81,12 @@ class Age:
 
 @dataclass(frozen=True)
 class Words:
-    """log(1 + words of the item); the mean of the known ones where unknown."""
+    """log(1 + words of the item); the mean of the known ones where unknown (missing, or negative)."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         words = history.items.table.get("words")
-        if words is None or np.isnan(words).all():
+        known = np.zeros(history.n_items, dtype=bool) if words is None else (words >= 0) & np.isfinite(words)
+        if words is None or not known.any():
             return np.zeros(len(candidates), dtype=np.float32)
-        logs = np.log1p(words)
-        return np.where(np.isnan(logs), np.nanmean(logs), logs)[candidates.item].astype(np.float32)
+        logs = np.log1p(words, where=known, out=np.zeros(len(words), dtype=np.float32))
+        return np.where(known, logs, logs[known].mean())[candidates.item].astype(np.float32)

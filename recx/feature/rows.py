@@ -13,8 +13,10 @@ from recx.vectors import unit, unit_embedding
 ROWS = 100_000  # rows whose vectors lie in memory at once
 
 
-def check_recency(recency: float) -> None:
-    """Raise InputError unless older clicks count, and not more than newer ones."""
+def check_user(last: int, recency: float) -> None:
+    """Raise InputError unless at least one click makes the user, and older ones count no more than newer ones."""
+    if last < 1:
+        raise InputError(f"feature.last={last}: it must be 1 or more")
     if not 0 < recency <= 1:
         raise InputError(f"feature.recency={recency}: it must lie above 0 and be at most 1, such as 0.7")
 

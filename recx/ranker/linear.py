@@ -10,11 +10,13 @@ import numpy as np
 
 from recx.errors import InputError, RecxError
 from recx.protocols import Feature
-from recx.ragged import blocks, group_of_rows, indptr_of
-from recx.ranker.design import LISTS, design_matrix
+from recx.ragged import group_of_rows, indptr_of
+from recx.ranker.design import design_blocks, design_matrix
 from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.truth import Truth
-from recx.types import Doubles, Floats, Fold, Interactions, RankedLists, Requests
+from recx.types import Bools, Doubles, Floats, Fold, Interactions, RankedLists, Requests
+
+ANY_GAIN = float(np.finfo(np.float32).tiny)  # every target with a gain above 0 is learnt from, whatever its grade
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Linear:
     def __post_init__(self) -> None:
         if not self.features:
             raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
-        if self.l2 < 0:
+        if not 0 <= self.l2 < np.inf:
             raise InputError(f"ranker.l2={self.l2}: it must be 0 or more")
+        if not 0 < self.learning_rate < np.inf:
+            raise InputError(f"ranker.learning_rate={self.learning_rate}: it must be positive, such as 0.01")
         if self.optimizer not in ("lbfgs", "gd", "sgd"):
             raise InputError(f"ranker.optimizer={self.optimizer!r}: choose lbfgs, gd or sgd")
         if self.missed not in ("drop", "add"):
@@ -55,7 +59,7 @@ class Linear:
         Raises:
             RecxError: no user has a target among the candidates, or the weights did not come out finite.
         """
-        truth = Truth.of(fold)
+        truth = Truth.of(fold, ANY_GAIN)
         lists = candidates.take(np.isin(candidates.user, truth.user))
         if self.missed == "add":
             lists = _with_missed(lists, truth)
@@ -70,16 +74,11 @@ class Linear:
         if len(sample) > self.max_users:
             sample = np.sort(np.random.default_rng(self.seed).choice(sample, self.max_users, replace=False))
         gain = judged.gain[np.isin(judged.lists.list_of_row, sample)]
-        chosen = lists.take(sample)
+        chosen = lists.take(np.searchsorted(lists.user, truth.user[sample]))
         asked = fold.requests[np.searchsorted(fold.requests.user, chosen.user)]
         table = design_matrix(self.features, chosen, fold.history, asked)
 
-        mean, deviation = table.mean(axis=0, dtype=np.float64), table.std(axis=0, dtype=np.float64)
-        constant = deviation <= 1e-6 * np.maximum(1.0, np.abs(mean))
-        deviation[constant] = 1.0
-        table -= mean.astype(np.float32)
-        table /= deviation.astype(np.float32)
-        table[:, constant] = 0
+        mean, deviation, constant = _standardise(table)
         weights = self._minimum(Objective(table, gain.astype(np.float64), chosen.indptr, self.l2))
         notes = {
             "ranker_users_fitted_on": len(sample),
@@ -90,14 +89,15 @@ class Linear:
         return FittedLinear(self, weights, mean, deviation, notes)
 
     def _minimum(self, objective: Objective) -> Doubles:
-        if self.optimizer == "lbfgs":
-            weights = by_lbfgs(objective)
-        elif self.optimizer == "gd":
-            weights = by_gradient_descent(objective, self.learning_rate, self.epochs)
-        else:
-            weights = by_sgd(objective, self.learning_rate, self.epochs, self.seed)
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too long end in NaN, which is told below
+            if self.optimizer == "lbfgs":
+                weights = by_lbfgs(objective)
+            elif self.optimizer == "gd":
+                weights = by_gradient_descent(objective, self.learning_rate, self.epochs)
+            else:
+                weights = by_sgd(objective, self.learning_rate, self.epochs, self.seed)
         if not np.isfinite(weights).all():
-            raise RecxError("ranker=linear did not converge: lower ranker.learning_rate or raise ranker.l2")
+            raise RecxError("ranker=linear did not converge: lower ranker.learning_rate or ranker.l2")
         return weights
 
 
@@ -120,11 +120,25 @@ class FittedLinear:
         """Return the candidates by falling score."""
         score: Floats = np.empty(len(candidates), dtype=np.float32)
         slope = (self.weight / self.deviation).astype(np.float32)
-        for start, stop in blocks(candidates.n_lists, LISTS):
-            rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
-            table = design_matrix(self.settings.features, candidates[start:stop], history, requests[start:stop])
+        for rows, table in design_blocks(self.settings.features, candidates, history, requests):
             score[rows] = (table - self.mean.astype(np.float32)) @ slope
         return candidates.reorder(score)
+
+
+def _standardise(table: Floats) -> tuple[Doubles, Doubles, Bools]:
+    """Standardise the table in place and return (mean, deviation, whether constant) [n_features].
+
+    Column by column, since NumPy's deviation of the whole table would copy it as float64. What varies by no more than
+    the rounding of float32 is constant: it becomes 0, and so does its weight.
+    """
+    mean = np.array([column.mean(dtype=np.float64) for column in table.T])
+    deviation = np.array([column.std(dtype=np.float64) for column in table.T])
+    constant = deviation <= 1e-6 * np.abs(mean) + 1e-30
+    deviation[constant] = 1.0
+    table -= mean.astype(np.float32)
+    table /= deviation.astype(np.float32)
+    table[:, constant] = 0
+    return mean, deviation, constant
 
 
 def _with_missed(lists: RankedLists, truth: Truth) -> RankedLists:
@@ -134,6 +148,7 @@ def _with_missed(lists: RankedLists, truth: Truth) -> RankedLists:
     have = at[lists.list_of_row] * width + lists.item
     targets = group_of_rows(truth.indptr) * width + truth.item
     missed = np.setdiff1d(targets, have)
+    missed = missed[np.isin(missed // width, at)]  # a user whose list was not asked for is no part of the fit
     line = np.concatenate([lists.list_of_row, np.searchsorted(at, missed // width)])
     order = np.argsort(line, kind="stable")
     lowest = np.full(len(missed), lists.score.min(initial=0), dtype=np.float32)

@@ -28,8 +28,10 @@ class EASE:
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        if self.l2 <= 0:
+        if not self.l2 > 0:
             raise InputError(f"retriever.l2={self.l2}: it must be positive, or the inverse need not exist")
+        if self.max_items < 1:
+            raise InputError(f"retriever.max_items={self.max_items}: it must be 1 or more")
 
     def fit(self, history: Interactions) -> FittedEASE:
         """Invert the Gram matrix of the clicked items.
@@ -51,6 +53,8 @@ class EASE:
 
 def _weights(gram: Floats) -> Floats:
     """Return B [n_known, n_known] of a positive definite matrix, in its memory."""
+    if not len(gram):  # LAPACK refuses an empty matrix
+        return gram
     factor, failed = lapack.spotrf(gram, lower=1, overwrite_a=1)
     inverse, also_failed = lapack.spotri(factor, lower=1, overwrite_c=1)
     if failed or also_failed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from recx.clicks import last_clicks
 from recx.errors import InputError
 from recx.protocols import Seen
 from recx.ragged import blocks, indptr_of
-from recx.select import CELLS, Shelf, top_of_table
-from recx.types import Floats, Interactions, Longs, RankedLists, Requests
+from recx.select import CELLS, OfItems, Shelf, best, top_of_table
+from recx.types import Bools, Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import item_vectors
 
 
@@ -81,23 +81,47 @@ class FittedFaiss:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest items that may be shown; a user none of whose clicks has a vector gets an empty list."""
-        shelf = Shelf(history, self.settings.seen)
+        query = self._users(history, requests)
+        unknown = np.abs(query).sum(axis=1) == 0
+        if self.settings.index == "Flat":
+            lists = self._of_all(query, unknown, history, requests, k)
+        else:
+            lists = self._of_neighbours(query, Shelf(history, self.settings.seen), requests, k)
+        return replace(lists, notes={**self.notes, "requests_without_vector": int(unknown.sum())})
+
+    def _of_all(self, query: Floats, unknown: Bools, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Compare with every item, as a flat index does, but in one go with what may be shown at the request.
+
+        Most items of a news site are not yet published at most requests: of a flat index one would ask for ever more
+        neighbours until enough of them may be shown, at several times the cost.
+        """
+        stored = np.ascontiguousarray(self.vector[self.listed].T)
+
+        def score(block: Requests) -> OfItems:
+            rows = np.searchsorted(requests.user, block.user)
+            near: Floats = query[rows] @ stored
+            near[unknown[rows]] = -np.inf
+            return OfItems(near, self.listed)
+
+        return best(score, history, requests, k, self.settings.seen)
+
+    def _of_neighbours(self, query: Floats, shelf: Shelf, requests: Requests, k: int) -> RankedLists:
         found = [
-            self._search(shelf, requests[start:stop], k)
-            for start, stop in blocks(len(requests), max(1, CELLS // max(1, history.n_items)))
+            self._search(query[start:stop], shelf, requests[start:stop], k)
+            for start, stop in blocks(len(requests), max(1, CELLS // max(1, len(self.vector))))
         ]
-        lengths = np.concatenate([part[0] for part in found] or [np.zeros(0, np.int64)])
         return RankedLists(
             user=requests.user,
-            indptr=indptr_of(lengths),
+            indptr=indptr_of(np.concatenate([part[0] for part in found] or [np.zeros(0, np.int64)])),
             item=np.concatenate([part[1] for part in found] or [np.zeros(0, np.int32)]),
             score=np.concatenate([part[2] for part in found] or [np.zeros(0, np.float32)]),
-            notes={**self.notes, "requests_without_vector": int((lengths == 0).sum())},
         )
 
-    def _search(self, shelf: Shelf, block: Requests, k: int) -> tuple[Longs, Any, Floats]:
-        """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for."""
-        query = self._users(shelf.history, block)
+    def _search(self, query: Floats, shelf: Shelf, block: Requests, k: int) -> tuple[Longs, Any, Floats]:
+        """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for.
+
+        Return (lengths, items, scores).
+        """
         hidden = shelf.hidden(block)
         wide = min(len(self.listed), 2 * k)
         score = np.full((len(block), wide), -np.inf, dtype=np.float32)
@@ -134,6 +158,8 @@ class FittedFaiss:
 
 
 def _shown_first(near: Floats, items: Longs, wide: int) -> tuple[Floats, Longs]:
-    """Return the first ``wide`` columns once what may not be shown (-inf) has gone to the end."""
-    order = np.argsort(near == -np.inf, axis=1, kind="stable")[:, :wide]
+    """Return the nearest ``wide`` columns that may be shown (not -inf) by item number, so that ties go by it."""
+    shown = np.argsort(near == -np.inf, axis=1, kind="stable")[:, :wide]
+    by_item = np.argsort(np.take_along_axis(items, shown, axis=1), axis=1, kind="stable")
+    order = np.take_along_axis(shown, by_item, axis=1)
     return np.take_along_axis(near, order, axis=1), np.take_along_axis(items, order, axis=1)

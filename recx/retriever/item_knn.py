@@ -49,6 +49,12 @@ class ItemKNN:
         for key in ("neighbours", "distance", "last"):
             if getattr(self, key) < 1:
                 raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
+        for key in ("backward", "shrink"):
+            if not getattr(self, key) >= 0:
+                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 0 or more")
+        for key in ("position_decay", "recency"):
+            if not 0 < getattr(self, key) <= 1:
+                raise InputError(f"retriever.{key}={getattr(self, key)}: it must lie above 0 and be at most 1")
 
     def fit(self, history: Interactions) -> FittedItemKNN:
         """Count and normalise the co-clicks of all users."""
@@ -68,7 +74,7 @@ class ItemKNN:
 
     def _normalised(self, total: Any, history: Interactions) -> Any:
         power = {"cosine": 0.5, "lift": 1.0, "none": 0.0}[self.normalise]
-        scale = ((history.clicks + self.shrink) ** -power).astype(np.float32)
+        scale = ((np.maximum(history.clicks, 1) + self.shrink) ** -power).astype(np.float32)
         total.data *= scale[np.repeat(np.arange(total.shape[0]), np.diff(total.indptr))] * scale[total.indices]
         return total
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from recx.duration import milliseconds
 from recx.protocols import Seen
-from recx.ragged import indptr_of
-from recx.select import best
+from recx.select import OfItems, best
 from recx.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 
 NEGLIGIBLE = 1e-6  # a click that ageing has brought below this does not count
+SPAN = 500  # half-lives between the requests that are counted together: 2 ** SPAN and its inverse fit a float64
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Popularity:
         clock = np.argsort(history.time, kind="stable")
         time, item = history.time[clock], history.item[clock]
 
-        def score(block: Requests) -> Any:
+        def score(block: Requests) -> OfItems:
             return self._counts(time, item, block, history.n_items)
 
         lists = best(score, history, requests[by_time], k, self.seen)
@@ -58,39 +56,49 @@ class Popularity:
         back[by_time] = np.arange(len(by_time))
         return lists.take(back)
 
-    def _counts(self, time: Longs, item: Ints, block: Requests, n_items: int) -> Any:
-        """Return the counts [n_lists, n_items] as of each of the block's requests, which rise in time.
+    def _counts(self, time: Longs, item: Ints, block: Requests, n_items: int) -> OfItems:
+        """Return the counts of what was clicked at all, as of each of the block's requests, which rise in time.
 
-        A CSR where only clicks of late count, since few items then have any; else a dense array.
-
-        Every click is entered at the first request after it and taken out again at the first request for which it is
-        too old; sums along the block then give the counts of all requests at once.
+        What was clicked before the first request is counted at once. Every later click is entered at the first request
+        after it, every click is taken out at the first request for which it is too old, and sums along the block then
+        give the counts of all requests.
         """
         asked = block.time
         assert asked is not None
+        middle = self._border(asked)
+        if middle:
+            return _below(*(self._counts(time, item, part, n_items) for part in (block[:middle], block[middle:])))
         window = self._reach()
         first = 0 if window is None else int(np.searchsorted(time, asked[0] - window))
         last = int(np.searchsorted(time, asked[-1]))
         time, item = time[first:last], item[first:last]
         weight = self._aged(time, asked[-1])
-        active, column = np.unique(item, return_inverse=True)
-        change = np.zeros((len(asked) + 1) * len(active))
-        enter = np.searchsorted(asked, time, side="right")
-        np.add.at(change, enter * len(active) + column, weight)
+        active = np.flatnonzero(np.bincount(item, minlength=n_items))
+        column = np.searchsorted(active, item)
+        change = np.zeros((len(asked), len(active)))
+        flat = change.reshape(-1)  # NumPy's fast path for ``add.at`` takes one index only
+        old = int(np.searchsorted(time, asked[0]))
+        change[0] = np.bincount(column[:old], weight[:old], minlength=len(active))
+        enter = np.searchsorted(asked, time[old:], side="right")
+        np.add.at(flat, enter * len(active) + column[old:], weight[old:])
         if window is not None:
-            leave = np.searchsorted(asked, time + window, side="right")
-            np.subtract.at(change, leave * len(active) + column, weight)
-        counts = np.cumsum(change.reshape(-1, max(1, len(active))), axis=0)[: len(asked)]
+            gone = int(np.searchsorted(time, asked[-1] - window))
+            leave = np.searchsorted(asked, time[:gone] + window, side="right")
+            np.subtract.at(flat, leave * len(active) + column[:gone], weight[:gone])
+        counts = np.cumsum(change, axis=0, out=change)
         counts *= self._aged(np.repeat(asked[-1], len(asked)), asked)[:, None]
-        if window is None:
-            scores = np.full((len(asked), n_items), -np.inf, dtype=np.float32)
-            scores[:, active] = np.where(counts > 0, counts, -np.inf)
-            return scores
         # Sums that should cancel leave residues of rounding, far below the weight of any click that counts.
-        line, place = np.divmod(np.flatnonzero(counts > NEGLIGIBLE), max(1, len(active)))
-        indptr = indptr_of(np.bincount(line, minlength=len(asked)))
-        few = (counts[line, place].astype(np.float32), active[place], indptr)
-        return sparse.csr_array(few, shape=(len(asked), n_items))
+        least = 0.0 if window is None else NEGLIGIBLE
+        return OfItems(np.where(counts > least, counts, -np.inf).astype(np.float32), active)
+
+    def _border(self, asked: Longs) -> int:
+        """Return where to part requests that lie too many half-lives apart to be counted together; 0: nowhere."""
+        if self.half_life is None:
+            return 0
+        span = int(asked[-1] - asked[0])
+        if span <= SPAN * milliseconds(self.half_life, "retriever.half_life"):
+            return 0
+        return int(np.searchsorted(asked, asked[0] + span // 2, side="right"))
 
     def _reach(self) -> int | None:
         """Return how old a click may be to count, ms: the window, or when ageing has made it negligible."""
@@ -104,3 +112,12 @@ class Popularity:
         if self.half_life is None:
             return np.ones(len(time))
         return np.exp2((time - now) / milliseconds(self.half_life, "retriever.half_life"))
+
+
+def _below(upper: OfItems, lower: OfItems) -> OfItems:
+    """Return the scores of two blocks as those of one, the first block's lists first."""
+    item = np.union1d(upper.item, lower.item)
+    score = np.full((len(upper.score) + len(lower.score), len(item)), -np.inf, dtype=np.float32)
+    score[: len(upper.score), np.searchsorted(item, upper.item)] = upper.score
+    score[len(upper.score) :, np.searchsorted(item, lower.item)] = lower.score
+    return OfItems(score, item)

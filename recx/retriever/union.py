@@ -36,6 +36,8 @@ class Union:
             raise InputError("retriever.sources is empty: name at least one retriever")
         if self.method not in ("reciprocal_rank", "score"):
             raise InputError(f"retriever.method={self.method!r}: choose reciprocal_rank or score")
+        if not self.smoothing >= 0:
+            raise InputError(f"retriever.smoothing={self.smoothing}: it must be 0 or more")
         unknown = set(self.weights) - set(self.sources)
         if unknown:
             known = ", ".join(self.sources)

@@ -68,7 +68,7 @@ def make_fold(interactions: Interactions, history: Bools, target: Bools, request
 
 def _predicted(interactions: Interactions) -> Fold:
     everyone = np.flatnonzero(interactions.lengths).astype(np.int32)
-    users = everyone if interactions.to_predict is None else np.sort(interactions.to_predict)
+    users = everyone if interactions.to_predict is None else np.unique(interactions.to_predict)
     time = None if interactions.time is None else after_last_event(interactions, users)
     return Fold(interactions, None, Requests(users, time))
 
@@ -76,19 +76,20 @@ def _predicted(interactions: Interactions) -> Fold:
 def after_last_event(history: Interactions, users: Ints) -> Longs:
     """Return 1 ms after each user's last event [n]; after everyone's last event for a user who has none."""
     assert history.time is not None
-    last = history.indptr[users + 1] - 1
-    none = history.lengths[users] == 0
-    time = history.time[np.where(none, 0, last)]
-    time[none] = history.time.max(initial=0)
+    latest = history.time.max() if len(history) else 0
+    time = np.full(len(users), latest, dtype=np.int64)
+    some = history.lengths[users] > 0
+    time[some] = history.time[history.indptr[users[some] + 1] - 1]
     return time + 1
 
 
 def _seen_later(fold: Fold) -> dict[str, float]:
     """Count the history events that lie at or after a target: what ``fit`` saw and a live system could not have."""
-    if fold.target is None or fold.history.time is None or fold.requests.time is None:
+    if fold.target is None or fold.target.time is None or fold.history.time is None:
         return {}
     times = np.sort(fold.history.time)
-    later: Doubles = len(times) - np.searchsorted(times, fold.requests.time, side="left").astype(np.float64)
+    first_target = fold.target.time[fold.target.indptr[fold.requests.user]]
+    later: Doubles = len(times) - np.searchsorted(times, first_target, side="left").astype(np.float64)
     return {"later_events": float(later.max()), "later_events_per_target": round(float(later.mean()), 1)}
 
 

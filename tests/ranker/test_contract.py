@@ -1,0 +1,38 @@
+"""Every built-in ranker keeps the promises of ``recx.testing``."""
+
+from __future__ import annotations
+
+import pytest
+
+from recx.feature.coclick import PhiCoop
+from recx.feature.content import Age, CategoryShare, PhiRel, Words
+from recx.feature.popularity import Clicks
+from recx.feature.retrieval import Rank, Score
+from recx.protocols import FittedRanker, Ranker
+from recx.ranker.identity import Identity
+from recx.ranker.linear import Linear
+from recx.testing import check_ranker, tiny_world
+
+FEATURES = {
+    "score": Score(),
+    "rank": Rank(source="first"),
+    "clicks": Clicks(window="1h"),
+    "co_clicks": PhiCoop(),
+    "content": PhiRel(),
+    "age": Age(),
+    "words": Words(),
+    "category_share": CategoryShare(),
+}
+RANKERS: dict[str, Ranker | FittedRanker] = {
+    "identity": Identity(),
+    "linear, lbfgs": Linear(FEATURES),
+    "linear, gd": Linear(FEATURES, optimizer="gd", epochs=20),
+    "linear, sgd": Linear(FEATURES, optimizer="sgd", epochs=3, max_users=10),
+    "linear, missed targets added": Linear(FEATURES, missed="add"),
+}
+
+
+@pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS.keys())
+@pytest.mark.parametrize("times", [True, False], ids=["times", "no times"])
+def test_a_ranker_keeps_its_promises(ranker: Ranker | FittedRanker, times: bool) -> None:
+    check_ranker(ranker, tiny_world(times=times))

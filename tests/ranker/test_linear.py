@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recx.errors import InputError, RecxError
+from recx.ranker import linear
+from recx.ranker.identity import Identity
+from recx.ranker.linear import FittedLinear, Linear
+from recx.ranker.softmax import Objective
+from recx.truth import Truth
+from recx.types import Fold, RankedLists, Requests
+
+Problem = tuple[RankedLists, Fold]
+
+
+def objective_of(fitted: FittedLinear, lists: RankedLists, fold: Fold) -> Objective:
+    """The objective in float64, on the features as the ranker standardised them; every list has a target."""
+    table = np.stack([np.asarray(lists.columns[name], dtype=np.float64) for name in fitted.weights], axis=1)
+    gain = Truth.of(fold).judge(lists).gain.astype(np.float64)
+    return Objective((table - fitted.mean) / fitted.deviation, gain, lists.indptr, fitted.settings.l2)
+
+
+@pytest.fixture
+def features(column: Callable) -> dict[str, object]:
+    return {name: column(name) for name in "abcd"}
+
+
+def test_it_finds_the_weights_that_drew_the_targets(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=300)
+    fitted = Linear(features, l2=0.0).fit(lists, fold)
+    assert list(fitted.weights) == ["a", "b", "c", "d"]
+    assert [fitted.weights[name] for name in "abcd"] == pytest.approx([1.0, -0.5, 0.3, 0.0], abs=0.3)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-4, 0.5])
+def test_the_gradient_vanishes_at_the_weights(made_up: Callable[..., Problem], features: dict, l2: float) -> None:
+    lists, fold = made_up()
+    fitted = Linear(features, l2=l2).fit(lists, fold)
+    gradient = objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[1]
+    assert np.linalg.norm(gradient) <= 1e-5
+
+
+def test_features_are_standardised_over_the_rows_it_is_fitted_on(
+    made_up: Callable[..., Problem], features: dict
+) -> None:
+    lists, fold = made_up()
+    fitted = Linear(features).fit(lists, fold)
+    assert fitted.mean == pytest.approx([lists.columns[name].mean(dtype=float) for name in "abcd"], abs=1e-6)
+    assert fitted.deviation == pytest.approx([lists.columns[name].std(dtype=float) for name in "abcd"], rel=1e-6)
+
+
+def test_scale_and_offset_of_a_feature_do_not_matter(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up()
+    moved = replace(lists, columns={**lists.columns, "a": lists.columns["a"] * 1e-9, "b": lists.columns["b"] + 50})
+    plain, other = Linear(features).fit(lists, fold), Linear(features).fit(moved, fold)
+    assert other.weight == pytest.approx(plain.weight, abs=1e-3)
+    assert other.notes["ranker_constant_features"] == 0
+
+
+def test_constant_features_get_no_weight_and_are_counted(
+    made_up: Callable[..., Problem], column: Callable, features: dict
+) -> None:
+    lists, fold = made_up()
+    same = np.full(len(lists), 0.1, dtype=np.float32)
+    lists = replace(lists, columns={**lists.columns, "e": same, "f": same * 1e6})
+    fitted = Linear({**features, "e": column("e"), "f": column("f")}).fit(lists, fold)
+    assert fitted.weights["e"] == fitted.weights["f"] == 0
+    assert fitted.notes["ranker_constant_features"] == 2
+    served = replace(lists, columns={**lists.columns, "e": same + np.arange(len(lists), dtype=np.float32)})
+    assert np.array_equal(
+        fitted.rank(served, fold.history, fold.requests).item, fitted.rank(lists, fold.history, fold.requests).item
+    )
+
+
+def test_nothing_but_constant_features_keeps_the_order_given(lists_of: Callable, fold_of: Callable, column) -> None:
+    lists, fold = lists_of({0: {5: [1.0], 3: [1.0], 9: [1.0]}}), fold_of({0: {3: 1}})
+    fitted = Linear({"a": column("a")}, l2=0.0).fit(lists, fold)
+    assert fitted.weights == {"a": 0}
+    assert fitted.rank(lists, fold.history, fold.requests).item.tolist() == [5, 3, 9]
+
+
+def test_a_feature_that_is_the_same_for_all_of_a_user_gets_no_weight(
+    made_up: Callable[..., Problem], column: Callable, features: dict
+) -> None:
+    lists, fold = made_up()
+    hour = np.repeat(np.random.default_rng(0).normal(size=lists.n_lists), lists.lengths).astype(np.float32)
+    lists = replace(lists, columns={**lists.columns, "e": hour})
+    assert abs(Linear({**features, "e": column("e")}).fit(lists, fold).weights["e"]) < 1e-3
+
+
+def test_one_user_by_hand(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    # Feature 3 and 1: standardised 1 and -1. L = log(1 + e^-2w) + l2 w^2; at the minimum 2 / (1 + e^2w) = 2 l2 w.
+    lists, fold = lists_of({0: {7: [3.0], 8: [1.0]}}), fold_of({0: {7: 1}})
+    fitted = Linear({"a": column("a")}, l2=0.25).fit(lists, fold)
+    weight = fitted.weights["a"]
+    assert 2 / (1 + np.exp(2 * weight)) == pytest.approx(2 * 0.25 * weight, abs=1e-5)
+    ranked = fitted.rank(lists, fold.history, fold.requests)
+    assert ranked.score == pytest.approx([weight, -weight], abs=1e-5)
+
+
+def test_it_ranks_by_the_weighted_sum_and_returns_the_same_pairs(
+    made_up: Callable[..., Problem], features: dict
+) -> None:
+    lists, fold = made_up()
+    fitted = Linear(features).fit(lists, fold)
+    ranked = fitted.rank(lists, fold.history, fold.requests).check(fold.requests, fold.history.n_items, "linear")
+    table = np.stack([lists.columns[name] for name in "abcd"], axis=1).astype(np.float64)
+    score = (table - fitted.mean) / fitted.deviation @ fitted.weight
+    for number in range(lists.n_lists):
+        rows = slice(int(lists.indptr[number]), int(lists.indptr[number + 1]))
+        assert ranked.item[rows].tolist() == lists.item[rows][np.argsort(-score[rows], kind="stable")].tolist()
+
+
+def test_users_without_a_retrieved_target_are_skipped_and_counted(
+    made_up: Callable[..., Problem], lists_of: Callable, fold_of: Callable, features: dict
+) -> None:
+    lists, fold = made_up(users=100)
+    found = Linear(features).fit(lists, fold)
+    shown = {
+        user: {int(i): list(range(4)) for i in lists.item[lists.indptr[user] : lists.indptr[user + 1]]}
+        for user in range(lists.n_lists)
+    }
+    grades = {user: {int(item): 1.0} for user, item in zip(fold.target.user, fold.target.item, strict=True)}
+    for user in (100, 101):  # their target is not among their candidates, or they have none
+        shown[user], grades[user] = ({3: [9.0, 9, 9, 9]} if user == 100 else {}), {4: 1.0}
+    more = lists_of(shown)
+    columns = {name: np.concatenate([lists.columns[name], np.full(1, 9, dtype=np.float32)]) for name in lists.columns}
+    fitted = Linear(features).fit(replace(more, columns=columns), fold_of(grades))
+    assert fitted.notes["ranker_users_without_retrieved_target"] == 2
+    assert fitted.notes["ranker_users_fitted_on"] == 100
+    assert np.array_equal(fitted.weight, found.weight)
+    assert np.array_equal(fitted.mean, found.mean)
+
+
+def test_lists_of_some_of_the_users_are_enough(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=100)
+    some = np.arange(0, 100, 3)
+    asked = replace(fold, requests=fold.requests[some])
+    known = replace(asked, target=fold.target.keep(np.isin(fold.target.user, some)))
+    fitted = Linear(features).fit(lists.take(some), asked)
+    assert np.array_equal(fitted.weight, Linear(features).fit(lists.take(some), known).weight)
+    assert fitted.notes["ranker_users_without_retrieved_target"] == 66
+    add = Linear(features, missed="add")
+    assert np.array_equal(add.fit(lists.take(some), asked).weight, add.fit(lists.take(some), known).weight)
+
+
+def test_nothing_retrieved_is_an_error_that_names_the_way_out(
+    lists_of: Callable, fold_of: Callable, column: Callable
+) -> None:
+    lists, fold = lists_of({0: {1: [1.0], 2: [0.0]}}), fold_of({0: {3: 1}})
+    with pytest.raises(RecxError, match=r"nothing to learn from.*raise n_candidates or choose ranker\.missed=add"):
+        Linear({"a": column("a")}).fit(lists, fold)
+
+
+def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    # The column is NaN, so 0, for what was added: two users' targets at 0 among candidates at 1 and 2.
+    shown = {0: {1: [1.0], 2: [2.0]}, 1: {4: [2.0], 5: [1.0]}, 2: {1: [1.0], 7: [2.0]}}
+    fold = fold_of({0: {3: 1}, 1: {3: 1, 6: 1}, 2: {7: 1}})
+    fitted = Linear({"a": column("a")}, missed="add", l2=0.01).fit(lists_of(shown), fold)
+    assert fitted.notes["ranker_users_without_retrieved_target"] == 0
+    assert fitted.mean == pytest.approx([9 / 9])  # 1 + 2 + 0, 2 + 1 + 0 + 0, 1 + 2
+    assert fitted.weights["a"] < 0
+    assert Linear({"a": column("a")}, missed="drop", l2=0.01).fit(lists_of(shown), fold).weights["a"] > 0
+
+
+def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
+    lists = lists_of({0: {1: [1.0]}, 1: {}, 2: {8: [3.0], 2: [2.0]}})
+    fold = fold_of({0: {9: 1, 1: 1}, 1: {3: 1}, 2: {2: 1, 5: 1, 4: 1}})
+    full = linear._with_missed(lists, Truth.of(fold))
+    assert full.indptr.tolist() == [0, 2, 3, 7]
+    assert full.item.tolist() == [1, 9, 3, 8, 2, 4, 5]
+    assert np.array_equal(
+        full.columns["a"], np.array([1, np.nan, np.nan, 3, 2, np.nan, np.nan], np.float32), equal_nan=True
+    )
+    full.check(fold.requests, 400, "the fit")
+
+
+def test_max_users_takes_a_seeded_sample_and_counts_the_rest(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up()
+    one, same = (Linear(features, max_users=50, seed=1).fit(lists, fold) for _ in range(2))
+    other = Linear(features, max_users=50, seed=2).fit(lists, fold)
+    assert one.notes["ranker_users_fitted_on"] == 50
+    assert one.notes["ranker_users_not_sampled"] == 150
+    assert np.array_equal(one.weight, same.weight)
+    assert not np.array_equal(one.weight, other.weight)
+
+
+def test_small_grades_are_learnt_from_too(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}})
+    fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 0.5}, 1: {2: 0.5}}))
+    assert fitted.notes["ranker_users_fitted_on"] == 2
+    assert fitted.weights["a"] > 0
+
+
+def test_a_grade_weighs_its_loss(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}})
+    fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 5.0}, 1: {1: 1.0}}))
+    assert fitted.weights["a"] > 0
+    fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 1.0}, 1: {1: 5.0}}))
+    assert fitted.weights["a"] < 0
+
+
+@pytest.mark.parametrize("optimizer", ["gd", "sgd"])
+def test_the_other_ways_come_near_the_optimum(made_up: Callable[..., Problem], features: dict, optimizer: str) -> None:
+    lists, fold = made_up(users=100)
+    best = Linear(features).fit(lists, fold)
+    rate, epochs = (0.5, 300) if optimizer == "gd" else (0.02, 30)
+    fitted = Linear(features, optimizer=optimizer, learning_rate=rate, epochs=epochs).fit(lists, fold)
+    objective = objective_of(best, lists, fold)
+    start = objective.value_and_gradient(np.zeros(4))[0]
+    least = objective.value_and_gradient(best.weight)[0]
+    assert objective.value_and_gradient(fitted.weight)[0] <= least + 0.05 * (start - least)
+
+
+def test_steps_too_long_are_an_error_and_no_warning(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=20)
+    ranker = Linear(features, optimizer="gd", l2=1e6, learning_rate=1.0, epochs=200)
+    with pytest.raises(RecxError, match="did not converge: lower"):
+        ranker.fit(lists, fold)
+
+
+def test_empty_lists_and_no_lists_are_ranked(made_up: Callable[..., Problem], lists_of: Callable, features) -> None:
+    lists, fold = made_up(users=20)
+    fitted = Linear(features).fit(lists, fold)
+    none = fitted.rank(lists[0:0], fold.history, fold.requests[0:0])
+    assert none.n_lists == len(none) == 0
+    some = lists_of({1: {}, 4: {7: [1.0, 1, 1, 1]}})
+    assert fitted.rank(some, fold.history, Requests(np.array([1, 4], np.int32))).lengths.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("l2", -1.0),
+        ("l2", np.nan),
+        ("optimizer", "adam"),
+        ("missed", "keep"),
+        ("epochs", 0),
+        ("max_users", 0),
+        ("learning_rate", 0.0),
+        ("learning_rate", np.nan),
+        ("features", {}),
+    ],
+)
+def test_settings_out_of_range_are_named(features: dict, setting: str, value: object) -> None:
+    with pytest.raises(InputError, match=setting):
+        Linear(**{"features": features, setting: value})
+
+
+def test_identity_returns_what_it_was_given(made_up: Callable[..., Problem]) -> None:
+    lists, fold = made_up(users=5)
+    assert Identity().rank(lists, fold.history, fold.requests) is lists
+    assert not hasattr(Identity(), "fit")

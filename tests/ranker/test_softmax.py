@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from recx.ragged import indptr_of
+from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.types import Doubles
+
+
+def problem(seed: int, users: int = 60, features: int = 3, l2: float = 0.01, graded: bool = False) -> Objective:
+    """A random problem in float64; every user has at least one gain."""
+    rng = np.random.default_rng(seed)
+    indptr = indptr_of(rng.integers(1, 9, users))
+    gain = np.zeros(indptr[-1])
+    gain[indptr[:-1]] = 1
+    if graded:
+        gain += rng.integers(0, 3, len(gain)) * 0.5
+    return Objective(rng.normal(size=(len(gain), features)), gain, indptr, l2)
+
+
+def slow_value(objective: Objective, weights: Doubles) -> float:
+    """The formula of the objective, user by user."""
+    total = 0.0
+    for start, stop in zip(objective.indptr[:-1], objective.indptr[1:], strict=True):
+        score = [float(row @ weights) for row in objective.table[start:stop]]
+        largest = max(score)
+        log_sum = largest + np.log(sum(np.exp(s - largest) for s in score))
+        total += sum(-y * (s - log_sum) for y, s in zip(objective.gain[start:stop], score, strict=True))
+    return total / objective.n_users + objective.l2 * float(weights @ weights)
+
+
+def finite_differences(objective: Objective, weights: Doubles) -> Doubles:
+    steps = 1e-6 * np.eye(len(weights))
+    return np.array([(slow_value(objective, weights + h) - slow_value(objective, weights - h)) / 2e-6 for h in steps])
+
+
+def test_two_candidates_by_hand() -> None:
+    # Scores 2 and 0, the first is the target: p = e^2 / (e^2 + 1) = 0.880797, loss -log p = 0.126928.
+    objective = Objective(np.array([[1.0], [0.0]]), np.array([1.0, 0.0]), np.array([0, 2]), l2=0.1)
+    value, gradient = objective.value_and_gradient(np.array([2.0]))
+    assert value == pytest.approx(0.126928 + 0.1 * 4, abs=1e-6)
+    assert gradient == pytest.approx([0.880797 - 1 + 2 * 0.1 * 2], abs=1e-6)
+
+
+def test_two_targets_by_hand() -> None:
+    # Three candidates with scores 0: p = 1/3 each. Gains 2, 1, 0: loss 3 log 3, gradient X'(3 p - y) = x_1 (1 - 2).
+    objective = Objective(np.array([[1.0], [0.0], [0.0]]), np.array([2.0, 1.0, 0.0]), np.array([0, 3]), l2=0.0)
+    value, gradient = objective.value_and_gradient(np.zeros(1))
+    assert value == pytest.approx(3 * np.log(3))
+    assert gradient == pytest.approx([-1.0])
+    # The widespread X'(p - y) would say 1/3 - 2.
+    assert finite_differences(objective, np.zeros(1)) == pytest.approx([-1.0], abs=1e-6)
+    assert abs(gradient[0] - (1 / 3 - 2)) > 0.5
+
+
+@given(seed=st.integers(0, 10_000), graded=st.booleans(), l2=st.sampled_from([0.0, 0.01, 3.0]))
+@settings(max_examples=30, deadline=None)
+def test_value_and_gradient_are_those_of_the_formula(seed: int, graded: bool, l2: float) -> None:
+    objective = problem(seed, users=7, l2=l2, graded=graded)
+    weights = np.random.default_rng(seed + 1).normal(size=3) * 2
+    value, gradient = objective.value_and_gradient(weights)
+    assert value == pytest.approx(slow_value(objective, weights), rel=1e-9, abs=1e-9)
+    assert gradient == pytest.approx(finite_differences(objective, weights), abs=1e-5)
+
+
+def test_large_scores_neither_overflow_nor_lose_the_gradient() -> None:
+    objective = Objective(np.array([[0.0], [1.0]]), np.array([1.0, 0.0]), np.array([0, 2]), l2=0.0)
+    value, gradient = objective.value_and_gradient(np.array([5000.0]))
+    assert value == pytest.approx(5000.0)  # not the 23.03 of log(p + 1e-10)
+    assert gradient == pytest.approx([1.0])
+
+
+def test_the_penalty_counts_once_however_many_the_users() -> None:
+    one = problem(3, users=1)
+    many = Objective(np.tile(one.table, (50, 1)), np.tile(one.gain, 50), indptr_of(np.full(50, one.indptr[1])), one.l2)
+    weights = np.array([1.0, -2.0, 0.5])
+    assert many.value_and_gradient(weights)[0] == pytest.approx(one.value_and_gradient(weights)[0])
+    assert many.value_and_gradient(weights)[1] == pytest.approx(one.value_and_gradient(weights)[1])
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_curvature_is_the_hessian_at_zero(graded: bool) -> None:
+    objective = problem(5, graded=graded)
+    steps = 1e-5 * np.eye(3)
+    slope = [(objective.value_and_gradient(step)[1] - objective.value_and_gradient(-step)[1]) / 2e-5 for step in steps]
+    assert objective.curvature() == pytest.approx(np.array(slope), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("l2", [1e-4, 0.1])
+def test_lbfgs_finds_what_a_plain_fit_finds(seed: int, l2: float) -> None:
+    objective = problem(seed, l2=l2, graded=seed % 2 == 1)
+    weights = by_lbfgs(objective)
+    options = {"gtol": 1e-9, "ftol": 1e-15, "maxiter": 5000}
+    plain = minimize(objective.value_and_gradient, np.zeros(3), jac=True, method="L-BFGS-B", options=options)
+    assert np.linalg.norm(objective.value_and_gradient(weights)[1]) <= 1e-5
+    assert weights == pytest.approx(plain.x, abs=1e-3)
+
+
+def test_lbfgs_reaches_the_optimum_in_float32_with_correlated_features() -> None:
+    rng = np.random.default_rng(0)
+    indptr = indptr_of(np.full(2000, 30))
+    base = rng.normal(size=(60_000, 1))
+    table = base + np.array([1, 0.1, 0.01]) * rng.normal(size=(60_000, 3))
+    table = ((table - table.mean(axis=0)) / table.std(axis=0)).astype(np.float32)
+    gain = np.zeros(60_000)
+    score = table @ [1.0, -2.0, 2.0] + rng.gumbel(size=60_000)
+    gain[np.arange(2000) * 30 + score.reshape(2000, 30).argmax(axis=1)] = 1
+    weights = by_lbfgs(Objective(table, gain, indptr, 1e-4))
+    exact = Objective(table.astype(np.float64), gain, indptr, 1e-4)
+    assert np.linalg.norm(exact.value_and_gradient(weights)[1]) <= 1e-5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lbfgs_takes_features_that_say_the_same(dtype: type) -> None:
+    plain = problem(1, users=3000, features=2, l2=0.0)
+    twice = np.concatenate([plain.table, plain.table, plain.table @ np.array([[0.5], [0.5]])], axis=1).astype(dtype)
+    objective = Objective(twice, plain.gain, plain.indptr, 0.0)
+    weights = by_lbfgs(objective)
+    assert np.linalg.norm(objective.value_and_gradient(weights)[1]) <= 1e-5
+    combined = weights[:2] + weights[2:4] + 0.5 * weights[4]
+    assert combined == pytest.approx(by_lbfgs(plain), abs=1e-3)
+
+
+def test_separable_lists_without_a_penalty_end_at_finite_weights() -> None:
+    objective = Objective(np.array([[1.0], [0.0], [3.0], [1.0]]), np.array([1.0, 0, 1, 0]), np.array([0, 2, 4]), 0.0)
+    weights = by_lbfgs(objective)
+    assert np.isfinite(weights).all()
+    assert weights[0] > 5
+    assert objective.value_and_gradient(weights)[0] < 0.01
+
+
+def test_one_candidate_a_list_leaves_nothing_to_learn() -> None:
+    objective = Objective(np.ones((5, 2)), np.ones(5), np.arange(6), 1e-4)
+    assert by_lbfgs(objective) == pytest.approx([0, 0])
+    assert by_gradient_descent(objective, 0.1, 10) == pytest.approx([0, 0])
+    assert by_sgd(objective, 0.1, 10, 0) == pytest.approx([0, 0])
+
+
+def test_gradient_descent_only_goes_down() -> None:
+    objective = problem(2)
+    values = [
+        objective.value_and_gradient(by_gradient_descent(objective, 0.05, epochs))[0] for epochs in range(0, 200, 10)
+    ]
+    assert (np.diff(values) < 0).all()
+
+
+def test_gradient_descent_and_sgd_come_near_the_optimum() -> None:
+    objective = problem(4, users=100)
+    best = objective.value_and_gradient(by_lbfgs(objective))[0]
+    start = objective.value_and_gradient(np.zeros(3))[0]
+    full = objective.value_and_gradient(by_gradient_descent(objective, 0.5, 500))[0]
+    steps = objective.value_and_gradient(by_sgd(objective, 0.01, 60, 0))[0]
+    assert full == pytest.approx(best, abs=1e-6)
+    assert best - 1e-9 <= steps <= best + 0.02 * (start - best)
+
+
+def test_sgd_follows_its_seed() -> None:
+    objective = problem(4, users=10)
+    assert np.array_equal(by_sgd(objective, 0.1, 3, 7), by_sgd(objective, 0.1, 3, 7))
+    assert not np.array_equal(by_sgd(objective, 0.1, 3, 7), by_sgd(objective, 0.1, 3, 8))
