@@ -60,6 +60,8 @@ def plan(config: Mapping[str, Any]) -> Plan:
         if key not in known:
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
     top = {key: fit_to_type(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
+    if top["seed"] < 0:
+        raise InputError(f"seed={top['seed']}: it must be a whole number from 0 up")
     # Also built as a part of the ranker; first here, where a wrong setting has the key that a user typed.
     _build(config["feature"], "feature")
     parts = {stage: _stage(config[stage], stage) for stage in VERBS if stage != "report" or config["report"]}

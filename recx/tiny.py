@@ -29,7 +29,7 @@ def tiny_world(seed: int = 0, times: bool = True, embeddings: bool = True, slate
     lists[0], lists[1], lists[-1] = lists[0][:1], np.append(rng.permutation(18), 0), lists[-1][:0]
     lists[2] = np.array([3, 3, 5, 3])
     item = np.concatenate(lists).astype(np.int32)
-    when = [np.sort(rng.integers(0, 40, len(clicked))) for clicked in lists]
+    when = [rng.integers(0, 30) + np.sort(rng.integers(0, 12, len(clicked))) for clicked in lists]
     lengths = np.array([len(clicked) for clicked in lists])
     world = Interactions(
         indptr=indptr_of(lengths),

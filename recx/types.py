@@ -171,7 +171,7 @@ def _number(column: pd.Series[Any], name: str, known: Entities | None, *, sort: 
         codes = pd.Index(known.ids).get_indexer(pd.Index(column))
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
-        raise InputError(f"column {name!r}, row {row + 1}: the id {column.iloc[row]!r} is missing or unknown")
+        raise InputError(f"column {name!r}, row {row + 1}: the id {column.tolist()[row]!r} is missing or unknown")
     return codes.astype(np.int32), known
 
 
@@ -307,7 +307,8 @@ class RankedLists:
         """
         if not np.array_equal(self.user, requests.user):
             raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
-        if len(self.indptr) != self.n_lists + 1 or self.indptr[0] != 0 or self.indptr[-1] != len(self.item):
+        whole = len(self.indptr) == self.n_lists + 1 and self.indptr[0] == 0 and self.indptr[-1] == len(self.item)
+        if not whole or (np.diff(self.indptr) < 0).any():
             raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(self.item)} rows")
         if len(self.score) != len(self.item) or any(len(c) != len(self.item) for c in self.columns.values()):
             raise RecxError(f"{maker} returned scores or columns that do not fit their {len(self.item)} rows")

@@ -75,7 +75,12 @@ def means(result: Result) -> dict[str, float]:
 
 # ---- 1: nothing depends on the answer ----
 
-SPLITS = (("split=leave_last",), ("split=leave_last_at_last_event",), ("split=by_time", "split.window=12h"))
+SPLITS = (
+    ("split=leave_last",),
+    ("split=leave_last_at_last_event",),
+    ("split=by_user", "split.given=2"),
+    ("split=by_time", "split.window=12h"),
+)
 
 
 def with_other_answers(result: Result, seed: int) -> Interactions:

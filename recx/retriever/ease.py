@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from recx.errors import InputError, RecxError
 from recx.protocols import Seen
 from recx.ragged import rows_of_groups
-from recx.select import best
+from recx.select import OfItems, best
 from recx.types import Floats, Interactions, RankedLists, Requests
 
 
@@ -89,11 +89,12 @@ class FittedEASE:
     weights: Floats
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the items with the highest X B; items that were never clicked are not retrieved."""
+        """Return the items with the highest X B, of those that were clicked; a user without such clicks gets none."""
 
-        def score(block: Requests) -> Floats:
-            table = np.full((len(block), history.n_items), -np.inf, dtype=np.float32)
-            table[:, self.known] = _clicked(history, block.user)[:, self.known] @ self.weights
-            return table
+        def score(block: Requests) -> OfItems:
+            clicks = _clicked(history, block.user)[:, self.known]
+            table = np.asarray(clicks @ self.weights, dtype=np.float32)
+            table[np.diff(clicks.indptr) == 0] = -np.inf
+            return OfItems(table, self.known)
 
         return best(score, history, requests, k, self.settings.seen)

@@ -8,12 +8,13 @@ import numpy as np
 
 from recx.errors import InputError
 from recx.ragged import order_in_groups
+from recx.retriever.random import noise
 from recx.types import Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)
 class Given:
-    """Returns each requester's slate whole, shuffled by seed and user, so that file order cannot favour the truth."""
+    """Returns each requester's slate whole, shuffled by seed, user and item: file order cannot favour the truth."""
 
     seed: int = 0
 
@@ -36,14 +37,7 @@ class Given:
         at = np.minimum(at, max(0, slates.n_lists - 1))
         found = slates.user[at] == requests.user if slates.n_lists else np.zeros(len(requests), dtype=bool)
         lists = slates.take(at[found])
-        noise = np.concatenate(
-            [
-                np.random.default_rng([self.seed, user]).random(n)
-                for user, n in zip(lists.user, lists.lengths, strict=True)
-            ]
-            or [np.zeros(0)]
-        )
-        order = order_in_groups(noise, lists.indptr)
+        order = order_in_groups(noise(np.repeat(lists.user, lists.lengths), lists.item, self.seed), lists.indptr)
         lengths = np.zeros(len(requests), dtype=np.int64)
         lengths[found] = lists.lengths
         return RankedLists(

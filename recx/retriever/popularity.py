@@ -74,7 +74,9 @@ class Popularity:
         time, item = time[first:last], item[first:last]
         weight = self._aged(time, asked[-1])
         active = np.flatnonzero(np.bincount(item, minlength=n_items))
-        column = np.searchsorted(active, item)
+        place = np.zeros(n_items, dtype=np.int64)
+        place[active] = np.arange(len(active))
+        column = place[item]
         change = np.zeros((len(asked), len(active)))
         flat = change.reshape(-1)  # NumPy's fast path for ``add.at`` takes one index only
         old = int(np.searchsorted(time, asked[0]))

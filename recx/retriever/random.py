@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from recx.protocols import Seen
 from recx.select import best
-from recx.types import Floats, Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,18 @@ class Random:
         """Return ``k`` items that may be shown, drawn without regard to anything."""
 
         def score(block: Requests) -> Floats:
-            pair = block.user.astype(np.uint64)[:, None] << np.uint64(32) | np.arange(history.n_items, dtype=np.uint64)
-            return (_mixed(pair + _mixed(np.array([self.seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
+            return noise(block.user[:, None], np.arange(history.n_items), self.seed)
 
         return best(score, history, requests, k, self.seen)
 
 
-def _mixed(bits: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+def noise(user: Array, item: Array, seed: int) -> Floats:
+    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, the same in whatever company."""
+    pair = user.astype(np.uint64) << np.uint64(32) | item.astype(np.uint64)
+    return (_mixed(pair + _mixed(np.array([seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
+
+
+def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Return SplitMix64 (Steele, Lea and Flood 2014) of every number: 64 bits that look independent."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -126,6 +126,18 @@ def test_lbfgs_takes_features_that_say_the_same(dtype: type) -> None:
     assert combined == pytest.approx(by_lbfgs(plain), abs=1e-3)
 
 
+def test_collinear_features_whose_rounded_curvature_is_not_positive() -> None:
+    rng = np.random.default_rng(3)
+    plain = rng.normal(size=(150_000, 6)).astype(np.float32)
+    table = np.concatenate([plain, plain, plain[:, :3] + plain[:, 3:]], axis=1)
+    table = ((table - table.mean(axis=0)) / table.std(axis=0)).astype(np.float32)
+    gain = np.zeros(len(table))
+    gain[::50] = 8
+    objective = Objective(table, gain, indptr_of(np.full(3000, 50)), 0.0)
+    assert np.linalg.eigvalsh(objective.curvature())[0] < 0
+    assert np.linalg.norm(objective.value_and_gradient(by_lbfgs(objective))[1]) <= 1e-5
+
+
 def test_separable_lists_without_a_penalty_end_at_finite_weights() -> None:
     objective = Objective(np.array([[1.0], [0.0], [3.0], [1.0]]), np.array([1.0, 0, 1, 0]), np.array([0, 2, 4]), 0.0)
     weights = by_lbfgs(objective)
