@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recx import clicks
 from recx.clicks import Clock, item_clock, keep_largest, last_clicks, once_per_input, pair_clock, pairs_within
 from recx.ragged import indptr_of
 from recx.types import UNKNOWN_TIME, Entities, Interactions, Requests
@@ -47,6 +49,16 @@ def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretc
     start = np.full(late.sum(), -2) * step
     found = clock.between(asked_kind[late], start, asked_time[late] * step)
     assert found.tolist() == [count for count, is_late in zip(between, late, strict=True) if is_late]
+
+
+@given(st.lists(st.integers(-50, 50)), st.lists(st.integers(-60, 60)))
+def test_places_in_many_keys_are_those_in_few(keys: list[int], asked: list[int]) -> None:
+    """The two ways to search, for keys that fit into the cache and for more, find the same."""
+    among, wanted = np.sort(np.array(keys, dtype=np.int64)), np.array(asked, dtype=np.int64)
+    expected = [sum(key < one for key in keys) for one in asked]
+    for large in (0, 10**6):
+        with mock.patch.object(clicks, "LARGE", large):
+            assert clicks.places(among, wanted).tolist() == expected
 
 
 @given(HISTORIES, st.integers(1, 3), st.booleans())

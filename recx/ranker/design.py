@@ -41,16 +41,16 @@ def design_blocks(
 
 
 def _block(features: Mapping[str, Feature], lists: RankedLists, history: Interactions, requests: Requests) -> Floats:
-    block = np.empty((len(lists), len(features)), dtype=np.float32)
+    block = np.empty((len(features), len(lists)), dtype=np.float32)  # a feature's numbers lie side by side
     for column, (name, feature) in enumerate(features.items()):
         values = feature(lists, history, requests)
         if values.shape != (len(lists),):
             raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
         with np.errstate(over="ignore"):  # what float32 cannot hold is found below
-            block[:, column] = values
-        finite = np.isfinite(block[:, column])
+            block[column] = values
+        finite = np.isfinite(block[column])
         if not finite.all():
             row = int(np.argmin(finite))
             user = history.users.ids[lists.user[lists.list_of_row[row]]]
             raise RecxError(f"feature {name} is {values[row]} for user {user}: a feature must be finite in float32")
-    return block
+    return block.T
