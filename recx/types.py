@@ -180,7 +180,8 @@ class Requests:
     """Who asks, and when: one request a user, users increasing.
 
     user: int32 [n_lists]. time: int64 [n_lists] ms, or None where the data has no times (requests then lie after all
-    history). Whatever depends on "now" counts events strictly before ``time``.
+    history). Whatever depends on "now" counts events strictly before ``time``; the asking user's own history is known
+    whole, in its order, also where its last event has the very time of the request.
     """
 
     user: Ints

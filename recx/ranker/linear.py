@@ -59,6 +59,19 @@ class Linear:
         Raises:
             RecxError: no user has a target among the candidates, or the weights did not come out finite.
         """
+        chosen, gain, notes = self._examples(candidates, fold)
+        asked = fold.requests[np.searchsorted(fold.requests.user, chosen.user)]
+        table = design_matrix(self.features, chosen, fold.history, asked)
+        mean, deviation, constant = _standardise(table)
+        objective = Objective(table, gain, chosen.indptr, self.l2)
+        weights = self._minimum(objective)
+        slope = np.abs(objective.value_and_gradient(weights)[1]).max()
+        notes["ranker_constant_features"] = int(constant.sum())
+        notes["ranker_stopped_before_the_optimum"] = int(slope > 1e-4)
+        return FittedLinear(self, weights, mean, deviation, notes)
+
+    def _examples(self, candidates: RankedLists, fold: Fold) -> tuple[RankedLists, Doubles, dict[str, float]]:
+        """Return the lists to learn from, each row's gain, and counts of the users left out."""
         truth = Truth.of(fold, ANY_GAIN)
         lists = candidates.take(np.isin(candidates.user, truth.user))
         if self.missed == "add":
@@ -73,20 +86,13 @@ class Linear:
         sample = learnable
         if len(sample) > self.max_users:
             sample = np.sort(np.random.default_rng(self.seed).choice(sample, self.max_users, replace=False))
-        gain = judged.gain[np.isin(judged.lists.list_of_row, sample)]
-        chosen = lists.take(np.searchsorted(lists.user, truth.user[sample]))
-        asked = fold.requests[np.searchsorted(fold.requests.user, chosen.user)]
-        table = design_matrix(self.features, chosen, fold.history, asked)
-
-        mean, deviation, constant = _standardise(table)
-        weights = self._minimum(Objective(table, gain.astype(np.float64), chosen.indptr, self.l2))
-        notes = {
+        notes: dict[str, float] = {
             "ranker_users_fitted_on": len(sample),
             "ranker_users_without_retrieved_target": len(truth.user) - len(learnable),
             "ranker_users_not_sampled": len(learnable) - len(sample),
-            "ranker_constant_features": int(constant.sum()),
         }
-        return FittedLinear(self, weights, mean, deviation, notes)
+        gain = judged.gain[np.isin(judged.lists.list_of_row, sample)].astype(np.float64)
+        return lists.take(np.searchsorted(lists.user, truth.user[sample])), gain, notes
 
     def _minimum(self, objective: Objective) -> Doubles:
         with np.errstate(over="ignore", invalid="ignore"):  # steps too long end in NaN, which is told below
