@@ -68,11 +68,11 @@ class Stages:
 
 
 def track(sequence: Sequence[T], what: str) -> Iterator[T]:
-    """Yield from the sequence; plain consoles see a line at every tenth of it when it takes longer than a moment."""
+    """Yield from the sequence and, while it takes long, say every five seconds how far it has come."""
     console = _console.get()
     last = time.perf_counter()
     for done, element in enumerate(sequence):
         if console is not None and time.perf_counter() - last > 5:
-            say(f"  {what}: {done} of {len(sequence)}")
+            say(f"  {done} of {len(sequence)} {what}")
             last = time.perf_counter()
         yield element

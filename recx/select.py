@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from recx.errors import RecxError
+from recx.progress import track
 from recx.protocols import Seen
 from recx.ragged import blocks, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 from recx.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
@@ -74,7 +75,8 @@ def best(
     lengths: list[Longs] = []
     items: list[Ints] = []
     scores: list[Floats] = []
-    for start, stop in blocks(len(requests), max(1, CELLS // max(1, history.n_items))):
+    borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
+    for start, stop in track(borders, "blocks of requests"):
         block = requests[start:stop]
         table = score(block)
         hidden = shelf.hidden(block)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from recx.errors import RecxError
+from recx.progress import track
 from recx.protocols import Feature
 from recx.ragged import blocks, rows_of_groups
 from recx.types import Floats, Interactions, Longs, RankedLists, Requests
@@ -34,7 +35,7 @@ def design_blocks(
     """
     # Counts as of requests that lie close in time look at the same few places of memory.
     order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
-    for start, stop in blocks(len(order), LISTS):
+    for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
         chosen = np.sort(order[start:stop])
         rows = rows_of_groups(candidates.indptr, chosen)
         yield rows, _block(features, candidates.take(chosen), history, requests[chosen])

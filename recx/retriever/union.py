@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from recx.errors import InputError
+from recx.progress import track
 from recx.protocols import FittedRetriever, Retriever
 from recx.ragged import blocks, distinct, indptr_of, max_of_groups
 from recx.types import Floats, Interactions, Longs, RankedLists, Requests
@@ -36,8 +37,11 @@ class Union:
             raise InputError("retriever.sources is empty: name at least one retriever")
         if self.method not in ("reciprocal_rank", "score"):
             raise InputError(f"retriever.method={self.method!r}: choose reciprocal_rank or score")
-        if not self.smoothing >= 0:
-            raise InputError(f"retriever.smoothing={self.smoothing}: it must be 0 or more")
+        if not 0 <= self.smoothing < np.inf:
+            raise InputError(f"retriever.smoothing={self.smoothing}: it must be 0 or more, and finite")
+        for name, weight in self.weights.items():
+            if not 0 <= weight < np.inf:
+                raise InputError(f"retriever.weights.{name}={weight}: it must be 0 or more, and finite")
         unknown = set(self.weights) - set(self.sources)
         if unknown:
             known = ", ".join(self.sources)
@@ -57,7 +61,10 @@ class FittedUnion:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the ``k`` best of what the sources retrieved, ``k`` asked of each."""
-        found = [self._merge(history, requests[start:stop], k) for start, stop in blocks(len(requests), BLOCK)]
+        borders = list(blocks(len(requests), BLOCK))
+        found = [
+            self._merge(history, requests[start:stop], k) for start, stop in track(borders, "blocks of requests merged")
+        ]
         if not found:
             found = [self._merge(history, requests, k)]
         notes: dict[str, float] = {}
