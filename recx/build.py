@@ -7,6 +7,7 @@ says. Each setting is held against the class's annotations, so that a wrong one 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -62,8 +63,10 @@ def plan(config: Mapping[str, Any]) -> Plan:
     top = {key: fit_to_type(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if top["seed"] < 0:
         raise InputError(f"seed={top['seed']}: it must be a whole number from 0 up")
-    # Also built as a part of the ranker; first here, where a wrong setting has the key that a user typed.
-    _build(config["feature"], "feature")
+    if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
+        raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
+    _check_seed(top["seed"], "seed")
+    _check_features(config["feature"])
     parts = {stage: _stage(config[stage], stage) for stage in VERBS if stage != "report" or config["report"]}
     experiment = Experiment(
         dataset=parts["dataset"],
@@ -76,6 +79,25 @@ def plan(config: Mapping[str, Any]) -> Plan:
         refit=top["refit"],
     )
     return Plan(experiment, parts["tracker"], parts.get("report"))
+
+
+def _check_features(config: Any) -> None:
+    """Build the features, which a ranker holds, here too: here a wrong one has the key that a user typed."""
+    if not isinstance(config, Mapping):
+        raise InputError(
+            "feature names no set of features: choose one with feature=NAME (`python -m recx list feature`)"
+        )
+    for name, feature in config.items():
+        if not callable(_build(feature, f"feature.{name}")):
+            raise InputError(
+                f"feature.{name}: it is no feature, which has a _target_ such as recx.feature.popularity.Clicks; "
+                f"~feature.{name} takes it out"
+            )
+
+
+def _check_seed(seed: object, key: str) -> None:
+    if type(seed) is int and not 0 <= seed < 2**32:  # what all libraries take
+        raise InputError(f"{key}={seed}: it must be a whole number from 0 to {2**32 - 1}")
 
 
 def experiment(config: Mapping[str, Any]) -> Experiment:
@@ -152,6 +174,7 @@ def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any
     for name, parameter in parameters.items():
         if name not in settings and parameter.default is parameter.empty:
             raise InputError(f"{key}.{name} is missing: {kind.__name__} needs it: give ++{key}.{name}=VALUE")
+    _check_seed(settings.get("seed"), f"{key}.seed")
     hints = _hints(kind)
     return {name: fit_to_type(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}
 

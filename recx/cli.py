@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -47,6 +48,7 @@ Groups and their options
 def main() -> int:
     """Run the command line and return the exit code."""
     arguments = sys.argv[1:]
+    sys.stdout = sys.stdout or StringIO()  # None where a service closed it
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
@@ -58,6 +60,10 @@ def main() -> int:
         return _fail("interrupted", 130)
     except RecxError as error:
         return _fail(str(error), error.exit_code)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return _fail(f"{what}{reason}: see to the disk and its permissions, or run in another folder", 1)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}, line {where.lineno}"

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST_NAME = 80
+"""A name is shown up to here: the "header" of a file that is no table may be a megabyte long."""
+
 
 class RecxError(Exception):
     """A run failed for a reason that the message explains (exit code 1)."""
@@ -24,7 +27,7 @@ class InputError(RecxError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error sentence: the near match if there is one, else what is known (the first dozen)."""
-    names = sorted(known)
+    names = sorted(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in known)
     near = get_close_matches(word, names, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"

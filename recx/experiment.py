@@ -94,7 +94,8 @@ class Experiment:
         return None if self.refit else early, ranker
 
     def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
-        candidates = retriever.retrieve(fold.history, fold.requests, self.n_candidates)
+        k = min(self.n_candidates, fold.history.n_items)
+        candidates = retriever.retrieve(fold.history, fold.requests, k)
         return candidates.check(fold.requests, fold.history.n_items, "the retriever")
 
 

@@ -110,5 +110,9 @@ def _console() -> Console:
     """Return where progress and the summary go: as wide as the terminal, or 100 columns of plain text."""
     from rich.console import Console
 
+    class Shown(Console):
+        def on_broken_pipe(self) -> None:  # rich would leave by SystemExit, which tells the tracker nothing
+            raise BrokenPipeError("whoever read the output has left")
+
     plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=100 if plain else None, highlight=False)
+    return Shown(width=100 if plain else None, highlight=False)

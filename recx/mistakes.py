@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import hydra
 from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import MarkedYAMLError
@@ -23,11 +26,14 @@ def explained() -> Iterator[None]:
     except (HydraException, OmegaConfBaseException, MarkedYAMLError) as error:
         raise explanation(error) from error
     except ValueError as error:
-        if not str(error).startswith("Config group override must be"):
+        if str(error).startswith("Config group override must be"):
+            raise InputError(
+                "a group takes the name of an option, not null or a number: see `python -m recx list`"
+            ) from error
+        raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+        if not Path(raised_in).is_relative_to(Path(hydra.__file__).parent):
             raise
-        raise InputError(
-            "a group takes the name of an option, not null or a number: see `python -m recx list`"
-        ) from error
+        raise InputError(f"{error}: `python -m recx --hydra-help` shows these flags") from error
 
 
 def explanation(error: BaseException) -> InputError:

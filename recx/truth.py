@@ -59,6 +59,11 @@ class Truth:
         rows = _highest_of_pairs(target)
         weight = target.weight[rows]
         relevant = weight >= rel_threshold
+        if not (weight > 0).any():
+            raise InputError(
+                f"none of the {len(rows)} targets has a weight above 0, so there is nothing to learn or to judge: "
+                "correct the weights (ratings) of the data, or leave dataset.weight out"
+            )
         if not relevant.any():
             raise InputError(
                 f"evaluator.rel_threshold={rel_threshold}: none of the {len(rows)} targets has a weight that high, so "

@@ -82,5 +82,5 @@ def unit_embedding(items: Entities) -> Floats:
 
 def unit(vectors: Any) -> Floats:
     """Return the vectors [n, d] at length 1; a zero vector stays zero."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(length, 1e-12), dtype=np.float32)
+    squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)  # those of 1e20 do not fit into a float32
+    return np.asarray(vectors / np.maximum(np.sqrt(squares), 1e-12)[:, None], dtype=np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -54,6 +55,23 @@ WRONG = [
     (["runtime.threads=0"], "runtime.threads=0: it must be a whole number from 1 up"),
     (["n_candidates=0"], "n_candidates=0: it must be a whole number from 1 up"),
     (["n_candidates=1.5"], "n_candidates=1.5: it must be a whole number"),
+    (["seed=4294967296"], "seed=4294967296: it must be a whole number from 0 to 4294967295"),
+    (["ranker.seed=-1"], "ranker.seed=-1: it must be a whole number from 0"),
+    (["name=a/b"], "name=a/b: it names folders too: write 1 to 100 characters, no slash"),
+    (["name=''"], "name=: it names folders too"),
+    (["feature.age=null"], "feature.age: it is no feature"),
+    (["+feature.mine=3"], "feature.mine: it is no feature"),
+    (["+feature.mine={_target_: recx.ranker.identity.Identity}"], "feature.mine: it is no feature"),
+    (["~feature"], "feature names no set of features"),
+    (["split=by_time", "split.window=99999999999999999999d"], "split.window='99999999999999999999d' is longer than"),
+    (["retriever=faiss", "retriever.recency=0"], "retriever.recency=0.0: it must lie above 0 and be at most 1"),
+    (["retriever=item_knn", "retriever.shrink=inf"], "retriever.shrink=inf: it must be 0 or more, and finite"),
+    (["retriever=ease", "retriever.l2=inf"], "retriever.l2=inf: it must be positive and finite"),
+    (["retriever.smoothing=inf"], "retriever.smoothing=inf: it must be 0 or more, and finite"),
+    (["retriever.weights.faiss=nan"], "retriever.weights.faiss=nan: it must be 0 or more, and finite"),
+    (["--multirun", "--cfg", "job"], "--hydra-help` shows these flags"),
+    (["--resolve"], "--hydra-help` shows these flags"),
+    (["-sc"], "--hydra-help` shows these flags"),
     (["n_candidates=[1,"], "'n_candidates=[1,' cannot be read"),
     (["ranker.l2=abc"], "ranker.l2=abc: it must be a number"),
     (["ranker.l2=1,2"], "for one run after the other add -m"),
@@ -152,6 +170,36 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode in (0, 1)
     assert done.stderr == ""
+
+
+def test_a_run_goes_on_where_nobody_can_read_it(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m recx {' '.join(TINY)} >&-"  # as under a service that closes stdout
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.glob("outputs/*/*/metrics.json"))
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (PermissionError(errno.EACCES, "no", "outputs/x"), "outputs/x: Permission denied: see to the disk"),
+        (OSError(errno.ENOSPC, "no"), "No space left on device: see to the disk"),
+        (OSError("odd"), "odd: see to the disk"),
+    ],
+)
+def test_what_the_system_refuses_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: OSError, sentence: str
+) -> None:
+    def refuse(arguments: object) -> int:
+        raise error
+
+    monkeypatch.delenv("RECX_DEBUG", raising=False)
+    monkeypatch.setitem(cli.VERBS, "list", refuse)
+    assert run_main(monkeypatch, "list") == 1
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert said.count("\n") == 1
 
 
 def test_tab_completes_options(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ the kind says that the column may be absent and its values missing: they become 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +27,9 @@ TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 UNITS = (*TICKS, "iso")
 
+LATEST = 2**62
+"""The latest time, in ms: twice as much does not fit into an int64."""
+
 _WHOLE = r"^\s*-?\d{1,18}\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _PLAIN_WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # no leading zero: 007 is a name, not the number 7
@@ -40,7 +44,7 @@ def convert(column: pa.ChunkedArray, kind: str, where: str) -> Array:
     """
     optional, kind = kind.endswith("?"), kind.removesuffix("?")
     if column.null_count and not optional:
-        _refuse(where, pc.is_null(column), "is missing", "fill it in or take the row out")
+        _refuse(where, pc.is_null(column), *_MISSING)
     if pa.types.is_null(column.type):
         column = column.cast(pa.int64())
     elif pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
@@ -51,18 +55,23 @@ def convert(column: pa.ChunkedArray, kind: str, where: str) -> Array:
         raise InputError(f"{where} cannot be used ({str(error).splitlines()[0]}): correct the column") from error
 
 
-def ids_of(words: list[str], where: str) -> Array:
+def ids_of(words: list[str], where: str, line: Longs | None = None) -> Array:
     """Return ids [n] written as words: whole numbers if all are, else text.
 
+    line: the line that each word stands on [n], for errors; None: its place in the list.
+
     Raises:
-        InputError: the ids were written as decimal numbers.
+        InputError: an id says that it is missing, or the ids were written as decimal numbers.
     """
-    return _ids(pa.chunked_array([pa.array(words, pa.string())]), where)
+    return _ids(pa.chunked_array([pa.array(words, pa.string())]), where, line)
 
 
-def _refuse(where: str, bad: Any, what: str, way_out: str) -> NoReturn:
-    row = int(np.argmax(np.asarray(bad)))
-    raise InputError(f"{where}, row {row + 1}: the value {what}: {way_out}")
+def _refuse(where: str, bad: Any, what: str, way_out: str, line: Longs | None = None) -> NoReturn:
+    raise InputError(f"{where}, {_place(int(np.argmax(np.asarray(bad))), line)}: the value {what}: {way_out}")
+
+
+def _place(row: int, line: Longs | None) -> str:
+    return f"row {row + 1}" if line is None else f"line {line[row]}"
 
 
 def _require(column: pa.ChunkedArray, pattern: str, where: str, what: str) -> None:
@@ -82,7 +91,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _ids(column: pa.ChunkedArray, where: str) -> Array:
+def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Array:
     if pa.types.is_integer(column.type):
         column = column.cast(pa.string()) if pa.types.is_uint64(column.type) else column.cast(pa.int64())
     if pa.types.is_integer(column.type):
@@ -94,11 +103,14 @@ def _ids(column: pa.ChunkedArray, where: str) -> Array:
     coded = column.unify_dictionaries().combine_chunks()
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     words, codes = coded.dictionary, np.asarray(coded.indices)
+    missing = np.asarray(pc.is_in(pc.utf8_trim_whitespace(words), pa.array(MISSING)))
+    if missing.any():  # in Parquet and sequences, whose texts are read as they stand
+        _refuse(where, missing[codes], *_MISSING, line)
     if _all(words, _PLAIN_WHOLE):
         numbers: Longs = np.asarray(words.cast(pa.int64()))[codes]
         return numbers
     if _all(words, f"{_WHOLE}|{_FLOATED}"):
-        _refuse_floated(words, where, codes)
+        _refuse_floated(words, where, codes, line)
     texts: Array = words.to_numpy(zero_copy_only=False)[codes]
     return texts
 
@@ -107,15 +119,16 @@ def _all(words: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(words, pattern), min_count=0).as_py())
 
 
-def _refuse_floated(words: pa.Array, where: str, codes: Array | None = None) -> None:
+def _refuse_floated(words: pa.Array, where: str, codes: Array | None = None, line: Longs | None = None) -> None:
     """Refuse whole numbers that passed through floats, such as 1234.0 and 1e+17."""
     floated = np.asarray(pc.fill_null(pc.match_substring_regex(words, _FLOATED), False))
     if floated.any():
         code = int(np.argmax(floated))
         row = code if codes is None else int(np.argmax(codes == code))
-        raise InputError(f"{where}, row {row + 1}: {words[code].as_py()!r} is a decimal number, {_DECIMAL}")
+        raise InputError(f"{where}, {_place(row, line)}: {words[code].as_py()!r} is a decimal number, {_DECIMAL}")
 
 
+_MISSING = ("is missing", "fill it in or take the row out")
 _DECIMAL = "which loses digits from 2^53 on: write whole numbers (in pandas, .astype('Int64')) or, for ids, text"
 
 
@@ -163,7 +176,7 @@ def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     return column.cast(pa.float64())
 
 
-_CONVERT = {"id": _ids, "whole": _whole, "code": _code, "number": _number}
+_CONVERT: Mapping[str, Callable[[Any, str], Array]] = {"id": _ids, "whole": _whole, "code": _code, "number": _number}
 
 
 def _times(column: pa.ChunkedArray, unit: str, where: str) -> Longs:
@@ -211,20 +224,39 @@ def _ticks(column: pa.ChunkedArray, unit: str, where: str, known: Bools) -> Long
     raw = np.asarray(column.fill_null(0))
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
         _refuse(where, ~np.isfinite(raw), "is not finite", "correct the row or take it out")
-    _check_unit(raw[known], unit, where)
+    _check_unit(raw, unit, where, known)
+    limit = min(LATEST * TICKS[unit] // 1_000, np.iinfo(np.int64).max)
+    if (np.abs(raw) > limit).any():
+        _refuse(where, np.abs(raw) > limit, f"is too large for a time in {unit}", "correct the row or take it out")
     if raw.dtype.kind == "f":
         return np.rint(raw * (1_000 / TICKS[unit])).astype(np.int64)
     raw = raw.astype(np.int64)
     return raw * 1_000 if unit == "s" else raw // (TICKS[unit] // 1_000)
 
 
-def _check_unit(raw: Array, unit: str, where: str) -> None:
-    """Refuse times that are all dates of 1980 to 2096 in another unit than the one that is set."""
-    if len(raw) == 0:
+def _check_unit(raw: Array, unit: str, where: str, known: Bools) -> None:
+    """Refuse dates of 1980 to 2096 in another unit than the one that is set: nearly all of the times, or single ones.
+
+    Times of which the middle four fifths spread more widely than dates do are no dates but count from some start.
+    """
+
+    def dates_in(name: str) -> Bools:
+        dates: Bools = known & (raw >= 3.2e8 * TICKS[name]) & (raw <= 4e9 * TICKS[name])
+        return dates
+
+    if not known.any() or dates_in(unit)[known].all():
         return
-    for other, ticks in TICKS.items():
-        if other != unit and raw.min() >= 3.2e8 * ticks and raw.max() <= 4e9 * ticks:
+    low, high = np.quantile(raw[known][:: len(raw) // 100_000 + 1], (0.1, 0.9))
+    usual = [name for name, ticks in TICKS.items() if 3.2e8 * ticks <= low <= high <= min(4e9 * ticks, 4 * low)]
+    for name in usual:
+        if name != unit:
+            example = raw[np.argmax(dates_in(name))]
             raise InputError(
-                f"{where}: times such as {raw[0]} count {other}, not {unit} as dataset.time_unit says: "
-                f"set dataset.time_unit={other}"
+                f"{where}: times such as {example} count {name}, not {unit} as dataset.time_unit says: "
+                f"set dataset.time_unit={name}"
             )
+        for other in TICKS:
+            odd = dates_in(other)
+            if other != unit and odd.any():
+                what = f"{raw[np.argmax(odd)]} counts {other} where the others count {unit}"
+                _refuse(where, odd, what, "correct the row or take it out")

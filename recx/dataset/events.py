@@ -23,7 +23,19 @@ def require_path(path: str | None, example: str) -> Path:
     """
     if not path:
         raise InputError(f"dataset.path is not set: name the file, such as dataset.path={example}")
-    return Path(str(path)).expanduser()
+    return at_home(path)
+
+
+def at_home(path: str) -> Path:
+    """Return the path with a leading ``~`` filled in.
+
+    Raises:
+        InputError: the system does not know that home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"dataset.path={path}: there is no such home folder: write the path in full") from error
 
 
 def check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:

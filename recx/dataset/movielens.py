@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.events import Duplicates, check_choice, interactions_of, require_path
-from recx.dataset.reading import Source, read
+from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of, require_path
+from recx.dataset.reading import Source, read, readable
 from recx.errors import InputError, did_you_mean
 from recx.types import Interactions
 
@@ -25,27 +25,30 @@ class MovieLens:
 
     path: the file, or a folder that holds one.
     min_rating: ratings below this are left out, counted in ``rows_below_min_rating``; None: all are kept.
+    time_unit: what the times count: s as in all of MovieLens, ms, us, ns or iso (dates).
     duplicates: ``drop`` or ``keep`` rows that repeat user, movie and time.
     """
 
     path: str | None = None
     min_rating: float | None = None
+    time_unit: str = "s"
     duplicates: Duplicates = "drop"
 
     def __post_init__(self) -> None:
+        check_time_unit(self.time_unit)
         check_choice("dataset.duplicates", self.duplicates, ("drop", "keep"))
         if self.min_rating is not None and not isinstance(self.min_rating, (int, float)):
             raise InputError(f"dataset.min_rating={self.min_rating}: it must be a number such as 4, or null")
 
     def load(self) -> Interactions:
-        """Return the ratings, times from seconds to ms.
+        """Return the ratings, times in ms.
 
         Raises:
             InputError: no path is set, there is no ratings file, or it cannot be used.
         """
         path = _ratings_file(require_path(self.path, "ml-100k/u.data"))
         source, names = _format_of(path)
-        kinds = dict(zip(names, ("id", "id", "number", "s"), strict=True))
+        kinds = dict(zip(names, ("id", "id", "number", self.time_unit), strict=True))
         table = read(source, kinds)
         columns = {role: table[name] for role, name in zip(NAMES, names, strict=True)}
         low = np.zeros(len(columns["user"]), bool) if self.min_rating is None else columns["weight"] < self.min_rating
@@ -56,9 +59,10 @@ class MovieLens:
 
 
 def _ratings_file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    names = sorted(p.name for p in path.iterdir())
+    with readable(path):
+        if not path.is_dir():
+            return path
+        names = sorted(p.name for p in path.iterdir())
     found = [name for name in names if _is_ratings(name)]
     if len(found) != 1:
         what = f"several ratings files ({', '.join(found)})" if found else "no ratings file"

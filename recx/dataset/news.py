@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of
+from recx.dataset.events import Duplicates, at_home, check_choice, check_time_unit, interactions_of
 from recx.dataset.news_files import CONTEXT, NewsTables, read_news
 from recx.dataset.synthetic import check_sizes, make_news
 from recx.types import UNKNOWN_TIME, Array, Entities, Interactions, Longs
@@ -48,7 +47,7 @@ class News:
         if self.path is None:
             tables = make_news(self.readers, self.articles, self.days, self.seed)
         else:
-            tables = read_news(Path(str(self.path)).expanduser(), self.time_unit)
+            tables = read_news(at_home(self.path), self.time_unit)
         return _interactions(tables, self.duplicates)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.reading import Source, content, read
+from recx.dataset.reading import Source, content, read, readable
 from recx.errors import InputError, did_you_mean
 from recx.types import Array, Floats, Longs
 
@@ -53,6 +53,13 @@ def read_news(folder: Path, time_unit: str) -> NewsTables:
     Raises:
         InputError: the folder or its click log is missing, or a file cannot be used.
     """
+    with readable(folder):
+        return _read_folder(folder, time_unit)
+
+
+def _read_folder(folder: Path, time_unit: str) -> NewsTables:
+    if folder.is_file():
+        raise InputError(f"dataset.path={folder} is a file: name the folder that holds it")
     if not folder.is_dir():
         near = did_you_mean(folder.name, (p.name for p in folder.parent.iterdir())) if folder.parent.is_dir() else ""
         raise InputError(f"dataset.path={folder}: no such folder; {near or 'correct the path'}")
@@ -93,7 +100,8 @@ def write_news(tables: NewsTables, folder: Path) -> None:
 
 
 def _find(folder: Path, *names: str) -> Path | None:
-    found = [folder / (name + end) for name in names for end in ("", ".gz") if (folder / (name + end)).exists()]
+    there = {path.name for path in folder.iterdir()}  # a link that leads nowhere too, so that reading it tells
+    found = [folder / (name + end) for name in names for end in ("", ".gz") if name + end in there]
     if len(found) > 1:
         raise InputError(f"{folder} holds both {found[0].name} and {found[1].name}: keep one of them")
     return found[0] if found else None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,8 +74,9 @@ def content(path: Path) -> memoryview:
     Raises:
         InputError: see ``read``.
     """
-    require_file(path)
-    data = memoryview(pa.memory_map(str(path)).read_buffer()) if path.stat().st_size else memoryview(b"")
+    with readable(path):
+        require_file(path)
+        data = memoryview(pa.memory_map(str(path)).read_buffer()) if path.stat().st_size else memoryview(b"")
     zipped = bytes(data[:2]) == b"\x1f\x8b"
     if zipped != (path.suffix == ".gz") and len(data):
         raise InputError(f"{path} is {'' if zipped else 'not '}gzipped, unlike its name says: {_rename(path, zipped)}")
@@ -87,19 +91,34 @@ def content(path: Path) -> memoryview:
     return data
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what the system has against reading this path (permissions, a name too long) into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        raise InputError(f"{path} cannot be read ({reason}): correct the path or its permissions") from error
+
+
 def require_file(path: Path) -> None:
     """Refuse a path where no file is, naming the near match in its folder.
 
     Raises:
-        InputError: there is no such file, or it is a folder.
+        InputError: there is no such file, it is a folder or a device, or a link that leads nowhere.
     """
+    if path.is_file():
+        return
+    folder = path.parent
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file in it; {did_you_mean('', (p.name for p in path.iterdir()))}")
-    if not path.is_file():
-        folder = path.parent
-        if not folder.is_dir():
-            raise InputError(f"{path}: there is no folder {folder}: correct the path")
-        raise InputError(f"{path}: no such file; {did_you_mean(path.name, (p.name for p in folder.iterdir()))}")
+    if path.is_symlink():
+        raise InputError(f"{path} is a link to {path.readlink()}, where there is no file: correct the link")
+    if path.exists():
+        raise InputError(f"{path} is no ordinary file but a pipe or a device: write what it holds into a file")
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no folder {folder}: correct the path")
+    raise InputError(f"{path}: no such file; {did_you_mean(path.name, (p.name for p in folder.iterdir()))}")
 
 
 def _rename(path: Path, zipped: bool) -> str:
@@ -139,13 +158,13 @@ def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> pa.Table
 def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
     path = source.path
     try:
-        header = bytes(data[: 1 << 20]).split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+        header = bytes(data[: 1 << 20]).lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
     delimiter = source.delimiter or _delimiter(path, header)
     if delimiter == "::":  # Arrow separates by one character; the rating files that use two hold no tabs
         data, header, delimiter = memoryview(bytes(data).replace(b"::", b"\t")), header.replace("::", "\t"), "\t"
-    present = list(source.names) if source.names else [name.strip('"') for name in header.split(delimiter)]
+    present = list(source.names) if source.names else _header_names(header, delimiter)
     others = [mark for mark in (",", "\t", ";", "|") if mark in header and delimiter not in header]
     hint = f" and the header is not separated by {delimiter!r} but, it seems, by {others[0]!r}" if others else ""
     columns = _require_columns(path, kinds, present, hint)
@@ -171,6 +190,13 @@ _FAST = {
 }
 
 
+def _header_names(header: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([header], delimiter=delimiter), [])
+    except csv.Error:  # longer than any header; that a column is missing will be told
+        return header.split(delimiter)
+
+
 def _delimiter(path: Path, header: str) -> str:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     return _DELIMITERS.get(ending) or next((mark for mark in ("\t", ",", ";", "|") if mark in header), ",")
@@ -194,7 +220,10 @@ def _blame(source: Source, error: str) -> str:
     if torn:
         row, expected, got = (int(number) for number in torn.groups())
         row -= source.names is None
-        return f"{source.path}, row {row}: {got} columns instead of {expected}: correct the row or take it out"
+        way_out = "correct the row or take it out"
+        if got == 1 and row == 1:
+            way_out = "it seems to be separated by other marks, or of another format than its name says: rename it"
+        return f"{source.path}, row {row}: {got} columns instead of {expected}: {way_out}"
     bad = re.search(r"column #(\d+): (?:Row #(\d+): )?.*invalid UTF8", error)
     if bad:
         row_said = f", row {int(bad.group(2)) - (source.names is None)}" if bad.group(2) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +41,10 @@ class Sequences:
         if not full.any():
             raise InputError(f"{path} has no line with a user and an item: give lines such as 'user item item'")
         _refuse_repeated([line[0] if line else "" for line in words], path)
-        users = ids_of([line[0] for line in words if len(line) > 1], f"{path}: the users")
-        clicked = ids_of([item for line in words for item in line[1:]], f"{path}: the items")
+        number = np.flatnonzero(full) + 1
+        users = ids_of([line[0] for line in words if len(line) > 1], f"{path}: the users", number)
+        of_item = np.repeat(number, lengths[full] - 1)
+        clicked = ids_of([item for line in words for item in line[1:]], f"{path}: the items", of_item)
         item_ids, item = _numbered(clicked)
         return Interactions(
             indptr=indptr_of(lengths[full] - 1),
@@ -56,9 +59,10 @@ class Sequences:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return bytes(content(path)).decode("utf-8-sig").splitlines()
+        text = bytes(content(path)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start}): save it as UTF-8") from error
+    return list(StringIO(text, newline=None))  # not splitlines(), which also breaks at rare characters within an id
 
 
 def _refuse_repeated(users: list[str], path: Path) -> None:

@@ -261,7 +261,7 @@ def main() -> None:
     try:
         tables = make_news(asked.readers, asked.articles, asked.days, asked.seed)
         write_news(tables, asked.folder)
-    except InputError as error:
+    except (InputError, OSError) as error:
         parser.error(str(error))
     folder = asked.folder
     print(f"{len(tables.train['user_id'])} clicks; try: python -m recx +experiment=news dataset.path={folder}")

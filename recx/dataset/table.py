@@ -34,12 +34,18 @@ class Table:
         check_choice("dataset.duplicates", self.duplicates, ("drop", "keep"))
         if not self.user or not self.item:
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
-        if self.delimiter is not None and len(self.delimiter.replace("\\t", "\t").replace("::", ":")) != 1:
-            raise InputError(f"dataset.delimiter={self.delimiter}: it must be one character, '\\t' or '::'")
+        if self.delimiter is not None and not self._is_mark(self.delimiter):
+            raise InputError(
+                f"dataset.delimiter={self.delimiter}: it must be one character (ASCII, no quote), '\\t' or '::'"
+            )
         used: dict[str, str] = {}
         for role, name in (("user", self.user), ("item", self.item), ("time", self.time), ("weight", self.weight)):
             if name is not None and used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
+
+    @staticmethod
+    def _is_mark(delimiter: str) -> bool:
+        return delimiter in ("\\t", "::") or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n')
 
     def load(self) -> Interactions:
         """Return the events. Ids stay whole numbers where the whole column is written so, else they are text.

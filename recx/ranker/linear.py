@@ -57,7 +57,8 @@ class Linear:
         """Learn to put ``fold.target`` first among its user's candidates.
 
         Raises:
-            RecxError: no user has a target among the candidates, or the weights did not come out finite.
+            InputError: no user has a target among the candidates.
+            RecxError: the weights did not come out finite.
         """
         chosen, gain, notes = self._examples(candidates, fold)
         asked = fold.requests[np.searchsorted(fold.requests.user, chosen.user)]
@@ -79,9 +80,9 @@ class Linear:
         judged = truth.judge(lists)
         learnable = np.unique(judged.hit_user)
         if not len(learnable):
-            raise RecxError(
+            raise InputError(
                 "ranker=linear has nothing to learn from: no user of the past fold has a target among the candidates; "
-                "raise n_candidates or choose ranker.missed=add"
+                "raise n_candidates or choose ranker.missed=add, seen=keep or ranker=identity"
             )
         sample = learnable
         if len(sample) > self.max_users:

@@ -28,8 +28,8 @@ class EASE:
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        if not self.l2 > 0:
-            raise InputError(f"retriever.l2={self.l2}: it must be positive, or the inverse need not exist")
+        if not 0 < self.l2 < np.inf:
+            raise InputError(f"retriever.l2={self.l2}: it must be positive and finite, or the inverse need not exist")
         if self.max_items < 1:
             raise InputError(f"retriever.max_items={self.max_items}: it must be 1 or more")
 

@@ -41,6 +41,8 @@ class Faiss:
         for key in ("nprobe", "ef_search", "last", "factors", "distance"):
             if getattr(self, key) < 1:
                 raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
+        if not 0 < self.recency <= 1:
+            raise InputError(f"retriever.recency={self.recency}: it must lie above 0 and be at most 1")
 
     def fit(self, history: Interactions) -> FittedFaiss:
         """Build the index over all items that have a vector.
@@ -55,13 +57,16 @@ class Faiss:
         stored = np.ascontiguousarray(vectors.vector[listed])
         try:
             index = faiss.index_factory(stored.shape[1], self.index, faiss.METRIC_INNER_PRODUCT)
+            cells = faiss.try_extract_index_ivf(index)
+            if cells is not None:
+                cells.cp.min_points_per_centroid = 1  # fewer than 39 items a cell are no reason to write to stderr
             index.train(stored)
+            index.add(stored)
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[-1]
             raise InputError(
                 f"retriever.index={self.index!r} does not work on {len(listed)} item vectors: {reason}"
             ) from error
-        index.add(stored)
         notes: dict[str, float] = {
             "items_with_learnt_vector": int(vectors.learnt.sum()),
             "items_without_vector": history.n_items - len(listed),

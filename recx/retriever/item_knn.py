@@ -50,8 +50,8 @@ class ItemKNN:
             if getattr(self, key) < 1:
                 raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
         for key in ("backward", "shrink"):
-            if not getattr(self, key) >= 0:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 0 or more")
+            if not 0 <= getattr(self, key) < np.inf:
+                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 0 or more, and finite")
         for key in ("position_decay", "recency"):
             if not 0 < getattr(self, key) <= 1:
                 raise InputError(f"retriever.{key}={getattr(self, key)}: it must lie above 0 and be at most 1")

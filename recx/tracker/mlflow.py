@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -113,13 +113,13 @@ class MLflow:
         """Yield a run of the experiment ``name``; it ends FINISHED, FAILED with the reason, or KILLED.
 
         Raises:
-            RecxError: the store cannot be opened.
+            RecxError: the store cannot be opened or written to.
             Interrupted: the process got SIGTERM.
         """
         uri = store.absolute(self.uri)
         file = store.database(uri)
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
-        with stoppable():
+        with stoppable(), store.told(uri):
             client, experiment_id = store.open_experiment(uri, folder, name)
             store.end_dead_runs(client)
             info = client.create_run(experiment_id, tags=_origin(), run_name=_title(name, params)).info
@@ -132,6 +132,8 @@ class MLflow:
 
 @contextmanager
 def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
+    from mlflow.exceptions import MlflowException
+
     status, reason = "FINISHED", ""
     try:
         yield
@@ -142,9 +144,11 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
         status, reason = "FAILED", str(error) if isinstance(error, RecxError) else f"{type(error).__name__}: {error}"
         raise
     finally:
-        if reason:
-            client.set_tag(run_id, "recx.reason", reason[:LONGEST_TAG])
-        client.set_terminated(run_id, status)
+        # Where the run failed its own reason is worth more than what the store has to say.
+        with suppress(MlflowException) if reason else nullcontext():
+            if reason:
+                client.set_tag(run_id, "recx.reason", reason[:LONGEST_TAG])
+            client.set_terminated(run_id, status)
 
 
 def address(uri: str, experiment_id: str, run_id: str) -> str:

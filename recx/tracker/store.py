@@ -85,9 +85,24 @@ def open_client(uri: str) -> MlflowClient:
         ) from error
 
 
+@contextmanager
+def told(uri: str) -> Iterator[None]:
+    """Turn what the store refuses inside (no server, no space, no right to write) into one sentence."""
+    _client_class()
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        reason = next((line for line in lines if "Error)" in line), lines[0])  # the database's own, where there is one
+        raise RecxError(f"the MLflow store {uri} failed: {reason} (tracker=console runs without it)") from error
+
+
 def _client_class() -> type[MlflowClient]:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # what it logs as an error it also raises
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "4")  # half a minute of silence; its own 7 are four
     with _deprecations_ignored():
         from mlflow.tracking import MlflowClient
     return MlflowClient

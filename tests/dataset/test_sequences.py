@@ -40,7 +40,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
         (b"", "is empty"),
         (b"\x89PNG\x00", "is a PNG image"),
         (b"1 \xff\n", "is not text in UTF-8"),
-        (b"1 2.0 3.0\n", "the items, row 1: '2.0' is a decimal number"),
+        (b"1 2.0 3.0\n", "the items, line 1: '2.0' is a decimal number"),
     ],
 )
 def test_what_cannot_be_used_is_told(tmp_path: Path, content: bytes, said: str) -> None:
