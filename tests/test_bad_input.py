@@ -9,7 +9,8 @@ import json
 import os
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ import pandas as pd
 import pytest
 
 from recx import cli, results
+from recx.dataset.movielens import MovieLens
+from recx.dataset.news import News
+from recx.dataset.sequences import Sequences
+from recx.dataset.table import Table
+from recx.errors import InputError
+from recx.protocols import Dataset
 
 START = 1_507_000_000_000
 NEWS = "user_id,click_article_id,click_timestamp"
@@ -39,13 +46,27 @@ RATINGS = "".join(
 SEQUENCES = "".join(
     f"u{user} " + " ".join(str((user * 5 + step * 7) % 12) for step in range(5)) + "\n" for user in range(30)
 )
-DOORS = {
-    "news": ("d/train_click_log.csv", clicks(NEWS), ["dataset.path=d"]),
-    "table": ("t.csv", clicks(), ["dataset.path=t.csv", "dataset.time=time"]),
-    "movielens": ("u.data", RATINGS, ["dataset.path=u.data"]),
-    "sequences": ("s.txt", SEQUENCES, ["dataset.path=s.txt"]),
+FILES = {
+    "news": ("d/train_click_log.csv", clicks(NEWS)),
+    "table": ("t.csv", clicks()),
+    "movielens": ("u.data", RATINGS),
+    "sequences": ("s.txt", SEQUENCES),
 }
-"""Dataset -> the file it reads, what that usually holds, and how the command line names it."""
+"""Dataset -> the file it reads and what that usually holds."""
+
+DATASETS: dict[str, Callable[..., Dataset]] = {
+    "news": partial(News, path="d"),
+    "table": partial(Table, path="t.csv", time="time"),
+    "movielens": partial(MovieLens, path="u.data"),
+    "sequences": partial(Sequences, path="s.txt"),
+}
+WORDS = {
+    "news": ["dataset.path=d"],
+    "table": ["dataset.path=t.csv", "dataset.time=time"],
+    "movielens": ["dataset.path=u.data"],
+    "sequences": ["dataset.path=s.txt"],
+}
+"""The same datasets, as the command line names them."""
 
 ARTICLES = "article_id,category_id,created_at_ts,words_count\n" + "".join(
     f"{item},{item % 3},{START - 86_400_000},{item}\n" for item in range(100, 112)
@@ -56,21 +77,36 @@ EMBEDDINGS = "article_id,emb_0,emb_1,emb_2\n" + "".join(
 TEST_A = NEWS + "\n" + "".join(f"{user},{104 + user % 5},{START + user}\n" for user in (505, 500, 501))
 
 
+def write(folder: Path, files: Mapping[str, Content]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if callable(content):
+            content(path)
+        else:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def refused(door: str, files: Mapping[str, Content], *words: str, **settings: Any) -> None:
+    """Check that a dataset refuses these files in one sentence in which these words stand."""
+    write(Path(), files)
+    with pytest.raises(InputError) as error:
+        DATASETS[door](**settings).load()
+    sentence = str(error.value)
+    assert "\n" not in sentence
+    for word in words:
+        assert word in sentence
+
+
 class Recx:
     """Runs the command line in this process, in a folder of its own."""
 
     def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.capfd, self.monkeypatch = folder, capfd, monkeypatch
 
-    def __call__(self, experiment: str, files: dict[str, Content], words: Sequence[str] = ()) -> tuple[int, str]:
+    def __call__(self, experiment: str, files: Mapping[str, Content], words: Sequence[str] = ()) -> tuple[int, str]:
         """Return the exit code and what stood on stderr, C libraries included."""
-        for name, content in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if callable(content):
-                content(path)
-            else:
-                path.write_bytes(content.encode() if isinstance(content, str) else content)
+        write(self.folder, files)
         command = ["recx", f"+experiment={experiment}", "tracker=console", *words]
         self.monkeypatch.setattr(sys, "argv", command)
         code = cli.main()
@@ -79,6 +115,12 @@ class Recx:
     def notes(self) -> dict[str, Any]:
         """Return the counts on the last run's protocol card."""
         return dict(results.load("last").protocol["notes"])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture
@@ -102,7 +144,7 @@ def link_to_nowhere(path: Path) -> None:
     path.symlink_to("/nowhere/at/all")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", FILES)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -116,26 +158,31 @@ def link_to_nowhere(path: Path) -> None:
     ],
     ids=["empty", "blank", "binary", "gzipped", "utf-16", "link", "pipe"],
 )
-def test_a_file_that_is_none_is_named(recx: Recx, door: str, content: Content, said: str) -> None:
-    name, _, words = DOORS[door]
-    told(recx(door, {name: content}, words), name, said)
+def test_a_file_that_is_none_is_named(here: Path, door: str, content: Content, said: str) -> None:
+    name, _ = FILES[door]
+    refused(door, {name: content}, name, said)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_path_that_leads_nowhere_is_told(recx: Recx, door: str) -> None:
-    told(recx(door, {}, ["dataset.path=nowhere"]), "nowhere")
-    told(recx(door, {}, ["dataset.path='~nobody-of-that-name/x'"]), "~nobody-of-that-name/x", "write the path in full")
-    told(recx(door, {}, [f"dataset.path={'x' * 3_000}"]), "x" * 3_000, "cannot be read (")
+@pytest.mark.parametrize("door", FILES)
+def test_the_command_line_says_it_in_one_sentence(recx: Recx, door: str) -> None:
+    name, _ = FILES[door]
+    told(recx(door, {name: b"\x00\x01" * 50}, WORDS[door]), name, "is a binary file")
 
 
-def test_a_folder_that_is_a_file_is_told(recx: Recx) -> None:
-    told(recx("news", {"d": "x"}, ["dataset.path=d"]), "dataset.path=d is a file: name the folder that holds it")
+@pytest.mark.parametrize("door", FILES)
+def test_a_path_that_leads_nowhere_is_told(here: Path, door: str) -> None:
+    refused(door, {}, "nowhere", "no such", path="nowhere")
+    refused(door, {}, "~nobody-of-that-name/x", "write the path in full", path="~nobody-of-that-name/x")
+    refused(door, {}, "x" * 3_000, "cannot be read (", path="x" * 3_000)
+
+
+def test_a_folder_that_is_a_file_is_told(here: Path) -> None:
+    refused("news", {"d": "x"}, "dataset.path=d is a file: name the folder that holds it")
 
 
 @pytest.mark.parametrize("name", ["testA_click_log.csv", "articles.csv", "articles_emb.csv"])
-def test_a_link_to_nowhere_is_no_missing_file(recx: Recx, name: str) -> None:
-    files = {"d/train_click_log.csv": clicks(NEWS), f"d/{name}": link_to_nowhere}
-    told(recx("news", files, ["dataset.path=d"]), name, "is a link to")
+def test_a_link_to_nowhere_is_no_missing_file(here: Path, name: str) -> None:
+    refused("news", {"d/train_click_log.csv": clicks(NEWS), f"d/{name}": link_to_nowhere}, name, "is a link to")
 
 
 BAD_ROWS = {
@@ -153,24 +200,22 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("door", ["news", "table", "movielens"])
 @pytest.mark.parametrize("kind", BAD_ROWS)
-def test_a_bad_row_is_named_by_its_number(recx: Recx, door: str, kind: str) -> None:
-    name, content, words = DOORS[door]
+def test_a_bad_row_is_named_by_its_number(here: Path, door: str, kind: str) -> None:
+    name, content = FILES[door]
     row, said = BAD_ROWS[kind]
     row = row.format(time=881_250_949 if door == "movielens" else START)
     if door == "movielens":
         first, second, *rest = row.split(",")
-        row, said = (
-            "\t".join([first, second, "4", *rest]),
-            said.replace("2 columns instead of 3", "3 columns instead of 4"),
-        )
+        row = "\t".join([first, second, "4", *rest])
+        said = said.replace("2 columns instead of 3", "3 columns instead of 4")
     lines = content.splitlines()
     at = 3 + (door != "movielens")  # behind the header
-    told(recx(door, {name: "\n".join([*lines[:at], row, *lines[at:]]) + "\n"}, words), name, "row 4", said)
+    refused(door, {name: "\n".join([*lines[:at], row, *lines[at:]]) + "\n"}, name, "row 4", said)
 
 
 @pytest.mark.parametrize("door", ["news", "table", "movielens"])
-def test_times_in_another_unit_are_told_all_or_one(recx: Recx, door: str) -> None:
-    name, content, words = DOORS[door]
+def test_times_in_another_unit_are_told_all_or_one(here: Path, door: str) -> None:
+    name, content = FILES[door]
     lines = content.splitlines()
     shift: Callable[[str], str] = (lambda line: line + "000") if door == "movielens" else (lambda line: line[:-3])
     unit = "ms" if door == "movielens" else "s"
@@ -178,11 +223,11 @@ def test_times_in_another_unit_are_told_all_or_one(recx: Recx, door: str) -> Non
     rows = lines[len(header) :]
     for odd in ([], rows[5:6]):  # one right row among wrong ones does not make them right
         wrong = "\n".join([*header, *map(shift, rows), *odd]) + "\n"
-        told(recx(door, {name: wrong}, words), name, f"set dataset.time_unit={unit}")
+        refused(door, {name: wrong}, name, f"set dataset.time_unit={unit}")
     single = "\n".join([*header, *rows[:6], shift(rows[6]), *rows[7:]]) + "\n"
-    told(recx(door, {name: single}, words), name, "row 7", f"counts {unit} where the others count")
-    everything = "\n".join([*header, *map(shift, rows)]) + "\n"
-    assert recx(door, {name: everything}, [*words, f"dataset.time_unit={unit}", "ranker=identity"]) == (0, "")
+    refused(door, {name: single}, name, "row 7", f"counts {unit} where the others count")
+    write(here, {name: "\n".join([*header, *map(shift, rows)]) + "\n"})
+    assert len(DATASETS[door](time_unit=unit).load()) == 120
 
 
 @pytest.mark.parametrize(
@@ -193,28 +238,27 @@ def test_times_in_another_unit_are_told_all_or_one(recx: Recx, door: str) -> Non
         ("u3 1 2 3", "user 'u3' stands on lines 4 and 31"),
     ],
 )
-def test_a_bad_sequence_is_named_by_its_line(recx: Recx, line: str, said: str) -> None:
-    told(recx("sequences", {"s.txt": f"{SEQUENCES}{line}\n"}, ["dataset.path=s.txt"]), "s.txt", said)
+def test_a_bad_sequence_is_named_by_its_line(here: Path, line: str, said: str) -> None:
+    refused("sequences", {"s.txt": f"{SEQUENCES}{line}\n"}, "s.txt", said)
 
 
 @pytest.mark.parametrize("value", ["", "nan", "None", " "])
-def test_a_missing_id_in_parquet_is_told(recx: Recx, value: str) -> None:
+def test_a_missing_id_in_parquet_is_told(here: Path, value: str) -> None:
     frame = pd.read_csv(io.StringIO(clicks()), dtype={"user": str})
     frame.loc[4, "user"] = value
-    words = ["dataset.path=t.parquet", "dataset.time=time"]
-    told(recx("table", {"t.parquet": frame.to_parquet}, words), "column 'user', row 5: the value is missing")
+    refused("table", {"t.csv": frame.to_parquet}, "column 'user', row 5: the value is missing")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", FILES)
 def test_a_reader_with_one_click_everywhere_is_told(recx: Recx, door: str) -> None:
-    name, content, words = DOORS[door]
+    name, content = FILES[door]
     if door == "sequences":
         alone = "".join(f"{line.split()[0]} {line.split()[1]}\n" for line in content.splitlines())
     else:
         lines = content.splitlines()
         header = 0 if door == "movielens" else 1
         alone = "\n".join([*lines[:header], *lines[header::4]]) + "\n"
-    told(recx(door, {name: alone}, words), "no user has both a target and what the split asks for")
+    told(recx(door, {name: alone}, WORDS[door]), "no user has both a target and what the split asks for")
 
 
 def test_nothing_to_learn_from_is_bad_input(recx: Recx) -> None:
@@ -236,9 +280,9 @@ def test_everything_seen_is_counted(recx: Recx) -> None:
 
 @pytest.mark.parametrize("door", ["news", "table", "movielens"])
 def test_duplicated_rows_are_counted(recx: Recx, door: str) -> None:
-    name, content, words = DOORS[door]
+    name, content = FILES[door]
     rows = content if door == "movielens" else content.split("\n", 1)[1]
-    assert recx(door, {name: content + rows}, words) == (0, "")
+    assert recx(door, {name: content + rows}, WORDS[door]) == (0, "")
     assert recx.notes()["duplicate_rows"] == 120
 
 

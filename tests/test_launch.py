@@ -14,7 +14,7 @@ import pytest
 
 import recx
 from recx.errors import InputError
-from recx.launch import limited_to, objective
+from recx.launch import _console, limited_to, objective
 from recx.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +47,11 @@ def test_a_mistake_from_python_is_an_input_error_and_leaves_nothing(
 def test_the_package_has_no_other_names() -> None:
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         recx.runn  # noqa: B018
+
+
+def test_a_reader_that_leaves_in_mid_run_is_told_to_the_tracker() -> None:
+    with pytest.raises(BrokenPipeError, match="whoever read the output has left"):
+        _console().on_broken_pipe()
 
 
 def test_the_objective_is_a_finite_number() -> None:

@@ -28,6 +28,12 @@ def test_vectors_at_length_one_and_zero_stays_zero() -> None:
     assert unit_embedding(Entities(np.arange(2), embedding=nan)).tolist() == [[0, 1], [0, 0]]
 
 
+def test_lengths_beyond_float32_are_no_trouble() -> None:
+    assert unit(np.array([[3e38, 0, 3e38]], np.float32)).tolist() == [
+        [pytest.approx(0.5**0.5), 0, pytest.approx(0.5**0.5)]
+    ]
+
+
 def test_the_datas_own_embeddings_are_used_as_they_are() -> None:
     embedding = np.array([[3, 4], [0, 2]], dtype=np.float32)
     vectors = item_vectors(history_of([[0, 1]], 2, embedding), 2, 1, 0)

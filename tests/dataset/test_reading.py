@@ -35,9 +35,11 @@ def zip_of(folder: Path, content: bytes, cut: int | None = None) -> Path:
         GOOD.replace(b"\n", b"\r\n"),
         b"\xef\xbb\xbf" + GOOD,
         b'"user_id","ts","note"\n"7","1506816000000",a\n"8","1506816001000",b\n',
+        b'note,"a, b",ts,user_id\na,,1506816000000,7\nb,,1506816001000,8\n',
+        b"\n\n" + GOOD,
         b"note,ts,user_id\na,1506816000000.0,7\nb,1506816001000.0,8",
     ],
-    ids=["plain", "crlf", "bom", "quoted", "float-times-other-order"],
+    ids=["plain", "crlf", "bom", "quoted", "comma-in-header", "blank-lines-first", "float-times-other-order"],
 )
 def test_the_same_table_is_read_however_it_is_written(tmp_path: Path, content: bytes) -> None:
     for path in (write(tmp_path, content), zip_of(tmp_path, content)):

@@ -52,6 +52,12 @@ def test_what_cannot_be_used_is_told(tmp_path: Path, content: bytes, said: str) 
     assert str(path) in str(error.value)
 
 
+def test_only_the_end_of_a_line_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_bytes("u a\x85b c\r\nv \u2028d e\rw f g".encode())
+    loaded = Sequences(path=str(tmp_path / "s.txt")).load()
+    assert loaded.users.ids.tolist() == ["u", "v", "w"]
+
+
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match=r"dataset.path is not set"):
         Sequences().load()

@@ -185,6 +185,34 @@ def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
         pass
 
 
+def test_a_server_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    away = MLflow(uri="http://127.0.0.1:9")
+    with pytest.raises(RecxError, match=r"http://127.0.0.1:9 failed: .*tracker=console"), away.run("news", {}):
+        pass
+
+
+def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_reason(
+    tracker: MLflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.exceptions import MlflowException
+
+    def full(*arguments: object, **options: object) -> None:
+        raise MlflowException("(sqlite3.OperationalError) database or disk is full\n[SQL: ...]")
+
+    def fail_with(error: Exception | None) -> None:
+        with tracker.run("news", {}) as run:
+            for verb in ("log_batch", "set_tag", "set_terminated"):
+                monkeypatch.setattr(run.client, verb, full)
+            if error:
+                raise error
+
+    with pytest.raises(RecxError, match=r"mlflow.db failed: .*disk is full \(tracker"):
+        fail_with(None)
+    with pytest.raises(InputError, match="no such file"):
+        fail_with(InputError("x: no such file"))
+
+
 @pytest.mark.parametrize("uri", ["outputs/mlflow.db", "file:///tmp/x", "sqlit:///x.db"])
 def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
     with pytest.raises(InputError, match=r"tracker\.uri=.* is no MLflow store"):
