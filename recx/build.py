@@ -61,11 +61,9 @@ def plan(config: Mapping[str, Any]) -> Plan:
         if key not in known:
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
     top = {key: fit_to_type(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
-    if top["seed"] < 0:
-        raise InputError(f"seed={top['seed']}: it must be a whole number from 0 up")
+    _check_seed(top["seed"], "seed")
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
-    _check_seed(top["seed"], "seed")
     _check_features(config["feature"])
     parts = {stage: _stage(config[stage], stage) for stage in VERBS if stage != "report" or config["report"]}
     experiment = Experiment(
