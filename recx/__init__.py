@@ -1,7 +1,7 @@
 """Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs. ``recx.Experiment(...)`` is the same chain without
-configuration files.
+configuration files. ``recx.evaluate`` judges lists from anywhere, ``recx.compare`` tells which are better.
 """
 
 from __future__ import annotations
@@ -10,14 +10,36 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recx import results
+    from recx.comparison import Comparison, compare
     from recx.compose import run
+    from recx.evaluation import Evaluation, evaluate
+    from recx.evaluator.metric import metric
     from recx.experiment import Experiment
     from recx.results import Result
 
 __version__ = "0.1.0"
-__all__ = ["Experiment", "Result", "results", "run"]
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "Experiment",
+    "Result",
+    "compare",
+    "evaluate",
+    "metric",
+    "results",
+    "run",
+]
 
-_HOME = {"Experiment": "recx.experiment", "Result": "recx.results", "run": "recx.compose"}
+_HOME = {
+    "Comparison": "recx.comparison",
+    "Evaluation": "recx.evaluation",
+    "Experiment": "recx.experiment",
+    "Result": "recx.results",
+    "compare": "recx.comparison",
+    "evaluate": "recx.evaluation",
+    "metric": "recx.evaluator.metric",
+    "run": "recx.compose",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -6,15 +6,16 @@ sentence on stderr and an exit code: 1 a run failed, 2 bad input or configuratio
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from recx import plugins
 from recx.errors import InputError, RecxError, did_you_mean
@@ -27,6 +28,9 @@ recx: recommendation experiments. One run is one chain: dataset -> split -> retr
 
   python -m recx [GROUP=OPTION ...] [KEY=VALUE ...]    run it
   python -m recx -m KEY=VALUE,VALUE ...                run all combinations, one after the other
+  python -m recx evaluate LISTS TRUTH [--k 10 ...]     judge lists from files: CSV, TSV, Parquet, TREC
+  python -m recx compare RUN RUN ...                   compare runs, with intervals and tests
+  python -m recx doctor [KEY=VALUE ...]                look at the data before any training
   python -m recx list [GROUP]                          what there is to choose from, a line each
   python -m recx ui [--port PORT]                      look at all runs in MLflow, on this machine only
 
@@ -100,47 +104,15 @@ def _help() -> int:
     return 0
 
 
-def _list(arguments: Sequence[str]) -> int:
-    """Print the options of one group or of all, each with the first line of its file and the package it is from."""
-    parser = _Parser(prog="recx list")
-    parser.add_argument("group", nargs="?")
-    wanted = parser.parse_args(arguments).group
-    found = {name.rpartition("/")[::2]: at for name, at in plugins.options().items() if "/" in name}
-    groups = dict.fromkeys(group for group, _ in found)
-    if wanted is not None and wanted not in groups:
-        raise InputError(f"there is no group {wanted!r}: {did_you_mean(wanted, groups)}")
-    width = max(len(option) for _, option in found)
-    for group in [wanted] if wanted else groups:
-        print(group)
-        for (of, option), (package, file) in found.items():
-            if of == group:
-                print(f"  {option:<{width}}  {package}  {_first_comment(file)}".rstrip())
-    return 0
+def _verb(name: str, arguments: Sequence[str]) -> int:
+    """Run a verb, whose module is imported only now."""
+    return int(import_module(f"recx.verb.{name}").run(arguments))
 
 
-def _first_comment(file: Path) -> str:
-    with file.open(encoding="utf-8") as lines:
-        comments = (line[1:].strip() for line in lines if line.startswith("#"))
-        return next((comment for comment in comments if not comment.startswith("@")), "")  # @package is Hydra's
-
-
-def _ui(arguments: Sequence[str]) -> int:
-    parser = _Parser(prog="recx ui")
-    parser.add_argument("--port", type=int, default=5000)
-    parser.add_argument("--uri", default=None)
-    chosen = parser.parse_args(arguments)
-    from recx.ui import open_ui
-
-    open_ui(chosen.uri, chosen.port)
-    return 0
-
-
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {"list": _list, "ui": _ui}
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{self.prog}: {message}: `python -m recx help` shows how it is called")
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "list", "ui")
+}
+"""What may stand in front; each has a module in ``recx/verb``."""
 
 
 def _run_hydra(arguments: Sequence[str]) -> int:
@@ -151,9 +123,10 @@ def _run_hydra(arguments: Sequence[str]) -> int:
 
     from recx.compose import prepare
     from recx.mistakes import explained
+    from recx.verb.parser import Parser
 
     parser = get_args_parser()
-    parser.__class__ = _Parser
+    parser.__class__ = Parser
     parser.prog = "recx"
     for word in parser.parse_intermixed_args(arguments).overrides:
         if "=" not in word.lstrip("=") and not word.startswith("~"):

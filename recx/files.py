@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,9 @@ from recx.types import Array, Entities, RankedLists, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SLICE = "slice/"
+"""What the columns of ``per_user.parquet`` that are no metric start with."""
 
 ROWS_A_BLOCK = 1_000_000
 """Rows written at once, so that a table never stands in memory as a whole."""
@@ -70,14 +73,25 @@ def _batch(lists: RankedLists, users: Entities, item_ids: pa.Array, schema: pa.S
 
 
 def write_report(path: Path, report: Report, users: Entities) -> None:
-    """Write one row a judged user: its raw id and one column a metric."""
+    """Write one row a judged user: its raw id, one column a metric, and one column ``slice/...`` a grouping."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    slices = {f"{SLICE}{name}": value for name, value in report.slices.items()}
     with replacing(path) as temporary:
         pq.write_table(
-            pa.table({"user": _arrow(users.ids[report.user]), **report.values}), temporary, compression="snappy"
+            pa.table({"user": _arrow(users.ids[report.user]), **report.values, **slices}),
+            temporary,
+            compression="snappy",
         )
+
+
+def write_table(path: Path, columns: Mapping[str, Array]) -> None:
+    """Write the columns [n] of a small table as CSV."""
+    import pandas as pd
+
+    with replacing(path) as temporary:
+        pd.DataFrame(dict(columns)).to_csv(temporary, index=False)
 
 
 def _arrow(ids: Array) -> pa.Array:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recx import __version__
+from recx.definitions import FUNNEL, METRICS
+from recx.doctor import counts, cuts_of, examine
 from recx.plain import flat, plain, settings
 from recx.types import Array, Entities, Fold, Interactions
 
@@ -26,29 +28,6 @@ TIES = "equal scores keep the order in which the items were given (stable descen
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
 SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
 MEAN = "over every user with a target on the line; a user without a list scores 0"
-
-DEFINITIONS = {
-    "hit": "1 if any target is in the first k",
-    "recall": "targets shown in the first k / all targets",
-    "precision": "targets shown in the first k / k, also for short lists",
-    "f": "2PR/(P+R) of precision P and recall R at k",
-    "f2": "5PR/(4P+R)",
-    "f05": "1.25PR/(0.25P+R)",
-    "cg": "sum of the gains shown",
-    "dcg": "sum of gain/log2(rank+1)",
-    "ndcg": "dcg / dcg of the ideal list, made of all targets of the line and cut at k",
-    "dcg_exp": "sum of (2^gain-1)/log2(rank+1)",
-    "ndcg_exp": "dcg_exp / dcg_exp of the ideal list, made of all targets of the line and cut at k",
-    "map": "sum of P(i)*rel(i) / min(k, targets)",
-    "map_trec": "sum of P(i)*rel(i) / targets",
-    "mrr": "1/rank of the first target within k, else 0",
-    "err": "sum over ranks r of 1/r * R_r * prod_{i<r}(1-R_i), R=(2^gain-1)/2^max_grade",
-    "candidate_recall": "mean share of a user's targets among the candidates",
-    "lost_in_retrieval": "share of users with no target among the candidates",
-    "lost_in_ranking": "share of users with a target among the candidates and none in the first k",
-    "lift_ndcg": "end-to-end ndcg minus ndcg of the retriever's own order, at k",
-}
-"""What the built-in metrics mean, per user; without ``_at_k`` the list is not cut."""
 
 
 def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,6 +61,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "evaluator": settings(experiment.evaluator),
         "definitions": _definitions(() if report is None else report.means),
         "later_events": plain(split.notes.get("later_events", 0)),
+        "doctor": plain(counts(examine(result.interactions, split, cuts_of(experiment.evaluator)))),
         "data_hash": data_hash(result.interactions),
         "versions": versions(),
         "notes": plain(result.notes),
@@ -90,7 +70,8 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
 
 def tags(card: Mapping[str, Any]) -> dict[str, str]:
     """Return the card as tags ``protocol.*``, without what is long and the same for all (definitions) or counted."""
-    return flat({name: value for name, value in card.items() if name not in ("definitions", "notes")}, "protocol.")
+    left_out = ("definitions", "doctor", "notes")
+    return flat({name: value for name, value in card.items() if name not in left_out}, "protocol.")
 
 
 def data_hash(interactions: Interactions) -> str:
@@ -144,7 +125,7 @@ def _moment(milliseconds: np.int64) -> str:
 def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
     """Return what each reported metric means, by the part of its name between the line and ``_at_k``."""
     bare = {re.sub(r"_at_\d+$", "", name.rpartition("/")[2]) for name in metrics}
-    return {name: text for name, text in DEFINITIONS.items() if name in bare}
+    return {name: text for name, text in {**METRICS, **FUNNEL}.items() if name in bare}
 
 
 def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:

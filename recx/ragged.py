@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,10 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Longs = npt.NDArray[np.int64]
+
+
+FEW = 16
+"""Up to so many rows in a group, comparing each with each is faster than sorting."""
 
 
 def indptr_of(lengths: Array) -> Longs:
@@ -69,31 +74,91 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
-def order_in_groups(score: Array, indptr: Longs, cells: int = 4_000_000) -> Longs:
+def rows_by_group(group: Array) -> Longs:
+    """Return the rows sorted by group (whole numbers from 0, [n_rows]), each group's in the order given.
+
+    A radix sort, for which NumPy has a fast path on 16 bits: five times as fast as its stable sort on 32.
+    """
+    order = np.argsort((group & 0xFFFF).astype(np.uint16), kind="stable")
+    if len(group) and int(group.max()) > 0xFFFF:
+        order = order[np.argsort((group[order] >> 16).astype(np.uint16), kind="stable")]
+    return order
+
+
+def in_order(score: Array, indptr: Longs) -> bool:
+    """Whether no score [n_rows] rises within its group."""
+    return not _rises(score, indptr).any()
+
+
+def _rises(score: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
+    """Return which rows are above the row before in the same group [n_rows + 1]."""
+    rises = np.zeros(len(score) + 1, dtype=bool)
+    if len(score):
+        np.greater(score[1:], score[:-1], out=rises[1:-1])
+    rises[indptr[:-1]] = False  # between two groups
+    return rises
+
+
+def has_twice(item: Array, indptr: Longs, rows: int = 100_000) -> bool:
+    """Whether a group holds an item (whole numbers from 0, [n_rows]) more than once."""
+    n_groups, lengths = len(indptr) - 1, np.diff(indptr)
+    if int(lengths.max(initial=0)) <= FEW:
+        group = np.repeat(np.arange(n_groups, dtype=np.int32), lengths)
+        pairs = ((item[d:] == item[:-d]) & (group[d:] == group[:-d]) for d in range(1, int(lengths.max(initial=0))))
+        return any(bool(same.any()) for same in pairs)
+    if n_groups and lengths[0] and (lengths == lengths[0]).all():
+        ordered = np.sort(item.reshape(n_groups, -1), axis=1)
+        return bool((ordered[:, 1:] == ordered[:, :-1]).any())
+    n_items = int(item.max(initial=0)) + 1
+    borders = [*np.searchsorted(indptr, np.arange(0, len(item), rows)), n_groups]
+    for start, stop in pairwise(borders):
+        key = np.repeat(np.arange(stop - start) * n_items, lengths[start:stop]) + item[indptr[start] : indptr[stop]]
+        key = np.sort(key.astype(np.int32) if (stop - start) * n_items < 2**31 else key)  # half the size, half the time
+        if (key[1:] == key[:-1]).any():
+            return True
+    return False
+
+
+def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
     """Return the rows sorted within their groups by falling score, ties in the order given [n_rows].
 
-    Groups are padded to the longest of their block and sorted row by row, in blocks of about ``cells`` cells: on 100
-    million rows that takes a twentieth of the time of one ``lexsort``. Groups are taken by length, so that one long
-    group does not pad the others.
+    Groups that are in order already cost one comparison a row. The others are padded to the longest of their block and
+    sorted row by row, in blocks of about ``cells`` cells that the processor's cache holds: on 100 million rows that
+    takes a twentieth of the time of one ``lexsort``. Groups are taken by length, so that one long group does not pad
+    the others.
     """
-    lengths = np.diff(indptr)
-    key = -score.astype(np.float64) if score.dtype.kind in "iu" else -score
     order = np.arange(indptr[-1])
-    by_length = np.argsort(lengths, kind="stable")
-    start = int(np.searchsorted(lengths[by_length], 2))  # groups of 0 or 1 rows are in order already
+    rises = _rises(score, indptr)
+    if not rises.any():
+        return order
+    lengths = np.diff(indptr)
+    torn = np.add.reduceat(rises, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
+    key = -score.astype(np.float64) if score.dtype.kind in "iu" else -score
+    by_length = np.flatnonzero(torn & (lengths > 1))
+    by_length = by_length[np.argsort(lengths[by_length], kind="stable")]
+    start = 0
     while start < len(by_length):
         longest = int(lengths[by_length[start]])
         stop = min(start + max(1, cells // longest), len(by_length))
         # Stop where the groups grow to twice the first one's length: padding then costs at most the double.
-        stop = max(start + 1, min(stop, int(np.searchsorted(lengths[by_length], 2 * longest, side="right"))))
+        stop = start + max(1, int(np.searchsorted(lengths[by_length[start:stop]], 2 * longest, side="right")))
         groups = by_length[start:stop]
-        rows = rows_of_groups(indptr, groups)
-        inner = position_of_rows(indptr_of(lengths[groups]))
-        line = np.repeat(np.arange(len(groups)), lengths[groups])
-        padded = np.full((len(groups), int(lengths[groups[-1]])), np.inf, dtype=key.dtype)
-        padded[line, inner] = key[rows]
-        ranks = np.argsort(padded, axis=1, kind="stable")
-        keep = np.arange(padded.shape[1]) < lengths[groups][:, None]
-        order[rows] = np.repeat(indptr[:-1][groups], lengths[groups]) + ranks[keep]
+        order[rows_of_groups(indptr, groups)] = _sorted_rows(key, indptr, groups)
         start = stop
     return order
+
+
+def _sorted_rows(key: Array, indptr: Longs, groups: Array) -> Longs:
+    """Return the rows of the groups, group after group, by rising key; the groups' lengths must rise."""
+    lengths = np.diff(indptr)[groups]
+    first, width = indptr[:-1][groups], int(lengths[-1])
+    inside = np.arange(width) < lengths[:, None]
+    rows = first[:, None] + np.arange(width)
+    padded = np.where(inside, key[np.minimum(rows, len(key) - 1)], np.inf) if lengths[0] < width else key[rows]
+    # The unstable sort is several times faster; only groups in which it met equal keys are sorted again.
+    places = np.argsort(padded, axis=1)
+    ordered = np.take_along_axis(padded, places, axis=1)
+    tied = ((ordered[:, 1:] == ordered[:, :-1]) & inside[:, 1:]).any(axis=1)
+    places[tied] = np.argsort(padded[tied], axis=1, kind="stable")
+    sorted_rows: Longs = (first[:, None] + places)[inside]
+    return sorted_rows

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.errors import InputError, did_you_mean
-from recx.files import write_lists, write_report, write_text
+from recx.files import write_lists, write_report, write_table, write_text
 from recx.plain import plain
 from recx.protocols import FittedRanker
 from recx.types import Interactions, RankedLists, Report, Split
@@ -85,7 +85,21 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
     write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
     if result.report is not None:
         write_report(folder / "per_user.parquet", result.report, users)
+        _save_tables(result.report, folder)
     write_text(folder / "metrics.json", _json(result.metrics))
+
+
+def _save_tables(report: Report, folder: Path) -> None:
+    """Write every curve and table of a report twice: ``tables/NAME.csv`` and ``figures/NAME.png``."""
+    if not report.tables:
+        return
+    from recx.report.drawing import draw
+
+    for inner in ("tables", "figures"):
+        (folder / inner).mkdir(exist_ok=True)
+    for name, columns in report.tables.items():
+        write_table(folder / "tables" / f"{name}.csv", columns)
+        draw(name, columns, folder / "figures" / f"{name}.png")
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,19 @@ from itertools import pairwise
 import numpy as np
 
 from recx.errors import InputError, RecxError
-from recx.ragged import group_of_rows, indptr_of, order_in_groups, rows_of_groups
-from recx.types import Array, Floats, Fold, Interactions, Ints, Judged, Longs, Notes, RankedLists
+from recx.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
+from recx.types import Array, Bools, Fold, Interactions, Ints, Judged, Longs, Notes, RankedLists
 
-ROWS_AT_ONCE = 1_000_000  # keeps the sort keys of one block of lists small and its targets in the processor's cache
+ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
+MANY = 48  # targets of one user from which on a search is faster than comparing the rows with each target in turn
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
     """The answers of a fold: for every user with a relevant target, all targets with a gain.
 
-    user: int32 [n_users], increasing. indptr: int64 [n_users + 1]. item: int32 [n], rising within a user.
-    gain: float32 [n], above 0: the target's weight. A target is relevant from ``rel_threshold`` on; one below it still
+    user: int32 [n_users], increasing. indptr: int64 [n_users + 1]. item: int32 [n], none twice within a user.
+    gain: floats [n], above 0: the target's weight. A target is relevant from ``rel_threshold`` on; one below it still
     counts, with its gain, in the graded metrics of a user who has a relevant one.
     notes: what was merged, left out or looks odd, as counts.
     """
@@ -35,7 +36,7 @@ class Truth:
     user: Ints
     indptr: Longs
     item: Ints
-    gain: Floats
+    gain: Array
     history: Interactions
     rel_threshold: float
     notes: Notes
@@ -56,33 +57,40 @@ class Truth:
             row = int(np.argmax(~np.isfinite(target.weight)))
             user = target.users.ids[target.user[row]]
             raise InputError(f"a target of user {user} has the weight {target.weight[row]}: weights must be finite")
-        rows = _highest_of_pairs(target)
-        weight = target.weight[rows]
-        relevant = weight >= rel_threshold
-        if not (weight > 0).any():
+        return cls.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
+
+    @classmethod
+    def of_pairs(
+        cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
+    ) -> Truth:
+        """Clean targets that are given as pairs of user and item with finite weights [n each]; see ``of``."""
+        n_rows = len(user)
+        user, item, weight = _highest_of_pairs(user, item, weight)
+        relevant, positive, negative = weight >= rel_threshold, weight > 0, int((weight < 0).sum())
+        if not positive.any():
             raise InputError(
-                f"none of the {len(rows)} targets has a weight above 0, so there is nothing to learn or to judge: "
-                "correct the weights (ratings) of the data, or leave dataset.weight out"
+                f"none of the {len(user)} targets has a weight above 0, so there is nothing to learn or to judge: "
+                "correct the weights (ratings, grades) of the data, or leave them out"
             )
         if not relevant.any():
             raise InputError(
-                f"evaluator.rel_threshold={rel_threshold}: none of the {len(rows)} targets has a weight that high, so "
-                "there is nothing to judge: lower it"
+                f"rel_threshold={rel_threshold}: none of the {len(user)} targets has a weight that high, so there is "
+                "nothing to judge: lower it"
             )
-        has_target = np.bincount(target.user[rows[relevant]], minlength=target.n_users) > 0
-        user = np.flatnonzero(has_target).astype(np.int32)
-        kept = rows[(weight > 0) & has_target[target.user[rows]]]
-        indptr = indptr_of(np.bincount(np.searchsorted(user, target.user[kept]), minlength=len(user)))
+        judged, kept = _users_judged(user, relevant, positive)
+        if not kept.all():
+            user, item, weight = user[kept], item[kept], weight[kept]
+        indptr = np.searchsorted(user, np.append(judged, user[-1] + 1)).astype(np.int64)
         notes = {
-            "targets_duplicated": len(target) - len(rows),
-            "targets_negative": int((weight < 0).sum()),
+            "targets_duplicated": n_rows - len(relevant),
+            "targets_negative": negative,
             "targets_below_rel_threshold": int((~relevant).sum()),
-            "targets_seen_in_history": _seen(fold.history, user, indptr, target.item[kept]),
+            "targets_seen_in_history": _seen(history, judged, indptr, item) if len(history) else 0,
         }
-        return cls(user, indptr, target.item[kept], target.weight[kept], fold.history, float(rel_threshold), notes)
+        return cls(judged, indptr, item, weight, history, float(rel_threshold), notes)
 
     @cached_property
-    def ideal(self) -> Floats:
+    def ideal(self) -> Array:
         """Every user's gains, largest first [n]."""
         return self.gain[order_in_groups(self.gain, self.indptr)]
 
@@ -100,12 +108,11 @@ class Truth:
                 "users: check that lists and targets use the same user ids"
             )
         aligned = _for_users(lists, self.user)
-        gain = np.zeros(len(aligned), dtype=np.float32)
-        for rows, targets in _matches(aligned.indptr, aligned.item, self.indptr, self.item):
-            gain[rows] = self.gain[targets]
+        hits, targets = _matches(aligned.indptr, aligned.item, self.indptr, self.item)
         return Judged(
             lists=aligned,
-            gain=gain,
+            hit_row=hits,
+            hit_gain=self.gain[targets],
             ideal_indptr=self.indptr,
             ideal=self.ideal,
             history=self.history,
@@ -125,28 +132,44 @@ def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:
     """
     if not np.isin(_pairs_hit(recommended), _pairs_hit(retrieved)).all():
         raise RecxError("the ranker recommended an item that is not among the candidates: it may only reorder them")
-    is_relevant = retrieved.gain[retrieved.hit_row] >= retrieved.rel_threshold
-    chosen = np.bincount(retrieved.hit_user[is_relevant], minlength=retrieved.n_users) > 0
+    chosen = retrieved.shown(None) > 0
     users = np.flatnonzero(chosen)
     found = indptr_of(np.bincount(retrieved.hit_user, minlength=retrieved.n_users))
-    gain = retrieved.gain[retrieved.hit_row[rows_of_groups(found, users)]]
+    gain = retrieved.hit_gain[rows_of_groups(found, users)]
     indptr = indptr_of(np.diff(found)[users])
+    lists = _for_users(recommended.lists, recommended.lists.user[users])
+    kept = chosen[recommended.hit_user]
+    moved = lists.indptr[:-1] - recommended.lists.indptr[users]  # how far each list's rows move
+    place = np.cumsum(chosen) - 1
     return replace(
         recommended,
-        lists=_for_users(recommended.lists, recommended.lists.user[users]),
-        gain=recommended.gain[np.repeat(chosen, recommended.lists.lengths)],
+        lists=lists,
+        hit_row=recommended.hit_row[kept] + moved[place[recommended.hit_user[kept]]],
+        hit_gain=recommended.hit_gain[kept],
         ideal_indptr=indptr,
         ideal=gain[order_in_groups(gain, indptr)],
     )
 
 
-def _highest_of_pairs(target: Interactions) -> Longs:
-    """Return one row for every pair of user and item, the one of the highest weight, sorted by user and item."""
-    key = target.user.astype(np.int64) * target.n_items + target.item
-    order = np.lexsort((-target.weight, key))
+def _highest_of_pairs(user: Array, item: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return every pair of user and item once, with its highest weight, sorted by user."""
+    if (user[1:] >= user[:-1]).all() and not has_twice(item, indptr_of(np.bincount(user))):
+        return user, item, weight
+    key = user.astype(np.int64) * (int(item.max()) + 1) + item
+    order = np.lexsort((-weight, key))
     first = np.ones(len(order), dtype=bool)
     first[1:] = key[order][1:] != key[order][:-1]
-    return order[first]
+    order = order[first]
+    return user[order], item[order], weight[order]
+
+
+def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, Bools]:
+    """Return the users with a relevant target, and which rows [n] are theirs and have a gain."""
+    if relevant.all():
+        return np.flatnonzero(np.bincount(user)).astype(np.int32), relevant
+    has_target = np.zeros(int(user[-1]) + 1, dtype=bool)
+    has_target[user[relevant]] = True
+    return np.flatnonzero(has_target).astype(np.int32), positive & has_target[user]
 
 
 def _pairs_hit(judged: Judged) -> Longs:
@@ -169,29 +192,74 @@ def _for_users(lists: RankedLists, users: Ints) -> RankedLists:
 
 def _seen(history: Interactions, user: Ints, indptr: Longs, item: Ints) -> int:
     """Count the targets that the user's own history holds already."""
-    seen = np.zeros(len(item), dtype=bool)
     wanted = np.zeros(history.n_users, dtype=bool)
     wanted[user] = True
     events = history.item[np.repeat(wanted, history.lengths)]
-    for _, targets in _matches(indptr_of(history.lengths[user]), events, indptr, item):
-        seen[targets] = True
-    return int(seen.sum())
+    _, targets = _matches(indptr_of(history.lengths[user]), events, indptr, item)
+    return int(np.bincount(targets, minlength=len(item)).astype(bool).sum())
 
 
-def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints) -> Iterator[tuple[Array, Array]]:
-    """Yield (rows, rows of their targets) where a group's row has the item of one of the same group's targets.
+def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints) -> tuple[Longs, Longs]:
+    """Return the rows [n_hits], rising, that have the item of one of their own group's targets, and that target's row.
 
-    The items of a group of targets must rise. Works block by block on keys (group, item) and binary search.
+    Works block by block. A group's rows are compared with its first target, then with its second and so on, which is a
+    few instructions a row; groups with ``MANY`` targets are searched instead.
     """
-    n_items = int(max(item.max(initial=0), target_item.max(initial=0))) + 1
+    n_targets = np.diff(target_indptr)
+    many = n_targets > MANY
     borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], ROWS_AT_ONCE)), len(indptr) - 1]
+    few = [
+        _compared(indptr[start : stop + 1], item, target_indptr[start : stop + 1], target_item, ~many[start:stop])
+        for start, stop in pairwise(borders)
+        if start < stop
+    ]
+    found = [*few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
+    if not found:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    rows, targets = (np.concatenate(part) for part in zip(*found, strict=True))
+    if many.any():
+        order = np.argsort(rows)
+        rows, targets = rows[order], targets[order]
+    return rows, targets
+
+
+def _compared(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Bools) -> tuple[Longs, Longs]:
+    """Match a block of groups by comparing all rows with each group's first target, second target and so on."""
+    lengths = np.diff(indptr)
+    shown: Array = item[indptr[0] : indptr[-1]]
+    even = bool((lengths == lengths[0]).all()) and lengths[0] > 0
+    shown = shown.reshape(len(lengths), -1) if even else shown
+    n_targets = np.where(groups, np.diff(target_indptr), 0)
+    which: Array = np.zeros(shown.shape, dtype=np.int8)  # 1 + the number of the target within its group; 0: none
+    for nth in range(int(n_targets.max(initial=0))):
+        has = n_targets > nth
+        wanted = np.full(len(lengths), -1, dtype=target_item.dtype)
+        wanted[has] = target_item[target_indptr[:-1][has] + nth]
+        same = shown == (wanted[:, None] if even else np.repeat(wanted, lengths))
+        which += same.view(np.int8) * np.int8(nth + 1)
+    which = which.ravel()
+    rows = np.flatnonzero(which)
+    group = rows // lengths[0] if even else np.searchsorted(indptr - indptr[0], rows, side="right") - 1
+    return rows + indptr[0], target_indptr[:-1][group] + which[rows] - 1
+
+
+def _searched(
+    indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Longs
+) -> Iterator[tuple[Longs, Longs]]:
+    """Match these groups by binary search among the sorted keys (group, item) of their targets."""
+    n_items = int(max(item.max(initial=0), target_item.max(initial=0))) + 1
+    lengths = np.diff(indptr)[groups]
+    borders = [*np.searchsorted(indptr_of(lengths), np.arange(0, lengths.sum(), ROWS_AT_ONCE)), len(groups)]
     for start, stop in pairwise(borders):
-        targets = slice(target_indptr[start], target_indptr[stop])
-        if start == stop or targets.start == targets.stop:
+        some = groups[start:stop]
+        targets, rows = rows_of_groups(target_indptr, some), rows_of_groups(indptr, some)
+        of_target = np.repeat(np.arange(len(some)), np.diff(target_indptr)[some])
+        known = of_target * n_items + target_item[targets]
+        order = np.argsort(known)
+        known = known[order]
+        asked = np.repeat(np.arange(len(some)), lengths[start:stop]) * n_items + item[rows]
+        if not len(known) or not len(asked):
             continue
-        rows = slice(indptr[start], indptr[stop])
-        known = group_of_rows(target_indptr[start : stop + 1]) * n_items + target_item[targets]
-        asked = group_of_rows(indptr[start : stop + 1]) * n_items + item[rows]
         place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
         found = np.flatnonzero(known[place] == asked)
-        yield found + rows.start, place[found] + targets.start
+        yield rows[found], targets[order[place[found]]]

@@ -338,15 +338,17 @@ class Judged:
     """Lists held against the targets of one line: what every metric is computed from (see ``recx.truth``).
 
     lists: one list for every user of the line, empty where none was made.
-    gain: float32 [n], the target's grade or weight at each row, 0 where the item is no target.
-    ideal_indptr, ideal: each user's target gains, largest first (grouped, float32).
+    hit_row: int64 [n_hits], the rows that show a target with a gain, rising; all ranking metrics are sums over these
+        few. hit_gain: the target's grade or weight at each of them.
+    ideal_indptr, ideal: each user's target gains, largest first (grouped; of the same type as ``hit_gain``).
     rel_threshold: a target counts as relevant from this gain on.
     """
 
     lists: RankedLists
-    gain: Floats
+    hit_row: Longs
+    hit_gain: Array
     ideal_indptr: Longs
-    ideal: Floats
+    ideal: Array
     history: Interactions
     items: Entities
     rel_threshold: float = 1.0
@@ -356,31 +358,59 @@ class Judged:
         return self.lists.n_lists
 
     @cached_property
-    def n_targets(self) -> Longs:
-        """Number of relevant targets of every user [n_users]."""
-        relevant = np.concatenate([[0], np.cumsum(self.ideal >= self.rel_threshold)])
-        counts: Longs = relevant[self.ideal_indptr[1:]] - relevant[self.ideal_indptr[:-1]]
-        return counts
+    def gain(self) -> Array:
+        """The target's grade or weight at every row [n], 0 where the item is no target."""
+        gain = np.zeros(len(self.lists), dtype=self.hit_gain.dtype)
+        gain[self.hit_row] = self.hit_gain
+        return gain
 
     @cached_property
-    def hit_row(self) -> Longs:
-        """Rows that show a target with a gain; all ranking metrics are sums over these few."""
-        return np.flatnonzero(self.gain > 0)
+    def n_targets(self) -> Longs:
+        """Number of relevant targets of every user [n_users]."""
+        relevant = self.ideal >= self.rel_threshold
+        if relevant.all():
+            return np.diff(self.ideal_indptr)
+        total = np.concatenate([[0], np.cumsum(relevant)])
+        counts: Longs = total[self.ideal_indptr[1:]] - total[self.ideal_indptr[:-1]]
+        return counts
 
     @cached_property
     def hit_user(self) -> Longs:
         """The user (list number) of every hit row."""
-        return np.searchsorted(self.lists.indptr, self.hit_row, side="right") - 1
+        indptr = self.lists.indptr
+        length = int(indptr[1] - indptr[0]) if self.n_users else 0
+        if length and np.array_equal(indptr, np.arange(self.n_users + 1) * length):
+            return self.hit_row // length  # lists of one length need no search
+        return np.searchsorted(indptr, self.hit_row, side="right") - 1
 
     @cached_property
     def hit_rank(self) -> Longs:
         """The rank, from 1, of every hit row."""
         return self.hit_row - self.lists.indptr[self.hit_user] + 1
 
+    def relevant_hits(self, k: int | None) -> Longs:
+        """Return which hits are relevant and in the first ``k`` (None: anywhere), as places in ``hit_row``."""
+        hits = self._relevant
+        return hits if k is None else hits[self.hit_rank[hits] <= k]
+
     @cached_property
-    def hit_gain(self) -> Doubles:
-        """The gain of every hit row."""
-        return self.gain[self.hit_row].astype(np.float64)
+    def _relevant(self) -> Longs:
+        # Compared in the type that they are stored in, as the targets are counted: 3.3 as float32 is below 3.3.
+        return np.flatnonzero(self.hit_gain >= self.rel_threshold)
+
+    def shown(self, k: int | None) -> Longs:
+        """Return the number of relevant targets among the first ``k`` (None: in the whole list) [n_users]."""
+        if k not in self._shown:
+            self._shown[k] = np.bincount(self.hit_user[self.relevant_hits(k)], minlength=self.n_users)
+        return self._shown[k]
+
+    @cached_property
+    def _shown(self) -> dict[int | None, Longs]:
+        return {}  # several metrics ask for the same cut
+
+    def at(self, rel_threshold: float) -> Judged:
+        """Return the same with another threshold of relevance."""
+        return self if rel_threshold == self.rel_threshold else replace(self, rel_threshold=rel_threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,12 +418,16 @@ class Report:
     """Figures of one run: a value a user, NaN where a line leaves the user out, and single numbers.
 
     user: int32 [n_users]. values: name (prefix included) -> float64 [n_users]. scalars: name -> number.
+    tables: name -> columns [n_rows] of a curve or table. slices: name -> float64 [n_users], what users may be grouped
+        by when runs are compared.
     """
 
     user: Ints
     values: Mapping[str, Doubles]
     scalars: Mapping[str, float] = field(default_factory=dict)
     notes: Notes = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    slices: Mapping[str, Doubles] = field(default_factory=dict)
 
     @cached_property
     def means(self) -> dict[str, float]:

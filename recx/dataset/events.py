@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from recx.dataset.columns import UNITS
+from recx.columns import UNITS
 from recx.errors import InputError, did_you_mean
 from recx.types import Array, Entities, Interactions
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of, require_path
-from recx.dataset.reading import Source, read, readable
 from recx.errors import InputError, did_you_mean
+from recx.reading import Source, read, readable
 from recx.types import Interactions
 
 NAMES = ("user", "item", "weight", "time")

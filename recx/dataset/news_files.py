@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.reading import Source, content, read, readable
 from recx.errors import InputError, did_you_mean
+from recx.reading import Source, content, read, readable
 from recx.types import Array, Floats, Longs
 
 CONTEXT = (

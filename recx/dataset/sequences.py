@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.columns import ids_of
+from recx.columns import ids_of
 from recx.dataset.events import require_path
-from recx.dataset.reading import content
 from recx.errors import InputError
 from recx.ragged import indptr_of
+from recx.reading import content
 from recx.types import Array, Entities, Interactions
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of, require_path
-from recx.dataset.reading import Source, read
 from recx.errors import InputError
+from recx.reading import Source, read
 from recx.types import Interactions
 
 

@@ -1,10 +1,11 @@
 """The ranking metrics that need only the rows which show a target: every one is a few sums over those.
 
 A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value a user, float64
-[n_users]. Definitions stand in DESIGN section 6. Ranks count from 1; a target is relevant from ``rel_threshold`` on,
-which the binary figures (hit, recall, precision, f, map, mrr) go by, while the graded ones use its gain.
+[n_users]; what else it depends on are keyword-only arguments. Definitions stand in DESIGN section 6. Ranks count from
+1; a target is relevant from ``rel_threshold`` on, which the binary figures (hit, recall, precision, f, map, mrr) go by,
+while the graded ones use its gain.
 
-A new figure of this kind is one function and one entry in ``FIGURES``.
+A new figure of this kind is one function, one entry in ``FIGURES`` and one in ``recx.definitions``.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ from functools import partial
 import numpy as np
 
 from recx.errors import InputError
-from recx.ragged import indptr_of, position_of_rows, sum_of_groups
-from recx.types import Array, Bools, Doubles, Judged, Longs
+from recx.ragged import indptr_of, position_of_rows
+from recx.types import Array, Doubles, Judged, Longs, Notes
 
-Figure = Callable[[Judged, int | None], Doubles]
+Figure = Callable[..., Doubles | float]
 Gain = Callable[[Doubles], Doubles]
 
 
 def hit(judged: Judged, k: int | None) -> Doubles:
     """1 if any target is in the first k."""
-    return (_shown(judged, k) > 0).astype(np.float64)
+    return (judged.shown(k) > 0).astype(np.float64)
 
 
 def recall(judged: Judged, k: int | None) -> Doubles:
     """Targets shown / all targets, not capped."""
-    return _ratio(_shown(judged, k), judged.n_targets)
+    return _ratio(judged.shown(k), judged.n_targets)
 
 
 def precision(judged: Judged, k: int | None) -> Doubles:
     """Targets shown / k, also for a list shorter than k; without a cut, / the list's length."""
-    return _ratio(_shown(judged, k), judged.lists.lengths if k is None else np.full(judged.n_users, k))
+    return _ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
 
 
 def f(judged: Judged, k: int | None, *, beta: float = 1.0) -> Doubles:
@@ -55,23 +56,25 @@ def exponential(gain: Doubles) -> Doubles:
 
 def cg(judged: Judged, k: int | None) -> Doubles:
     """The sum of the gains shown."""
-    rows = _within(judged, k)
-    return _sum(judged, rows, judged.hit_gain[rows])
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], _doubles(judged.hit_gain[hits]), judged)
 
 
 def dcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
     """The sum of the gains shown, each divided by log2(rank + 1)."""
-    rows = _within(judged, k)
-    return _sum(judged, rows, gain(judged.hit_gain[rows]) / np.log2(judged.hit_rank[rows] + 1))
+    hits = _within(judged, k)
+    gains = gain(_doubles(judged.hit_gain[hits]))
+    return _sum(judged.hit_user[hits], gains * _discount(judged.hit_rank[hits]), judged)
 
 
 def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
     """DCG / the DCG of the best list, which shows all targets of the line first and is cut at k too."""
-    rank = position_of_rows(judged.ideal_indptr) + 1
-    best = gain(judged.ideal.astype(np.float64)) / np.log2(rank + 1)
+    place, lengths = position_of_rows(judged.ideal_indptr), np.diff(judged.ideal_indptr)
+    ideal = judged.ideal
     if k is not None:
-        best[rank > k] = 0
-    return _ratio(dcg(judged, k, gain=gain), sum_of_groups(best, judged.ideal_indptr))
+        ideal, place, lengths = ideal[place < k], place[place < k], np.minimum(lengths, k)
+    best = gain(_doubles(ideal)) * _discount(place + 1)
+    return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
 
 
 def map_trec(judged: Judged, k: int | None) -> Doubles:
@@ -86,9 +89,12 @@ def map_(judged: Judged, k: int | None) -> Doubles:
 
 def mrr(judged: Judged, k: int | None) -> Doubles:
     """1 / rank of the first target by rank, 0 if it is not in the first k."""
-    rows = _relevant(judged) & _within(judged, k)
+    hits = judged.relevant_hits(k)
+    users = judged.hit_user[hits]
+    first = np.ones(len(hits), dtype=bool)
+    first[1:] = users[1:] != users[:-1]  # hits come by user and rank
     value = np.zeros(judged.n_users)
-    np.maximum.at(value, judged.hit_user[rows], 1 / judged.hit_rank[rows])
+    value[users[first]] = 1 / judged.hit_rank[hits[first]]
     return value
 
 
@@ -100,28 +106,58 @@ def err(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
     Raises:
         InputError: a target's grade is above ``max_grade``.
     """
+    stops = stop_chance(judged, max_grade)
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], (stops / judged.hit_rank)[hits], judged)
+
+
+def cascade(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
+    """The chance that a user who reads from the top stops at one of the first k: 1 - prod (1 - R_i), R as in ``err``.
+
+    Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models, WSDM 2008.
+    """
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], stop_chance(judged, max_grade)[hits], judged)
+
+
+def stop_chance(judged: Judged, max_grade: float) -> Doubles:
+    """Return R_r · prod_{i<r} (1 - R_i) at every hit [n_hits]: that a user reads so far and stops there.
+
+    Raises:
+        InputError: a target's grade is above ``max_grade``.
+    """
     if len(judged.ideal) and judged.ideal.max() > max_grade:
         raise InputError(
-            f"evaluator.max_grade={max_grade}: a target has the grade {judged.ideal.max():g}, and err needs the "
+            f"max_grade={max_grade:g}: a target has the grade {judged.ideal.max():g}, and err and cascade need the "
             "highest grade that there can be: raise it"
         )
-    stops = exponential(judged.hit_gain) / 2.0**max_grade
+    stops = exponential(_doubles(judged.hit_gain)) / 2.0**max_grade
+    chance: Doubles = stops.copy()
     indptr = indptr_of(np.bincount(judged.hit_user, minlength=judged.n_users))
-    value = stops / judged.hit_rank
+    lengths = np.diff(indptr)
     goes_on = np.ones(judged.n_users)
-    users, nth = np.flatnonzero(np.diff(indptr)), 0
+    users, nth = np.flatnonzero(lengths), 0
     while len(users):  # the nth hit of every user who has one: as many rounds as one user's most hits
         row = indptr[users] + nth
-        value[row] *= goes_on[users]
+        chance[row] *= goes_on[users]
         goes_on[users] *= 1 - stops[row]
         nth += 1
-        users = users[np.diff(indptr)[users] > nth]
-    rows = _within(judged, k)
-    return _sum(judged, rows, value[rows])
+        users = users[lengths[users] > nth]
+    return chance
 
+
+def _trivial(judged: Judged, k: int | None) -> Notes:
+    """Count the users whose whole list fits into k, so that a hit says nothing about its order."""
+    lengths = judged.lists.lengths
+    trivial = (lengths > 0) & (True if k is None else lengths <= k)
+    return {f"top_{k}_trivial": int(trivial.sum())}
+
+
+NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {"top_accuracy": _trivial}
 
 FIGURES: dict[str, Figure] = {
     "hit": hit,
+    "top_accuracy": hit,
     "recall": recall,
     "precision": precision,
     "f": f,
@@ -135,36 +171,36 @@ FIGURES: dict[str, Figure] = {
     "map": map_,
     "map_trec": map_trec,
     "mrr": mrr,
+    "err": err,
+    "cascade": cascade,
 }
-"""All figures that need no more than a cut. ``err`` needs the highest grade too."""
 
 
-def _within(judged: Judged, k: int | None) -> Bools:
-    """Which hits are in the first k [n_hits]."""
-    return np.ones(len(judged.hit_row), dtype=bool) if k is None else judged.hit_rank <= k
+def _within(judged: Judged, k: int | None) -> Longs | slice:
+    """Return which hits are in the first k."""
+    return slice(None) if k is None else np.flatnonzero(judged.hit_rank <= k)
 
 
-def _relevant(judged: Judged) -> Bools:
-    # Compared as float32, as the targets are counted: 3.3 as float32 is below 3.3.
-    return judged.gain[judged.hit_row] >= judged.rel_threshold
+def _doubles(gain: Array) -> Doubles:
+    return gain.astype(np.float64)
 
 
-def _shown(judged: Judged, k: int | None) -> Longs:
-    """Number of relevant targets among the first k [n_users]."""
-    return np.bincount(judged.hit_user[_relevant(judged) & _within(judged, k)], minlength=judged.n_users)
+def _discount(rank: Longs) -> Doubles:
+    """Return 1 / log2(rank + 1), looked up: there are few ranks and many rows."""
+    discount: Doubles = 1 / np.log2(np.arange(2, int(rank.max(initial=0)) + 2))
+    return discount[rank - 1]
 
 
-def _sum(judged: Judged, rows: Bools | Longs, values: Doubles) -> Doubles:
-    """Return each user's sum of the values [n_rows] at these hits [n_users]."""
-    total = np.bincount(judged.hit_user[rows], weights=values, minlength=judged.n_users)
-    return total.astype(np.float64, copy=False)
+def _sum(users: Longs, values: Doubles, judged: Judged) -> Doubles:
+    """Return each user's sum of the values [n_users]."""
+    return np.bincount(users, weights=values, minlength=judged.n_users).astype(np.float64, copy=False)
 
 
 def _summed_precision(judged: Judged, k: int | None) -> Doubles:
     """Return each user's sum of P(i) at the ranks i of relevant targets within k [n_users]."""
-    rows = np.flatnonzero(_relevant(judged) & _within(judged, k))  # leaves out only what comes after the cut
-    nth = position_of_rows(indptr_of(np.bincount(judged.hit_user[rows], minlength=judged.n_users))) + 1
-    return _sum(judged, rows, nth / judged.hit_rank[rows])
+    hits = judged.relevant_hits(k)  # the cut leaves out only what comes after
+    nth = position_of_rows(indptr_of(judged.shown(k))) + 1
+    return _sum(judged.hit_user[hits], nth / judged.hit_rank[hits], judged)
 
 
 def _ratio(part: Array, whole: Array) -> Doubles:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from recx.errors import InputError, RecxError
+from recx.errors import InputError, did_you_mean
 from recx.evaluator.funnel import funnel
-from recx.evaluator.metric import parse
+from recx.evaluator.line import cut_of, measure, tied
+from recx.evaluator.metric import resolve
+from recx.evaluator.tables import TABLES
 from recx.protocols import Metric
+from recx.ragged import sum_of_groups
 from recx.truth import Truth, among_retrieved
-from recx.types import Doubles, Fold, Judged, RankedLists, Report
+from recx.types import Array, Doubles, Fold, Interactions, Judged, RankedLists, Report
 
 LINES = ("retrieval", "ranking", "end_to_end")
 
@@ -25,7 +27,9 @@ class Evaluator:
     n_candidates: how many candidates a list has at most. A metric cut further down would promise what it cannot see:
         it is left out and counted.
     rel_threshold: a target is relevant from this grade or weight on.
-    max_grade: the highest grade that there can be; ``err`` needs it.
+    max_grade: the highest grade that there can be; ``err`` and ``cascade`` need it.
+    threshold: the score from which a row is predicted to be a target (accuracy, class_precision ...).
+    tables: curves and tables of the recommendations against all targets: see ``recx.evaluator.tables``.
     """
 
     retrieval: Sequence[str | Metric]
@@ -34,6 +38,8 @@ class Evaluator:
     n_candidates: int = 100
     rel_threshold: float = 1.0
     max_grade: float | None = None
+    threshold: float = 0.5
+    tables: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.n_candidates, bool) or not isinstance(self.n_candidates, int) or self.n_candidates < 1:
@@ -47,6 +53,16 @@ class Evaluator:
                 raise InputError(f"evaluator.{line}={getattr(self, line)!r}: give a list, such as [ndcg_at_5]")
             object.__setattr__(self, line, tuple(getattr(self, line)))
             self.metrics(line)
+        if not np.isfinite(self.threshold):
+            raise InputError(f"evaluator.threshold={self.threshold!r}: it must be a number, such as 0.5")
+        object.__setattr__(self, "tables", tuple(self.tables))
+        for name in self.tables:
+            if name not in TABLES:
+                raise InputError(f"evaluator.tables: there is no table {name!r}: {did_you_mean(name, TABLES)}")
+            if name == "cascade" and self.max_grade is None:
+                raise InputError(
+                    "evaluator.tables: cascade needs the highest grade that there can be: set evaluator.max_grade"
+                )
 
     def metrics(self, line: str) -> list[Metric]:
         """Return the metrics of a line as they were asked for, those that are cut too far down included.
@@ -54,12 +70,24 @@ class Evaluator:
         Raises:
             InputError: a name is not a metric's, or stands there twice.
         """
-        metrics = [_metric(given, f"evaluator.{line}", self.max_grade) for given in getattr(self, line)]
+        metrics = [self._metric(given, line) for given in getattr(self, line)]
         names = [metric.name for metric in metrics]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"evaluator.{line}: the metric {name!r} stands there twice: take one away")
+                raise InputError(
+                    f"evaluator.{line}: the metric {name!r} stands there twice: take one away, or give it a label"
+                )
         return metrics
+
+    def _metric(self, given: str | Metric, line: str) -> Metric:
+        try:
+            return resolve(given, self._defaults)
+        except InputError as error:
+            raise InputError(f"evaluator.{line}: {error}") from None
+
+    @property
+    def _defaults(self) -> Mapping[str, float | None]:
+        return {"max_grade": self.max_grade, "threshold": self.threshold, "rel_threshold": self.rel_threshold}
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -67,7 +95,7 @@ class Evaluator:
         return tuple(f"{line}/{m.name}" for line in LINES for m in self.metrics(line) if not self._reports(m))
 
     def _reports(self, metric: Metric) -> bool:
-        cut = _cut(metric)
+        cut = cut_of(metric)
         return cut is None or cut <= self.n_candidates
 
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report:
@@ -86,69 +114,52 @@ class Evaluator:
         }
         values: dict[str, Doubles] = {}
         scalars: dict[str, float] = {}
-        for line in LINES:
-            place = np.searchsorted(truth.user, judged[line].lists.user)
-            for metric in filter(self._reports, self.metrics(line)):
-                outcome = _outcome(metric, judged[line])
-                if isinstance(outcome, float):
-                    scalars[f"{line}/{metric.name}"] = outcome
-                else:
-                    values[f"{line}/{metric.name}"] = np.full(len(truth.user), np.nan)
-                    values[f"{line}/{metric.name}"][place] = outcome
-            scalars[f"{line}/users"] = float(judged[line].n_users)
-        values |= funnel(retrieval, end_to_end, self._cuts("ranking"))
         notes = {**truth.notes, **self._notes(recommendations, end_to_end)}
-        return Report(truth.user, values, scalars, notes)
+        for line in LINES:
+            of_users, of_all, counts = measure(filter(self._reports, self.metrics(line)), judged[line])
+            place = np.searchsorted(truth.user, judged[line].lists.user)
+            for name, value in of_users.items():
+                values[f"{line}/{name}"] = np.full(len(truth.user), np.nan)
+                values[f"{line}/{name}"][place] = value
+            scalars |= {f"{line}/{name}": number for name, number in of_all.items()}
+            scalars[f"{line}/users"] = float(judged[line].n_users)
+            notes |= {f"{line}_{name}": count for name, count in counts.items()}
+        values |= funnel(retrieval, end_to_end, self._cuts("ranking"))
+        return Report(
+            truth.user, values, scalars, notes, tables=self._tables(end_to_end), slices=slices_of(truth, fold.history)
+        )
+
+    def _tables(self, judged: Judged) -> dict[str, dict[str, Array]]:
+        settings: dict[str, dict[str, float]] = {
+            "confusion_matrix": {"threshold": self.threshold},
+            "classification": {"threshold": self.threshold},
+            "cascade": {"max_grade": self.max_grade or np.nan},
+        }
+        return {name: TABLES[name](judged, **settings.get(name, {})) for name in self.tables}
 
     def _cuts(self, *lines: str) -> list[int]:
         """Return the cuts of the metrics that these lines report, smallest first."""
         metrics = [metric for line in lines for metric in self.metrics(line)]
-        return sorted({cut for m in metrics if self._reports(m) and (cut := _cut(m)) is not None})
+        return sorted({cut for m in metrics if self._reports(m) and (cut := cut_of(m)) is not None})
 
-    def _notes(self, recommendations: RankedLists, end_to_end: Judged) -> Mapping[str, float]:
+    def _notes(self, recommendations: RankedLists, end_to_end: Judged) -> dict[str, float]:
         without_list = end_to_end.lists.lengths == 0
         return {
             "users_without_target": int((~np.isin(recommendations.user, end_to_end.lists.user)).sum()),
             "users_without_list": int(without_list.sum()),
             "cut_above_n_candidates": len(self.left_out),
-            **{f"tied_at_{k}": _tied(end_to_end.lists, k) for k in self._cuts("ranking", "end_to_end")},
+            **{f"tied_at_{k}": tied(end_to_end.lists, k) for k in self._cuts("ranking", "end_to_end")},
         }
 
 
-def _metric(given: str | Metric, key: str, max_grade: float | None) -> Metric:
-    if isinstance(given, str):
-        try:
-            return parse(given, max_grade)
-        except InputError as error:
-            raise InputError(f"{key}: {error}") from None
-    name = getattr(given, "name", None)
-    if not callable(given) or not isinstance(name, str):
-        raise InputError(
-            f"{key}: {given!r} is not a metric: give a name, such as ndcg_at_5, or an object that keeps Metric"
-        )
-    if not re.fullmatch("[A-Za-z0-9_]+", name):
-        raise InputError(f"{key}: the name {name!r} of a metric may hold letters, digits and _ alone: rename it")
-    return given
+def slices_of(truth: Truth, history: Interactions) -> dict[str, Doubles]:
+    """Return what users may be grouped by when runs are compared [n_users each].
 
-
-def _cut(metric: Metric) -> int | None:
-    """Return where a metric cuts the lists; None if it does not, or does not say."""
-    return getattr(metric, "k", None)
-
-
-def _outcome(metric: Metric, judged: Judged) -> Doubles | float:
-    outcome = np.asarray(metric(judged), dtype=np.float64)
-    if outcome.ndim == 0:
-        return float(outcome)
-    if outcome.shape != (judged.n_users,):
-        raise RecxError(
-            f"the metric {metric.name!r} must return one number, or one for each of the {judged.n_users} users, and "
-            f"returned an array of {outcome.shape}"
-        )
-    return outcome
-
-
-def _tied(lists: RankedLists, k: int) -> float:
-    """Return the share of lists whose items at ranks k and k + 1 have one score: their order decides a value at k."""
-    last = lists.indptr[:-1][lists.lengths > k] + k - 1
-    return float((lists.score[last] == lists.score[last + 1]).sum() / lists.n_lists)
+    history_length: how many events the user's history has. item_popularity: how many events of anyone's history are
+    of his targets, on average.
+    """
+    lengths = np.zeros(len(truth.user))
+    known = truth.user < history.n_users
+    lengths[known] = history.lengths[truth.user[known]]
+    clicks = sum_of_groups(history.clicks[truth.item].astype(np.float64), truth.indptr)
+    return {"history_length": lengths, "item_popularity": clicks / np.diff(truth.indptr)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recx import build, plugins
+from recx import parts, plugins
 from recx.compose import compose, plain
 from recx.feature.reader import Times
 from recx.protocols import Feature
@@ -19,7 +19,7 @@ SETS = [name.removeprefix("feature/") for name in plugins.options() if name.star
 FEATURES: dict[str, Feature] = {
     f"{name}/{key}": feature
     for name in SETS
-    for key, feature in build._build(plain(compose([f"feature={name}"]))["feature"], "feature").items()
+    for key, feature in parts.build(plain(compose([f"feature={name}"]))["feature"], "feature").items()
 }
 every_feature = pytest.mark.parametrize("feature", FEATURES.values(), ids=FEATURES)
 

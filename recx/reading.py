@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from recx.dataset.columns import MISSING, convert
+from recx.columns import MISSING, convert
 from recx.errors import InputError, did_you_mean
 from recx.types import Array
 
@@ -51,7 +51,7 @@ class Source:
 
 
 def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False) -> dict[str, Array]:
-    """Return the columns named in ``kinds`` (name -> kind, see ``recx.dataset.columns``), all of one length [n].
+    """Return the columns named in ``kinds`` (name -> kind, see ``recx.columns``), all of one length [n].
 
     Raises:
         InputError: the file is missing, empty, binary, torn or badly separated, a column is missing, or a value is
@@ -185,6 +185,7 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Tabl
 _FAST = {
     "id": pa.dictionary(pa.int32(), pa.string()),
     "number": pa.float32(),
+    "double": pa.float64(),
     "iso": pa.string(),
     **dict.fromkeys(("whole", "code", "ms", "s", "us", "ns"), pa.int64()),
 }

@@ -1,10 +1,10 @@
 """Turns a file's columns into arrays: ids, whole numbers, numbers and times, with errors that name the row.
 
 A column's *kind* is one of ``id`` (whole numbers if the whole column is written so, else text), ``whole`` (int64),
-``code`` (int64, also where it was written as 4.0), ``number`` (float32) or a time unit: ``ms``, ``s``, ``us``, ``ns``
-(numbers) or ``iso`` (dates such as 2017-10-01T03:00:00Z); times come out as int64 unix milliseconds. A ``?`` behind
-the kind says that the column may be absent and its values missing: they become -1 (whole, code), ``UNKNOWN_TIME``
-(times) or NaN (number). Rows are counted from 1, without the header.
+``code`` (int64, also where it was written as 4.0), ``number`` (float32), ``double`` (float64, infinite ones too) or a
+time unit: ``ms``, ``s``, ``us``, ``ns`` (numbers) or ``iso`` (dates such as 2017-10-01T03:00:00Z); times come out as
+int64 unix milliseconds. A ``?`` behind the kind says that the column may be absent and its values missing: they become
+-1 (whole, code), ``UNKNOWN_TIME`` (times) or NaN (number, double). Rows are counted from 1, without the header.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recx.errors import InputError
-from recx.types import UNKNOWN_TIME, Array, Bools, Floats, Longs
+from recx.types import UNKNOWN_TIME, Array, Bools, Doubles, Floats, Longs
 
 MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 """How files write that a value is missing."""
@@ -166,6 +166,10 @@ def _number(column: pa.ChunkedArray, where: str) -> Floats:
     return number
 
 
+def _double(column: pa.ChunkedArray, where: str) -> Doubles:
+    return np.asarray(_doubles(column, where).fill_null(np.nan), dtype=np.float64)
+
+
 def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     column = _plain(column)
     if _is_text(column.type):
@@ -176,7 +180,13 @@ def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     return column.cast(pa.float64())
 
 
-_CONVERT: Mapping[str, Callable[[Any, str], Array]] = {"id": _ids, "whole": _whole, "code": _code, "number": _number}
+_CONVERT: Mapping[str, Callable[[Any, str], Array]] = {
+    "id": _ids,
+    "whole": _whole,
+    "code": _code,
+    "number": _number,
+    "double": _double,
+}
 
 
 def _times(column: pa.ChunkedArray, unit: str, where: str) -> Longs:

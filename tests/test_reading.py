@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recx.dataset.columns import ids_of
-from recx.dataset.reading import Source, read
+from recx.columns import ids_of
+from recx.reading import Source, read
 from recx.errors import InputError
 from recx.types import UNKNOWN_TIME
 

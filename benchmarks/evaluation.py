@@ -1,0 +1,180 @@
+"""Times `recx.evaluate` beside its peers on the same frames, in one process: `python benchmarks/evaluation.py NAME`.
+
+The world: users with 50 items shown each, about 10 relevant ones of which 3 are shown, 20,000 items, 12 metrics.
+Building every library's own structures is part of its time; medians of several calls, the first of which (ranx compiles)
+does not count. Each name prints one line of JSON; `benchmarks/run.py` turns them into the README's table.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import recx
+from recx.ragged import indptr_of
+from recx.statistics import bootstrap
+from recx.types import Interactions
+from recx.world import world_of
+
+SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)
+FIGURES = {  # recx's name -> ranx's, pytrec_eval's
+    "ndcg": ("ndcg", "ndcg_cut"),
+    "recall": ("recall", "recall"),
+    "precision": ("precision", "P"),
+    "hit": ("hit_rate", "success"),
+    "map_trec": ("map", "map_cut"),
+    "mrr": ("mrr", "recip_rank"),
+}
+METRICS = [f"{figure}_at_{k}" for figure in FIGURES for k in CUTS]
+
+
+def world(users: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return lists (scores in no order) and truth, both grouped by user, ids whole numbers."""
+    rng = np.random.default_rng(seed)
+    shelf = np.argsort(rng.random((users, 200)), axis=1)[:, : SHOWN + RELEVANT - FOUND]  # no item twice in a row
+    item = shelf * 100 + rng.integers(0, 100, shelf.shape)
+    found = np.take_along_axis(item[:, :SHOWN], np.argsort(rng.random((users, SHOWN)), axis=1)[:, :FOUND], axis=1)
+    relevant = np.concatenate([found, item[:, SHOWN:]], axis=1)
+    lists = {"user": np.repeat(np.arange(users), SHOWN), "item": item[:, :SHOWN].ravel()}
+    truth = {"user": np.repeat(np.arange(users), RELEVANT), "item": relevant.ravel()}
+    return pd.DataFrame({**lists, "score": rng.random(users * SHOWN)}), pd.DataFrame({**truth, "grade": 1})
+
+
+def median(job: Callable[[], Any], times: int) -> float:
+    """Return the median seconds of so many calls, after one that does not count."""
+    job()
+    seconds = []
+    for _ in range(times):
+        gc.collect()
+        start = time.perf_counter()
+        job()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def by_recx(lists: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
+    return recx.evaluate(lists, truth, METRICS).means
+
+
+def by_ranx(lists: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
+    import ranx
+
+    def text(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(user=frame["user"].astype(str).astype(object), item=frame["item"].astype(str).astype(object))
+
+    qrels = ranx.Qrels.from_df(text(truth), q_id_col="user", doc_id_col="item", score_col="grade")
+    run = ranx.Run.from_df(text(lists), q_id_col="user", doc_id_col="item", score_col="score")
+    names = {f"{figure}_at_{k}": f"{theirs}@{k}" for figure, (theirs, _) in FIGURES.items() for k in CUTS}
+    means = ranx.evaluate(qrels, run, list(names.values()), make_comparable=True)
+    return {ours: float(means[theirs]) for ours, theirs in names.items()}
+
+
+def by_pytrec_eval(lists: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
+    import pytrec_eval
+
+    def nested(frame: pd.DataFrame, value: str) -> dict[str, dict[str, Any]]:
+        users, starts = np.unique(frame["user"].to_numpy(), return_index=True)
+        stops = [*starts[1:].tolist(), len(frame)]
+        items, values = frame["item"].astype(str).tolist(), frame[value].tolist()
+        groups = zip(users.astype(str).tolist(), starts.tolist(), stops, strict=True)
+        return {user: dict(zip(items[a:b], values[a:b], strict=True)) for user, a, b in groups}
+
+    cuts = ",".join(str(k) for k in CUTS)
+    measures = {theirs if theirs == "recip_rank" else f"{theirs}.{cuts}" for _, theirs in FIGURES.values()}
+    evaluator = pytrec_eval.RelevanceEvaluator(nested(truth, "grade"), measures)
+    per_user = list(evaluator.evaluate(nested(lists, "score")).values())
+    return {name: float(np.mean([values[name] for values in per_user])) for name in per_user[0]}
+
+
+def peers(users: int = 50_000) -> dict[str, float]:
+    """Frames to means: recx (frames grouped by user, shuffled frames, its own arrays), ranx, pytrec_eval."""
+    lists, truth = world(users)
+    ours, theirs, trec = by_recx(lists, truth), by_ranx(lists, truth), by_pytrec_eval(lists, truth)
+    assert all(abs(ours[name] - theirs[name]) < 1e-9 for name in METRICS), "recx and ranx differ"
+    assert abs(ours["ndcg_at_10"] - trec["ndcg_cut_10"]) < 1e-9, "recx and pytrec_eval differ"
+    shuffled, other = lists.sample(frac=1, random_state=0), truth.sample(frac=1, random_state=0)
+    found = world_of(lists, truth)
+    target = Interactions(
+        indptr=indptr_of(np.bincount(found.target_user)),
+        item=found.target_item,
+        time=None,
+        weight=found.grade.astype(np.float32),
+        users=found.history.users,
+        items=found.history.items,
+    )
+    return {
+        "frames": median(lambda: by_recx(lists, truth), 9),
+        "shuffled": median(lambda: by_recx(shuffled, other), 5),
+        "arrays": median(lambda: recx.evaluate(found.lists, target, METRICS).means, 15),
+        "ranx": median(lambda: by_ranx(lists, truth), 3),
+        "pytrec_eval": median(lambda: by_pytrec_eval(lists, truth), 5),
+    }
+
+
+def cost(users: int = 50_000) -> dict[str, float]:
+    """Seconds of one evaluation from frames, and its peak memory above the frames and in all, in gigabytes."""
+    lists, truth = world(users)
+    by_recx(lists[:SHOWN], truth[:RELEVANT])  # imports do not count
+    gc.collect()
+    with highest_memory() as peak:
+        before = resident()
+        start = time.perf_counter()
+        by_recx(lists, truth)
+        seconds = time.perf_counter() - start
+    return {"seconds": seconds, "above_input": peak[0] - before, "whole": peak[0]}
+
+
+def resampling(users: int = 50_000) -> dict[str, float]:
+    """Seconds of the bootstrap of 12 metrics with 10,000 resamples."""
+    values = np.random.default_rng(0).random((users, 12))
+    return {"seconds": median(lambda: bootstrap(values, resamples=10_000), 1)}
+
+
+def resident() -> float:
+    """Return the gigabytes that this process holds now (Linux), or has held at most (elsewhere)."""
+    statm = Path("/proc/self/statm")
+    if statm.is_file():
+        return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e9
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+
+
+@contextmanager
+def highest_memory() -> Iterator[list[float]]:
+    """Watch the memory of this process from a thread; the first entry is the peak so far."""
+    peak, done = [resident()], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.002):
+            peak[0] = max(peak[0], resident())
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        watcher.join()
+
+
+JOBS: dict[str, Callable[[], dict[str, float]]] = {
+    "peers": peers,
+    "cost": cost,
+    "million": lambda: cost(1_000_000),
+    "bootstrap": resampling,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(JOBS[sys.argv[1]]()))

@@ -1,0 +1,96 @@
+"""What a person should know before reading the numbers of a comparison, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recx.evaluation import Evaluation
+from recx.plain import flat
+from recx.types import Array, Bools, Doubles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+"""The slice of every user."""
+FEW_USERS, SIGNIFICANT, SMALL_EFFECT = 30, 0.05, 0.05
+LISTED, LONGEST = 6, 60
+"""How many names are listed, and how much of a rule is shown."""
+
+
+def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
+    """Yield a sentence for every rule, by its dotted name, in which a protocol card differs from the first run's."""
+    first, *others = ({name: rule for name, rule in run.protocol.items() if name != "notes"} for run in runs)
+    ours = flat(first)
+    for run, card in zip(runs[1:], others, strict=True):
+        theirs = flat(card)
+        for name in dict.fromkeys([*ours, *theirs]):
+            pair = [rules.get(name, "nothing") for rules in (ours, theirs)]
+            if pair[0] != pair[1]:
+                shown = " vs ".join(rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair)
+                yield f"the protocol cards of {runs[0].name} and {run.name} differ in {name}: {shown}"
+
+
+def unpaired(
+    runs: Sequence[Evaluation], metrics: Sequence[str], cube: Doubles, present: Sequence[Bools]
+) -> tuple[dict[str, float], list[str]]:
+    """Return what makes no pair with the first run: counts by name, where they are not 0, and sentences.
+
+    cube: [n_users, n_metrics, n_runs], NaN where there is no value. present: for each run, who of these users is in it.
+    """
+    notes: dict[str, float] = {}
+    sentences = []
+    first = runs[0]
+    for place, run in enumerate(runs[1:], start=1):
+        here = present[0] & present[place]
+        for one, other, name in ((first, run, "users_only_in_baseline"), (run, first, "users_only_in_run")):
+            alone = len(one.users) - int(here.sum())
+            if alone:
+                notes[f"{run.name}/{name}"] = alone
+                sentences.append(f"{alone:,} users of {one.name} are not in {other.name}: left out of this pair")
+        missing = np.isnan(cube[here])
+        one_sided = (missing[:, :, 0] != missing[:, :, place]).sum(axis=0).tolist()
+        counts = {metric: count for metric, count in zip(metrics, one_sided, strict=True) if count}
+        if counts:
+            notes |= {f"{run.name}/one_sided/{metric}": count for metric, count in counts.items()}
+            listed = some([f"{metric} {count:,}" for metric, count in counts.items()])
+            sentences.append(f"users that count in only one of {first.name} and {run.name} are left out: {listed}")
+    return notes, sentences
+
+
+def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
+    """Yield what makes figures of a comparison's table easy to misread."""
+    few = (table["users"] < FEW_USERS).to_numpy()
+    if few.any():
+        listed = _rows(table[few], by, metric=False)
+        yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {listed}"
+    tied = (2 * table["ties"] > table["users"]).to_numpy()
+    if tied.any():
+        listed = _rows(table[tied], by, metric=True)
+        yield f"more than half of the differences are 0, so the tests rest on the other users: {listed}"
+    small = ((table["p_holm"] < SIGNIFICANT) & (table["d_z"].abs() < SMALL_EFFECT)).to_numpy()
+    if small.any():
+        yield (
+            f"significant, yet hardly an effect (d_z within {SMALL_EFFECT}; with many users almost everything is "
+            f"significant): {_rows(table[small], by, metric=True)}"
+        )
+
+
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """Return the first few names, and how many there are if there are more."""
+    return between.join(names[:LISTED]) + (f" … ({len(names)} in all)" if len(names) > LISTED else "")
+
+
+def _rows(table: pd.DataFrame, by: str | None, *, metric: bool) -> str:
+    """Return which rows of the table are meant: metric, slice, and the run where there are several."""
+    several = table["run"].nunique() > 1
+
+    def words(row: Array) -> str:
+        of, slice_, run = row
+        users = "all users" if slice_ == ALL else f"{by} {slice_}"
+        return ", ".join([*([of] if metric else []), *([] if by is None and metric else [users]), *([run] * several)])
+
+    return some(list(dict.fromkeys(map(words, table[["metric", "slice", "run"]].to_numpy()))), "; ")

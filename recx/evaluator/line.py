@@ -1,0 +1,48 @@
+"""One line of figures: the same judged lists given to every metric that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from recx.errors import RecxError
+from recx.protocols import Metric
+from recx.types import Doubles, Judged, Notes, RankedLists
+
+
+def measure(metrics: Iterable[Metric], judged: Judged) -> tuple[dict[str, Doubles], dict[str, float], Notes]:
+    """Return name -> one value a user [n_users], name -> one number for all, and the counts of the metrics.
+
+    Raises:
+        InputError: a metric cannot be computed from what there is.
+        RecxError: a metric returned neither one value a user nor one number.
+    """
+    values: dict[str, Doubles] = {}
+    scalars: dict[str, float] = {}
+    notes: dict[str, float] = {}
+    for metric in metrics:
+        outcome = np.asarray(metric(judged), dtype=np.float64)
+        if outcome.ndim == 0:
+            scalars[metric.name] = float(outcome)
+        elif outcome.shape == (judged.n_users,):
+            values[metric.name] = outcome
+        else:
+            raise RecxError(
+                f"the metric {metric.name!r} must return one number, or one for each of the {judged.n_users} users, "
+                f"and returned an array of {outcome.shape}"
+            )
+        counts = getattr(metric, "notes", None)
+        notes |= counts(judged) if callable(counts) else {}
+    return values, scalars, notes
+
+
+def cut_of(metric: Metric) -> int | None:
+    """Return where a metric cuts the lists; None if it does not, or does not say."""
+    return getattr(metric, "k", None)
+
+
+def tied(lists: RankedLists, k: int) -> float:
+    """Return the share of lists whose items at ranks k and k + 1 have one score: their order decides a value at k."""
+    last = lists.indptr[:-1][lists.lengths > k] + k - 1
+    return float((lists.score[last] == lists.score[last + 1]).sum() / lists.n_lists)

@@ -1,0 +1,86 @@
+"""``python -m recx compare RUN RUN ...``: which run is better, and could it be chance."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recx.errors import InputError
+from recx.verb.parser import Parser
+
+if TYPE_CHECKING:
+    from recx.evaluation import Evaluation
+
+LINE = "end_to_end/"
+"""The line that is compared when no metric is named: what the user gets."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Compare runs with the first one and print the outcome as tables, JSON or a page of HTML.
+
+    Raises:
+        InputError: fewer than two runs, an unknown run, metric or slice, a setting out of range.
+    """
+    chosen = _parser().parse_args(arguments)
+    if len(chosen.runs) < 2:
+        raise InputError(
+            f"recx compare: it takes two runs or more, and there are {len(chosen.runs)}: name their folders or MLflow "
+            "run ids, or say last"
+        )
+    from recx.comparison import compare
+    from recx.report.comparison import WIDEST, html_of, json_of, print_comparison
+
+    evaluations = _evaluations(chosen.runs)
+    if chosen.metrics is None:
+        evaluations = [_end_to_end(evaluation) for evaluation in evaluations]
+    comparison = compare(
+        *evaluations,
+        metrics=None if chosen.metrics is None else [name.strip() for name in chosen.metrics.split(",")],
+        by=chosen.by,
+        level=chosen.level,
+        resamples=chosen.resamples,
+        seed=chosen.seed,
+    )
+    if chosen.json or chosen.html:
+        print(json_of(comparison) if chosen.json else html_of(comparison))
+    else:
+        from rich.console import Console
+
+        print_comparison(Console(width=None if sys.stdout.isatty() else WIDEST, highlight=False), comparison)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="recx compare", description="Compare runs with the first one, user by user.")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run's folder, its MLflow run id, or last")
+    parser.add_argument("--metrics", metavar="A,B", help=f"their full names; else all of {LINE}")
+    parser.add_argument("--by", metavar="SLICE", help="also by quarters of history_length or item_popularity")
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals (0.95)")
+    parser.add_argument("--resamples", type=int, default=10_000, help="of the bootstrap (10000)")
+    parser.add_argument("--seed", type=int, default=0, help="of resamples and sign flips (0)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--html", action="store_true", help="print a page of HTML")
+    return parser
+
+
+def _evaluations(runs: Sequence[str]) -> list[Evaluation]:
+    """Load the runs; folders of one name are called by the folder above as well."""
+    from recx import results
+    from recx.evaluation import Evaluation
+
+    saved = [results.load(run) for run in runs]
+    folders = {run.folder.resolve() for run in saved}
+    alike = len({folder.name for folder in folders}) < len(folders)
+    loaded = [Evaluation.of_run(run) for run in saved]
+    if not alike:
+        return loaded
+    paths = [run.folder.resolve() for run in saved]
+    return [replace(one, name=f"{path.parent.name}/{path.name}") for one, path in zip(loaded, paths, strict=True)]
+
+
+def _end_to_end(evaluation: Evaluation) -> Evaluation:
+    values = {name: value for name, value in evaluation.values.items() if name.startswith(LINE)}
+    return replace(evaluation, values=values)

@@ -1,0 +1,15 @@
+"""How a verb reads its words."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from recx.errors import InputError
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are sentences like all others: ``InputError``, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{self.prog}: {message}: `python -m recx help` shows how it is called")
