@@ -120,6 +120,40 @@ def start() -> Iterator[tuple[str, str, str]]:
     yield "`python -m recx --help` over `import hydra, numpy`", f"{ratio:.2f} times", "<= 3 times"
 
 
+def evaluation() -> Iterator[tuple[str, str, str]]:
+    """`recx.evaluate` beside its peers on the same frames: see benchmarks/evaluation.py."""
+
+    def measured(name: str) -> dict[str, float]:
+        command = [sys.executable, str(HERE / "evaluation.py"), name]
+        return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+    found = measured("peers")
+    size = "50,000 users x 50 shown, 12 metrics"
+    yield (
+        f"{size}: ranx, pytrec_eval, recx from frames",
+        f"{found['ranx']:.1f} s, {found['pytrec_eval']:.1f} s, {found['frames']:.2f} s",
+        "",
+    )
+    for ours, what, aims in (("frames", "from frames", (25, 6)), ("arrays", "from recx's own arrays", (100, 30))):
+        for peer, aim in zip(("ranx", "pytrec_eval"), aims, strict=True):
+            yield f"{size}: {what}, faster than {peer}", f"{found[peer] / found[ours]:.0f} times", f">= {aim} times"
+    slower = found["shuffled"] / found["frames"]
+    yield f"{size}: shuffled rows over rows grouped by user", f"{slower:.1f} times", "<= 4 times"
+    above = measured("cost")["above_input"] * 1000
+    yield f"{size}: peak memory above the frames", f"{above:.0f} MB", "< 500 MB"
+    million = measured("million")
+    yield (
+        "1,000,000 users x 50 shown, 12 metrics: from frames to means",
+        f"{million['seconds']:.1f} s, {million['whole']:.1f} GB",
+        "< 12 s, 6 GB",
+    )
+    yield (
+        "bootstrap: 10,000 resamples of 50,000 users x 12 metrics",
+        f"{measured('bootstrap')['seconds']:.1f} s",
+        "< 10 s",
+    )
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -127,6 +161,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "25k": lambda: news("globo-tianchi-25k"),
     "ease": ease,
     "large": large,
+    "evaluation": evaluation,
 }
 
 

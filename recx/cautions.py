@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.evaluation import Evaluation
 from recx.plain import flat
-from recx.types import Array, Bools, Doubles
+from recx.types import Bools, Doubles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,9 @@ def unpaired(
             alone = len(one.users) - int(here.sum())
             if alone:
                 notes[f"{run.name}/{name}"] = alone
-                sentences.append(f"{alone:,} users of {one.name} are not in {other.name}: left out of this pair")
+                sentences.append(
+                    f"users of {one.name} that are not in {other.name} are left out of this pair: {alone:,}"
+                )
         missing = np.isnan(cube[here])
         one_sided = (missing[:, :, 0] != missing[:, :, place]).sum(axis=0).tolist()
         counts = {metric: count for metric, count in zip(metrics, one_sided, strict=True) if count}
@@ -63,34 +65,28 @@ def unpaired(
 
 def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
     """Yield what makes figures of a comparison's table easy to misread."""
-    few = (table["users"] < FEW_USERS).to_numpy()
+    of_users = table["slice"].map(lambda slice_: "all users" if slice_ == ALL else f"{by} {slice_}")
+    few = table["users"] < FEW_USERS
     if few.any():
-        listed = _rows(table[few], by, metric=False)
-        yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {listed}"
-    tied = (2 * table["ties"] > table["users"]).to_numpy()
+        yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {_rows(table, of_users, few)}"
+    tied = 2 * table["ties"] > table["users"]
     if tied.any():
-        listed = _rows(table[tied], by, metric=True)
+        listed = _rows(table, table["metric"], tied)
         yield f"more than half of the differences are 0, so the tests rest on the other users: {listed}"
-    small = ((table["p_holm"] < SIGNIFICANT) & (table["d_z"].abs() < SMALL_EFFECT)).to_numpy()
+    small = (table["p_holm"] < SIGNIFICANT) & (table["d_z"].abs() < SMALL_EFFECT)
     if small.any():
         yield (
             f"significant, yet hardly an effect (d_z within {SMALL_EFFECT}; with many users almost everything is "
-            f"significant): {_rows(table[small], by, metric=True)}"
+            f"significant): {_rows(table, table['metric'], small)}"
         )
 
 
-def some(names: Sequence[str], between: str = ", ") -> str:
+def some(names: Sequence[str]) -> str:
     """Return the first few names, and how many there are if there are more."""
-    return between.join(names[:LISTED]) + (f" … ({len(names)} in all)" if len(names) > LISTED else "")
+    return ", ".join(names[:LISTED]) + (f" … ({len(names)} in all)" if len(names) > LISTED else "")
 
 
-def _rows(table: pd.DataFrame, by: str | None, *, metric: bool) -> str:
-    """Return which rows of the table are meant: metric, slice, and the run where there are several."""
-    several = table["run"].nunique() > 1
-
-    def words(row: Array) -> str:
-        of, slice_, run = row
-        users = "all users" if slice_ == ALL else f"{by} {slice_}"
-        return ", ".join([*([of] if metric else []), *([] if by is None and metric else [users]), *([run] * several)])
-
-    return some(list(dict.fromkeys(map(words, table[["metric", "slice", "run"]].to_numpy()))), "; ")
+def _rows(table: pd.DataFrame, words: pd.Series[str], chosen: pd.Series[bool]) -> str:
+    """Return the words of the chosen rows, each once, with the run where there are several."""
+    named = words + " (" + table["run"] + ")" if table["run"].nunique() > 1 else words
+    return some(named[chosen].unique().tolist())

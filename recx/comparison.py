@@ -103,7 +103,7 @@ def compare(
     notes, said = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
     if by is not None and (unsliced := len(users) - sum(int(members.sum()) for members in slices.values())):
         notes["users_without_slice"] = unsliced
-        said.append(f"{unsliced:,} users have no {by}: they stand among all users alone")
+        said.append(f"users that have no {by} stand among all users alone: {unsliced:,}")
     warnings = [
         *differing_cards(evaluations),
         *([f"not every run has a value a user of {some(left_out)}: left out"] if left_out else []),
@@ -218,7 +218,7 @@ def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, 
     quarter = np.where(np.isnan(values), len(borders) + 1, np.searchsorted(borders, values))
     numbers = np.unique(quarter[quarter <= len(borders)])
     parts = [quarter == number for number in numbers]
-    for digits in (6, 17):  # the second only where the first cannot tell two quarters apart
+    for digits in (4, 17):  # the second only where the first cannot tell two quarters apart
         labels = [_label(values[members], digits) for members in parts]
         if len(set(labels)) == len(parts):
             break
@@ -226,7 +226,8 @@ def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, 
 
 
 def _label(values: Doubles, digits: int) -> str:
-    low, high = (f"{end:,.0f}" if end == round(end) else f"{end:.{digits}g}" for end in (values.min(), values.max()))
+    ends = [values.min(), values.max()]
+    low, high = (f"{end:,.0f}" if end == round(end) or end >= 10**digits else f"{end:.{digits}g}" for end in ends)
     return low if low == high else f"{low} to {high}"
 
 

@@ -21,7 +21,7 @@ from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.lines import slices_of
 from recx.evaluator.metric import NEEDS_SCORES, NamedMetric, resolve
 from recx.files import SLICE
-from recx.protocol import MEAN, TIES
+from recx.protocol import MEAN, TIES, rules
 from recx.protocols import Metric
 from recx.ragged import has_twice
 from recx.results import SavedRun
@@ -121,7 +121,7 @@ class Evaluation:
             values=values,
             scalars={name: number for name, number in others.items() if not name.startswith(("time/", "data/"))},
             notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
-            rules={name: rule for name, rule in run.protocol.items() if name != "notes"},
+            rules=rules(run.protocol),
             slices=slices,
         )
 
@@ -167,7 +167,7 @@ def evaluate(
     _check_choice("on_duplicates", on_duplicates, get_args(OnDuplicates))
     defaults = {"rel_threshold": rel_threshold, "max_grade": max_grade, "threshold": threshold}
     chosen = _resolved(metrics, defaults, order)
-    own = [metric.rel_threshold or rel_threshold for metric in chosen if isinstance(metric, NamedMetric)]
+    own = [getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen]
     world = world_of(recommendations, relevance, order=order, history=history, items=items)
     truth = Truth.of_pairs(world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own]))
     judged = truth.judge(world.lists)
@@ -175,7 +175,7 @@ def evaluate(
     if later is not None:
         kept = ~later[judged.hit_row]
         judged = replace(judged, hit_row=judged.hit_row[kept], hit_gain=judged.hit_gain[kept])
-    values, scalars, counts = measure(chosen, judged)
+    values, scalars, counts = measure(chosen, judged, rel_threshold)
     return Evaluation(
         name=name or (str(recommendations) if isinstance(recommendations, str | Path) else "run"),
         users=world.history.users.ids[truth.user],

@@ -68,6 +68,18 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def rules(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a card must agree where runs are compared.
+
+    That is all but the counts of what came of it, and which figures were asked for.
+    """
+    kept = {name: rule for name, rule in card.items() if name not in ("definitions", "doctor", "notes")}
+    figures = ("retrieval", "ranking", "end_to_end", "tables")
+    evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
+    users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}
+    return {**kept, "users": users, "evaluator": evaluator}
+
+
 def tags(card: Mapping[str, Any]) -> dict[str, str]:
     """Return the card as tags ``protocol.*``, without what is long and the same for all (definitions) or counted."""
     left_out = ("definitions", "doctor", "notes")

@@ -53,18 +53,19 @@ class Truth:
             raise InputError(
                 "the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict"
             )
-        if not np.isfinite(target.weight).all():
-            row = int(np.argmax(~np.isfinite(target.weight)))
-            user = target.users.ids[target.user[row]]
-            raise InputError(f"a target of user {user} has the weight {target.weight[row]}: weights must be finite")
         return cls.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
 
     @classmethod
     def of_pairs(
         cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
     ) -> Truth:
-        """Clean targets that are given as pairs of user and item with finite weights [n each]; see ``of``."""
+        """Clean targets that are given as pairs of user and item with weights [n each]; see ``of``."""
         n_rows = len(user)
+        if not np.isfinite(weight).all():
+            row = int(np.argmax(~np.isfinite(weight)))
+            raise InputError(
+                f"a target of user {history.users.ids[user[row]]} has the weight {weight[row]}: weights must be finite"
+            )
         user, item, weight = _highest_of_pairs(user, item, weight)
         relevant, positive, negative = weight >= rel_threshold, weight > 0, int((weight < 0).sum())
         if not positive.any():
@@ -137,17 +138,8 @@ def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:
     found = indptr_of(np.bincount(retrieved.hit_user, minlength=retrieved.n_users))
     gain = retrieved.hit_gain[rows_of_groups(found, users)]
     indptr = indptr_of(np.diff(found)[users])
-    lists = _for_users(recommended.lists, recommended.lists.user[users])
-    kept = chosen[recommended.hit_user]
-    moved = lists.indptr[:-1] - recommended.lists.indptr[users]  # how far each list's rows move
-    place = np.cumsum(chosen) - 1
     return replace(
-        recommended,
-        lists=lists,
-        hit_row=recommended.hit_row[kept] + moved[place[recommended.hit_user[kept]]],
-        hit_gain=recommended.hit_gain[kept],
-        ideal_indptr=indptr,
-        ideal=gain[order_in_groups(gain, indptr)],
+        recommended.of_users(chosen), ideal_indptr=indptr, ideal=gain[order_in_groups(gain, indptr)]
     )
 
 
@@ -236,9 +228,9 @@ def _compared(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints
         wanted = np.full(len(lengths), -1, dtype=target_item.dtype)
         wanted[has] = target_item[target_indptr[:-1][has] + nth]
         same = shown == (wanted[:, None] if even else np.repeat(wanted, lengths))
-        which += same.view(np.int8) * np.int8(nth + 1)
+        np.copyto(which, np.int8(nth + 1), where=same)
     which = which.ravel()
-    rows = np.flatnonzero(which)
+    rows = np.flatnonzero(which != 0)
     group = rows // lengths[0] if even else np.searchsorted(indptr - indptr[0], rows, side="right") - 1
     return rows + indptr[0], target_indptr[:-1][group] + which[rows] - 1
 

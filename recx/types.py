@@ -375,6 +375,11 @@ class Judged:
         return counts
 
     @cached_property
+    def ideal_rank(self) -> Longs:
+        """The rank, from 1, of every row of ``ideal``."""
+        return position_of_rows(self.ideal_indptr) + 1
+
+    @cached_property
     def hit_user(self) -> Longs:
         """The user (list number) of every hit row."""
         indptr = self.lists.indptr
@@ -409,8 +414,45 @@ class Judged:
         return {}  # several metrics ask for the same cut
 
     def at(self, rel_threshold: float) -> Judged:
-        """Return the same with another threshold of relevance."""
-        return self if rel_threshold == self.rel_threshold else replace(self, rel_threshold=rel_threshold)
+        """Return the same by another threshold of relevance, for the users alone who have a target from there on."""
+        rel_threshold = float(rel_threshold)  # a NumPy float64 would widen the float32 that it is compared with
+        if rel_threshold == self.rel_threshold:
+            return self
+        if rel_threshold not in self._at:
+            at = replace(self, rel_threshold=rel_threshold)
+            self._at[rel_threshold] = at.of_users(at.n_targets > 0)
+        return self._at[rel_threshold]
+
+    @cached_property
+    def _at(self) -> dict[float, Judged]:
+        return {}
+
+    def of_users(self, chosen: Bools) -> Judged:
+        """Return the same for some of the users, chosen by a mask [n_users]."""
+        if chosen.all():
+            return self
+        lists, lengths = self.lists, self.lists.lengths
+        rows = np.repeat(chosen, lengths)  # a mask: on 100 million rows a tenth of the memory of row numbers
+        indptr = indptr_of(lengths[chosen])
+        moved = np.zeros(self.n_users, dtype=np.int64)  # how far each list's rows move
+        moved[chosen] = indptr[:-1] - lists.indptr[:-1][chosen]
+        kept, n_ideal = chosen[self.hit_user], np.diff(self.ideal_indptr)
+        return replace(
+            self,
+            lists=replace(lists._rows(rows), user=lists.user[chosen], indptr=indptr),
+            hit_row=(self.hit_row + moved[self.hit_user])[kept],
+            hit_gain=self.hit_gain[kept],
+            ideal_indptr=indptr_of(n_ideal[chosen]),
+            ideal=self.ideal[np.repeat(chosen, n_ideal)],
+        )
+
+    def spread(self, values: Doubles, of: Judged) -> Doubles:
+        """Return a value for every user [n_users], NaN where ``of`` (see ``at``) leaves the user out."""
+        if of.n_users == self.n_users:
+            return values
+        whole = np.full(self.n_users, np.nan)
+        whole[np.searchsorted(self.lists.user, of.lists.user)] = values
+        return whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ def world_of(
         InputError: one of them cannot be used, or lists and truth have no user in common.
     """
     if isinstance(recommendations, RankedLists) or isinstance(relevance, Interactions):
-        return _of_arrays(recommendations, relevance, history)
+        return _of_arrays(recommendations, relevance, history, items)
     tables = {
         "recommendations": _frame(recommendations, "recommendations"),
         "relevance": _frame(relevance, "relevance"),
@@ -55,14 +55,43 @@ def world_of(
     return _of_tables(lists, truth, tables.get("history"), tables.get("items"))
 
 
-def _of_arrays(lists: Any, target: Any, history: Any) -> World:
-    if not isinstance(lists, RankedLists) or not isinstance(target, Interactions):
-        raise InputError(
-            "recommendations and relevance must both be frames or paths, or RankedLists and Interactions: "
-            f"they are {type(lists).__name__} and {type(target).__name__}"
-        )
+def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> World:
+    given = {"recommendations": lists, "relevance": target, "history": history, "items": items}
+    kinds = {"recommendations": RankedLists, "relevance": Interactions, "history": Interactions, "items": Entities}
+    for name, kind in kinds.items():
+        if not isinstance(given[name], kind) and (given[name] is not None or name in ("recommendations", "relevance")):
+            raise InputError(
+                "recommendations, relevance, history and items must all be frames or paths, or RankedLists, "
+                f"Interactions, Interactions and Entities: {name} is {type(given[name]).__name__}"
+            )
     known = target.keep(np.zeros(len(target), dtype=bool)) if history is None else history
-    return World(lists, target.user, target.item, target.weight, known)
+    known = known if items is None else replace(known, items=items)
+    if known.n_users < target.n_users or known.n_items < target.n_items:
+        raise InputError(
+            f"history and items know {known.n_users} users and {known.n_items} items, relevance {target.n_users} and "
+            f"{target.n_items}: number users and items alike in all"
+        )
+    _check_lists(lists, known)
+    notes = {"users_only_in_lists": int((~np.isin(lists.user, target.user)).sum()), "items_unknown": 0}
+    return World(lists, target.user, target.item, target.weight, known, notes)
+
+
+def _check_lists(lists: RankedLists, known: Interactions) -> None:
+    """Raise InputError where lists break a promise of their type that would make figures wrong."""
+    if len(np.unique(lists.user)) < lists.n_lists:
+        raise InputError("recommendations hold two lists of one user: give one list a user")
+    rising = np.zeros(len(lists), dtype=bool)
+    rising[1:] = lists.score[1:] > lists.score[:-1]
+    rising[lists.indptr[:-1][lists.lengths > 0]] = False
+    for what, rows in {
+        "an item outside the catalogue": (lists.item < 0) | (lists.item >= known.n_items),
+        "a score that is not finite": ~np.isfinite(lists.score),
+        "scores that rise along the list": rising,
+    }.items():
+        if rows.any():
+            user = lists.user[np.searchsorted(lists.indptr, int(np.argmax(rows)), side="right") - 1]
+            name = known.users.ids[user] if user < known.n_users else user
+            raise InputError(f"recommendations: the list of user {name} has {what}: correct it")
 
 
 def _of_tables(

@@ -69,11 +69,10 @@ def dcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
 
 def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
     """DCG / the DCG of the best list, which shows all targets of the line first and is cut at k too."""
-    place, lengths = position_of_rows(judged.ideal_indptr), np.diff(judged.ideal_indptr)
-    ideal = judged.ideal
-    if k is not None:
-        ideal, place, lengths = ideal[place < k], place[place < k], np.minimum(lengths, k)
-    best = gain(_doubles(ideal)) * _discount(place + 1)
+    ideal, rank, lengths = judged.ideal, judged.ideal_rank, np.diff(judged.ideal_indptr)
+    if k is not None and k < lengths.max(initial=0):
+        ideal, rank, lengths = ideal[rank <= k], rank[rank <= k], np.minimum(lengths, k)
+    best = gain(_doubles(ideal)) * _discount(rank)
     return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
 
 

@@ -11,8 +11,13 @@ from recx.protocols import Metric
 from recx.types import Doubles, Judged, Notes, RankedLists
 
 
-def measure(metrics: Iterable[Metric], judged: Judged) -> tuple[dict[str, Doubles], dict[str, float], Notes]:
+def measure(
+    metrics: Iterable[Metric], judged: Judged, rel_threshold: float | None = None
+) -> tuple[dict[str, Doubles], dict[str, float], Notes]:
     """Return name -> one value a user [n_users], name -> one number for all, and the counts of the metrics.
+
+    rel_threshold: for metrics without one of their own; None: that of ``judged``. A metric sees the users alone who
+    have a target from its threshold on, so that no figure depends on which others are asked for.
 
     Raises:
         InputError: a metric cannot be computed from what there is.
@@ -22,18 +27,19 @@ def measure(metrics: Iterable[Metric], judged: Judged) -> tuple[dict[str, Double
     scalars: dict[str, float] = {}
     notes: dict[str, float] = {}
     for metric in metrics:
-        outcome = np.asarray(metric(judged), dtype=np.float64)
+        at = judged.at(getattr(metric, "rel_threshold", None) or rel_threshold or judged.rel_threshold)
+        outcome = np.asarray(metric(at), dtype=np.float64)
         if outcome.ndim == 0:
             scalars[metric.name] = float(outcome)
-        elif outcome.shape == (judged.n_users,):
-            values[metric.name] = outcome
+        elif outcome.shape == (at.n_users,):
+            values[metric.name] = judged.spread(outcome, at)
         else:
             raise RecxError(
-                f"the metric {metric.name!r} must return one number, or one for each of the {judged.n_users} users, "
+                f"the metric {metric.name!r} must return one number, or one for each of the {at.n_users} users, "
                 f"and returned an array of {outcome.shape}"
             )
         counts = getattr(metric, "notes", None)
-        notes |= counts(judged) if callable(counts) else {}
+        notes |= counts(at) if callable(counts) else {}
     return values, scalars, notes
 
 

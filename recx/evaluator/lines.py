@@ -81,9 +81,16 @@ class Evaluator:
 
     def _metric(self, given: str | Metric, line: str) -> Metric:
         try:
-            return resolve(given, self._defaults)
+            metric = resolve(given, self._defaults)
         except InputError as error:
             raise InputError(f"evaluator.{line}: {error}") from None
+        own = getattr(metric, "rel_threshold", None)
+        if own is not None and own < self.rel_threshold:
+            raise InputError(
+                f"evaluator.{line}: the metric {metric.name!r} counts targets from {own:g} on and the evaluator from "
+                f"{self.rel_threshold:g}, which leaves users out that the metric counts: lower evaluator.rel_threshold"
+            )
+        return metric
 
     @property
     def _defaults(self) -> Mapping[str, float | None]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,12 @@ class NamedMetric:
     def __post_init__(self) -> None:
         if self.figure not in FIGURES:
             raise InputError(f"there is no metric {self.figure!r}: {did_you_mean(self.figure, NAMES)}")
-        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
-            raise InputError(f"the metric {self.figure!r} is cut at k={self.k!r}: k must be a whole number from 1 up")
+        if self.k is not None:
+            if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
+                raise InputError(
+                    f"the metric {self.figure!r} is cut at k={self.k!r}: k must be a whole number from 1 up"
+                )
+            object.__setattr__(self, "k", int(self.k))  # NumPy has whole numbers of its own
         if self.k is not None and self.figure in UNCUT:
             raise InputError(f"the metric {self.figure!r} takes no cut: write it without _at_{self.k}")
         if self.k is None and self.figure == _TOP:
@@ -106,9 +111,7 @@ class NamedMetric:
         params = {param: value for param, value in given.items() if value is not None}
         at = judged if self.rel_threshold is None else judged.at(self.rel_threshold)
         outcome = FIGURES[self.figure](at, self.k, **params)
-        if at is judged or isinstance(outcome, float):
-            return outcome
-        return np.where(at.n_targets > 0, outcome, np.nan)
+        return outcome if isinstance(outcome, float) else judged.spread(outcome, at)
 
     def notes(self, judged: Judged) -> Notes:
         """Return the counts that belong to this metric, such as the users whom it leaves out."""
@@ -200,4 +203,4 @@ def _params(figure: str) -> tuple[str, ...]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)

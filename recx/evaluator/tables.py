@@ -17,10 +17,11 @@ from recx.types import Array, Doubles, Judged
 Table = dict[str, Array]
 
 
-def roc_curve(judged: Judged) -> Table:
+def roc_curve(judged: Judged, *, points: int = 1000) -> Table:
     """Return the ROC curve of all rows: threshold (falling, first inf), false_positive_rate, true_positive_rate.
 
-    Points on a straight line between their neighbours are left out.
+    Points on a straight line between their neighbours are left out; of a curve with more than ``points`` points so many
+    are kept, equally far along the curve.
 
     Raises:
         InputError: no row shows a relevant target, or every row does.
@@ -34,10 +35,12 @@ def roc_curve(judged: Judged) -> Table:
             f"{len(relevant)} rows shown have one: judge lists that show both, such as slates, or leave roc_curve out"
         )
     false_positive_rate, true_positive_rate, threshold = metrics.roc_curve(relevant, judged.lists.score)
+    along = false_positive_rate + true_positive_rate
+    kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points))) if len(along) > points else slice(None)
     return {
-        "threshold": threshold,
-        "false_positive_rate": false_positive_rate,
-        "true_positive_rate": true_positive_rate,
+        "threshold": threshold[kept],
+        "false_positive_rate": false_positive_rate[kept],
+        "true_positive_rate": true_positive_rate[kept],
     }
 
 

@@ -102,26 +102,26 @@ def _means(rows: Sequence[Row], comparison: Comparison) -> Table:
     for row in rows:
         here = [other for other in rows if other["slice"] == row["slice"]]
         once = len({(other["users"], _number(other["mean_baseline"])) for other in here}) == 1
-        name = row["baseline"] if once else f"{row['baseline']} (paired with {row['run']})"
-        lines[row["slice"], "baseline", name] = _mean(row, "mean_baseline", name)
-        lines[row["slice"], "run", row["run"]] = _mean(row, "mean_run", row["run"])
-    head = ["run", "users", "mean", f"{100 * comparison.procedure.level:.4g} % interval"]
+        name = row["baseline"] if once else f"{row['baseline']} (with {row['run']})"
+        lines[row["slice"], "baseline", name] = _mean(row, "mean_baseline")
+        lines[row["slice"], "run", row["run"]] = _mean(row, "mean_run")
+    head = ["users", "mean", "low", "high"]
     order = {slice_: place for place, slice_ in enumerate(dict.fromkeys(row["slice"] for row in rows))}
     found = sorted(lines, key=lambda key: (order[key[0]], key[1]))
     if comparison.by is None:
-        return head, [lines[key] for key in found]
-    return [comparison.by.replace("_", " "), *head], [[key[0], *lines[key]] for key in found]
+        return ["run", *head], [[key[2], *lines[key]] for key in found]
+    return ["run", comparison.by.replace("_", " "), *head], [[key[2], key[0], *lines[key]] for key in found]
 
 
-def _mean(row: Row, side: str, name: str) -> Line:
-    return [name, f"{row['users']:,}", _number(row[side]), _interval(row, side)]
+def _mean(row: Row, side: str) -> Line:
+    return [f"{row['users']:,}", *_with_interval(row, side)]
 
 
 def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[tuple[Table, list[Row]]]:
-    """Yield what the runs are against the baseline: a line a run, or, with slices, a table a run with a line a slice."""
-    head = ["diff", "interval", "relative", "win/tie/loss", "d_z", "p t", "p flip", "Holm"]
+    """Yield what runs are against the baseline: a line a run, or, with slices, a table a run with a line a slice."""
+    head = ["mean", "low", "high", "relative", "win/tie/loss", "d_z", "p t", "p flip", "Holm"]
     if comparison.by is None:
-        yield (["minus baseline", *head], [[row["run"], *_difference(row)] for row in rows]), list(rows)
+        yield (["difference", *head], [[row["run"], *_difference(row)] for row in rows]), list(rows)
         return
     for run in comparison.runs:
         here = [row for row in rows if row["run"] == run]
@@ -130,8 +130,7 @@ def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[tuple[Tabl
 
 def _difference(row: Row) -> Line:
     return [
-        _number(row["difference"], "+"),
-        _interval(row, "difference", "+"),
+        *_with_interval(row, "difference", "+"),
         f"{100 * row['relative']:+.1f} %" if math.isfinite(row["relative"]) else "-",
         f"{row['wins']}/{row['ties']}/{row['losses']}",
         _number(row["d_z"], "+", digits=2),
@@ -142,8 +141,8 @@ def _difference(row: Row) -> Line:
 def _footnote(comparison: Comparison) -> list[str]:
     procedure, family = comparison.procedure, len(comparison.table)
     return [
-        f"Intervals: {100 * procedure.level:.4g} % percentile bootstrap over users ({procedure.resamples:,} resamples).",
-        f"p t: paired t-test; p flip: sign-flip randomisation ({procedure.draws:,} draws); both two-sided.",
+        f"Low, high: {100 * procedure.level:.4g} % percentile bootstrap over users, {procedure.resamples:,} resamples.",
+        f"p t: paired t-test; p flip: sign-flip randomisation, {procedure.draws:,} draws; both two-sided.",
         f"Holm: p flip adjusted for the family of {family:,} comparisons here. Win, tie, loss: users; d_z: Cohen's.",
     ]
 
@@ -172,8 +171,8 @@ def _number(value: float, sign: str = "", digits: int = 4) -> str:
     return f"{value:{sign}.{digits}f}" if math.isfinite(value) else "-" if math.isnan(value) else f"{value:{sign}}"
 
 
-def _interval(row: Row, name: str, sign: str = "") -> str:
-    return f"{_number(row[f'{name}_low'], sign)} to {_number(row[f'{name}_high'], sign)}"
+def _with_interval(row: Row, name: str, sign: str = "") -> Line:
+    return [_number(row[column], sign) for column in (name, f"{name}_low", f"{name}_high")]
 
 
 def _p(value: float) -> str:

@@ -85,7 +85,8 @@ def _heading(line: str, users: float | None, width: int) -> Text:
 
 
 def _cell(value: float, sign: str) -> str:
-    return f"{'-' if math.isnan(value) else f'{value:{sign}.4f}':>{CELL}}"
+    digits = 4 if abs(value) < 100 else 0 if value == round(value) else 1
+    return f"{'-' if math.isnan(value) else f'{value:{sign},.{digits}f}':>{CELL}}"
 
 
 def _weights(weights: Mapping[str, float], width: int) -> list[Text]:

@@ -225,3 +225,15 @@ def test_an_unknown_drawing_is_refused(tmp_path):
     with pytest.raises(InputError, match="did you mean 'roc_curve'"):
         draw("roc_curv", {}, tmp_path / "x.png")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_roc_curve_is_thinned_along_the_curve(judge):
+    scores = np.random.default_rng(0).permutation(500).reshape(10, 50)
+    shown = {user: list(enumerate(np.sort(scores[user])[::-1].tolist())) for user in range(10)}
+    judged = scored(judge, shown, {user: dict.fromkeys(range(0, 50, 3), 1) for user in range(10)})
+    whole, thin = roc_curve(judged, points=10_000), roc_curve(judged, points=40)
+    assert len(thin["threshold"]) <= 40 < len(whole["threshold"])
+    for name in ("false_positive_rate", "true_positive_rate"):
+        assert (thin[name][0], thin[name][-1]) == (0, 1)
+    area = [np.trapezoid(table["true_positive_rate"], table["false_positive_rate"]) for table in (whole, thin)]
+    assert area[1] == pytest.approx(area[0], abs=0.01)
