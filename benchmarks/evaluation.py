@@ -1,8 +1,8 @@
 """Times `recx.evaluate` beside its peers on the same frames, in one process: `python benchmarks/evaluation.py NAME`.
 
 The world: users with 50 items shown each, about 10 relevant ones of which 3 are shown, 20,000 items, 12 metrics.
-Building every library's own structures is part of its time; medians of several calls, the first of which (ranx compiles)
-does not count. Each name prints one line of JSON; `benchmarks/run.py` turns them into the README's table.
+Building every library's own structures is part of its time; medians of several calls, the first of which (ranx
+compiles) does not count. Each name prints one line of JSON; `benchmarks/run.py` turns them into the README's table.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def by_ranx(lists: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
     import ranx
 
     def text(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame.assign(user=frame["user"].astype(str).astype(object), item=frame["item"].astype(str).astype(object))
+        return frame.assign(**{column: frame[column].astype(str).astype(object) for column in ("user", "item")})
 
     qrels = ranx.Qrels.from_df(text(truth), q_id_col="user", doc_id_col="item", score_col="grade")
     run = ranx.Run.from_df(text(lists), q_id_col="user", doc_id_col="item", score_col="score")

@@ -22,16 +22,18 @@ LISTED, LONGEST = 6, 60
 
 
 def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield a sentence for every rule, by its dotted name, in which a protocol card differs from the first run's."""
-    first, *others = ({name: rule for name, rule in run.protocol.items() if name != "notes"} for run in runs)
-    ours = flat(first)
-    for run, card in zip(runs[1:], others, strict=True):
-        theirs = flat(card)
-        for name in dict.fromkeys([*ours, *theirs]):
-            pair = [rules.get(name, "nothing") for rules in (ours, theirs)]
-            if pair[0] != pair[1]:
-                shown = " vs ".join(rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair)
-                yield f"the protocol cards of {runs[0].name} and {run.name} differ in {name}: {shown}"
+    """Yield a sentence for every run whose protocol card differs from the first run's, then each rule that differs."""
+    ours = flat(runs[0].protocol)
+    for run in runs[1:]:
+        theirs = flat(run.protocol)
+        pairs = {name: (ours.get(name, "nothing"), theirs.get(name, "nothing")) for name in {**ours, **theirs}}
+        differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        if differing:
+            both = f"{runs[0].name} and {run.name}"
+            yield f"the protocol cards of {both} differ, so their figures may mean different things:"
+        for name, pair in differing.items():
+            shown = [rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair]
+            yield f"{name}: {shown[0]} vs {shown[1]}"
 
 
 def unpaired(

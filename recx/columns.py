@@ -102,7 +102,10 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
         _refuse_type(column, where)
     coded = column.unify_dictionaries().combine_chunks()
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    words, codes = coded.dictionary, np.asarray(coded.indices)
+    words, codes = coded.dictionary, np.asarray(coded.indices.fill_null(-1))
+    if coded.null_count:  # of a column that may have them
+        known: Array = np.array([*words.to_pylist(), None], dtype=object)[codes]
+        return known
     missing = np.asarray(pc.is_in(pc.utf8_trim_whitespace(words), pa.array(MISSING)))
     if missing.any():  # in Parquet and sequences, whose texts are read as they stand
         _refuse(where, missing[codes], *_MISSING, line)

@@ -227,7 +227,9 @@ def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, 
 
 def _label(values: Doubles, digits: int) -> str:
     ends = [values.min(), values.max()]
-    low, high = (f"{end:,.0f}" if end == round(end) or end >= 10**digits else f"{end:.{digits}g}" for end in ends)
+    low, high = (
+        f"{end:,.0f}" if end == round(end) or end >= 10 ** (digits - 1) else f"{end:.{digits}g}" for end in ends
+    )
     return low if low == high else f"{low} to {high}"
 
 

@@ -110,21 +110,22 @@ def number(columns: Mapping[str, Array], what: str) -> tuple[list[Ints], Array]:
     if filled and filled[0].dtype.kind in "iu":
         least, most = min(int(column.min()) for column in filled), max(int(column.max()) for column in filled)
         if most - least < max(1_000_000, 4 * sum(len(column) for column in filled)):
-            return _number_by_table(columns.values(), least, most - least + 1)
+            return _number_by_table(columns.values(), least, most - least + 1, filled[0].dtype)
     codes, ids = pd.factorize(np.concatenate(filled) if filled else np.zeros(0, dtype=np.int64))
     borders = np.cumsum([len(column) for column in columns.values()])[:-1]
     return [part.astype(np.int32) for part in np.split(codes, borders)], np.asarray(ids)
 
 
-def _number_by_table(columns: Iterable[Array], least: int, width: int) -> tuple[list[Ints], Array]:
+def _number_by_table(columns: Iterable[Array], least: int, width: int, kind: np.dtype[Any]) -> tuple[list[Ints], Array]:
     offsets = [(column - column.dtype.type(least)).astype(np.int32) for column in columns]
     present = np.zeros(width, dtype=bool)
     for offset in offsets:
         present[offset] = True
-    if present.all():
-        return offsets, np.arange(least, least + width)
+    ids = np.flatnonzero(present).astype(kind) + kind.type(least)
+    if len(ids) == width:
+        return offsets, ids
     code = (np.cumsum(present) - 1).astype(np.int32)
-    return [code[offset] for offset in offsets], np.flatnonzero(present) + least
+    return [code[offset] for offset in offsets], ids
 
 
 def _group(user: Array) -> tuple[Array, Longs, Longs | None]:
@@ -162,8 +163,13 @@ def ids_of(frame: pd.DataFrame, column: str, name: str) -> Array:
         raise InputError(f"{name}: column {column!r}, row {row + 1}: the id is missing: fill it in or drop the row")
     kind = pd.api.types.infer_dtype(ids, skipna=False)
     if kind == "integer":
-        fits = str(ids.dtype).lower() != "uint64" or not len(ids) or ids.max() < 2**63
-        return np.asarray(ids.to_numpy(dtype=np.int64 if fits else np.uint64))
+        fits = not len(ids) or ids.max() < 2**63
+        try:
+            return np.asarray(ids.to_numpy(dtype=np.int64 if fits else np.uint64))
+        except OverflowError:
+            raise InputError(
+                f"{name}: column {column!r} holds whole numbers that do not fit into 64 bits: make them text"
+            ) from None
     if kind == "string":
         return np.asarray(ids.to_numpy(dtype=object))
     hint = "ids that became decimal numbers may be damaged: read them again as whole numbers or text"
@@ -199,7 +205,7 @@ def _numbers(frame: pd.DataFrame, column: str, name: str) -> Array:
 
     _require(frame, column, name)
     values = frame[column]
-    if not pd.api.types.is_numeric_dtype(values.dtype):
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
         raise InputError(f"{name}: column {column!r} holds {values.dtype} values, not numbers: convert it")
     dtype = np.float32 if values.dtype == "float32" else np.float64
     return np.asarray(values.to_numpy(dtype=dtype, na_value=np.nan) if values.hasnans else values.to_numpy(dtype=dtype))

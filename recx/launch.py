@@ -36,7 +36,7 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
         from recx.report.console import print_summary
 
         plan = build.plan(config)
-        console = _console()
+        console = console_of_stdout()
         with plan.tracker.run(config["name"], config) as run, shown_on(console):
             result = plan.experiment.run()
             card = protocol.card(result, config)
@@ -106,7 +106,7 @@ def _available() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _console() -> Console:
+def console_of_stdout() -> Console:
     """Return where progress and the summary go: as wide as the terminal, or 100 columns of plain text."""
     from rich.console import Console
 

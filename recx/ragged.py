@@ -87,16 +87,16 @@ def rows_by_group(group: Array) -> Longs:
 
 def in_order(score: Array, indptr: Longs) -> bool:
     """Whether no score [n_rows] rises within its group."""
-    return not _rises(score, indptr).any()
+    return not rises(score, indptr).any()
 
 
-def _rises(score: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
+def rises(score: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
     """Return which rows are above the row before in the same group [n_rows + 1]."""
-    rises = np.zeros(len(score) + 1, dtype=bool)
+    rising = np.zeros(len(score) + 1, dtype=bool)
     if len(score):
-        np.greater(score[1:], score[:-1], out=rises[1:-1])
-    rises[indptr[:-1]] = False  # between two groups
-    return rises
+        np.greater(score[1:], score[:-1], out=rising[1:-1])
+    rising[indptr[:-1]] = False  # between two groups
+    return rising
 
 
 def has_twice(item: Array, indptr: Longs, rows: int = 100_000) -> bool:
@@ -128,11 +128,11 @@ def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
     the others.
     """
     order = np.arange(indptr[-1])
-    rises = _rises(score, indptr)
-    if not rises.any():
+    rising = rises(score, indptr)
+    if not rising.any():
         return order
     lengths = np.diff(indptr)
-    torn = np.add.reduceat(rises, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
+    torn = np.add.reduceat(rising, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
     key = -score.astype(np.float64) if score.dtype.kind in "iu" else -score
     by_length = np.flatnonzero(torn & (lengths > 1))
     by_length = by_length[np.argsort(lengths[by_length], kind="stable")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +50,7 @@ def read(path: Path, name: str) -> pd.DataFrame:
 def _is_trec(line: str, name: str) -> bool:
     """Whether a file's first line is one of TREC's: as many fields between blanks, a number where one belongs."""
     fields = line.split()
-    if name not in TREC or len(fields) != len(TREC[name][0]) or any(mark in line for mark in ",;|"):
+    if name not in TREC or len(fields) != len(TREC[name][0]) or any(field[-1] in ",;|" for field in fields):
         return False
     try:
         float(fields[TREC[name][0].index("score" if name == "recommendations" else "grade")])
@@ -65,7 +66,14 @@ def _trec(data: memoryview, path: Path, name: str) -> pd.DataFrame:
     number = wanted[-1]
     try:
         frame = pd.read_csv(
-            io.BytesIO(data), sep=r"\s+", header=None, names=columns, usecols=wanted, dtype=str, keep_default_na=False
+            io.BytesIO(data),
+            sep=r"\s+",
+            header=None,
+            names=columns,
+            usecols=wanted if name == "recommendations" else None,  # refuses longer rows; a run's tag may go on
+            dtype=str,
+            keep_default_na=False,
+            quoting=csv.QUOTE_NONE,  # a quotation mark is a part of the id that it stands in
         )
     except (ValueError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[-1]

@@ -138,9 +138,7 @@ def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:
     found = indptr_of(np.bincount(retrieved.hit_user, minlength=retrieved.n_users))
     gain = retrieved.hit_gain[rows_of_groups(found, users)]
     indptr = indptr_of(np.diff(found)[users])
-    return replace(
-        recommended.of_users(chosen), ideal_indptr=indptr, ideal=gain[order_in_groups(gain, indptr)]
-    )
+    return replace(recommended.of_users(chosen), ideal_indptr=indptr, ideal=gain[order_in_groups(gain, indptr)])
 
 
 def _highest_of_pairs(user: Array, item: Array, weight: Array) -> tuple[Array, Array, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from recx import frames
 from recx.errors import InputError
-from recx.ragged import indptr_of, rows_of_groups
+from recx.ragged import indptr_of, rises, rows_of_groups
 from recx.types import Array, Entities, Floats, Interactions, Ints, Notes, RankedLists
 
 if TYPE_CHECKING:
@@ -80,13 +80,10 @@ def _check_lists(lists: RankedLists, known: Interactions) -> None:
     """Raise InputError where lists break a promise of their type that would make figures wrong."""
     if len(np.unique(lists.user)) < lists.n_lists:
         raise InputError("recommendations hold two lists of one user: give one list a user")
-    rising = np.zeros(len(lists), dtype=bool)
-    rising[1:] = lists.score[1:] > lists.score[:-1]
-    rising[lists.indptr[:-1][lists.lengths > 0]] = False
     for what, rows in {
         "an item outside the catalogue": (lists.item < 0) | (lists.item >= known.n_items),
         "a score that is not finite": ~np.isfinite(lists.score),
-        "scores that rise along the list": rising,
+        "scores that rise along the list": rises(lists.score, lists.indptr)[:-1],
     }.items():
         if rows.any():
             user = lists.user[np.searchsorted(lists.indptr, int(np.argmax(rows)), side="right") - 1]
@@ -173,6 +170,9 @@ def _entities(ids: Array, frame: pd.DataFrame | None, codes: Ints | None) -> Ent
     entities = Entities(ids)
     if frame is None or codes is None:
         return entities
+    times = np.bincount(codes)
+    if times.max() > 1:
+        raise InputError(f"items: the item {ids[np.argmax(times)]} stands there twice: keep one row an item")
     if "category" in frame:
         category = np.full(len(ids), -1, dtype=np.int32)
         category[codes] = pd.factorize(frame["category"])[0]
@@ -183,12 +183,15 @@ def _entities(ids: Array, frame: pd.DataFrame | None, codes: Ints | None) -> Ent
 
 
 def _embedding(frame: pd.DataFrame, codes: Ints, n_items: int) -> Floats:
+    known = frame["embedding"].notna().to_numpy()
     try:
-        vectors = np.stack([np.asarray(vector, dtype=np.float32) for vector in frame["embedding"]])
+        vectors = np.stack([np.asarray(vector, dtype=np.float32) for vector in frame["embedding"][known]])
     except (TypeError, ValueError) as error:
-        raise InputError(f"items: column 'embedding' must hold one array of numbers an item ({error})") from error
-    embedding = np.full((n_items, vectors.shape[1] if vectors.ndim == 2 else 0), np.nan, dtype=np.float32)
-    embedding[codes] = vectors
+        raise InputError(f"items: column 'embedding' must hold arrays of one length, or nothing ({error})") from error
+    if vectors.ndim != 2 or not vectors.size:
+        raise InputError(f"items: column 'embedding' must hold one array of numbers an item, not {vectors[0]}")
+    embedding = np.full((n_items, vectors.shape[1]), np.nan, dtype=np.float32)
+    embedding[codes[known]] = vectors
     return embedding
 
 
@@ -203,7 +206,7 @@ def _frame(given: Any, name: str) -> pd.DataFrame:
     if not isinstance(given, pd.DataFrame):
         raise InputError(f"{name} must be a frame (pandas) or the path of a file, not {type(given).__name__}")
     if not len(given):
-        raise InputError(f"{name} has no rows: there is nothing to judge")
+        raise InputError(f"{name} has no rows: give some, or leave it out if it may be left out")
     return given
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.columns import ids_of
-from recx.reading import Source, read
 from recx.errors import InputError
+from recx.reading import Source, read
 from recx.types import UNKNOWN_TIME
 
 KINDS = {"user_id": "id", "ts": "ms"}

@@ -131,7 +131,7 @@ def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[tuple[Tabl
 def _difference(row: Row) -> Line:
     return [
         *_with_interval(row, "difference", "+"),
-        f"{100 * row['relative']:+.1f} %" if math.isfinite(row["relative"]) else "-",
+        f"{100 * row['relative']:+z.1f} %" if math.isfinite(row["relative"]) else "-",
         f"{row['wins']}/{row['ties']}/{row['losses']}",
         _number(row["d_z"], "+", digits=2),
         *(_p(row[name]) for name in ("p_t", "p_sign_flip", "p_holm")),
@@ -168,7 +168,7 @@ def _html_table(head: Sequence[str], lines: Sequence[Line]) -> str:
 
 
 def _number(value: float, sign: str = "", digits: int = 4) -> str:
-    return f"{value:{sign}.{digits}f}" if math.isfinite(value) else "-" if math.isnan(value) else f"{value:{sign}}"
+    return f"{value:{sign}z.{digits}f}" if math.isfinite(value) else "-" if math.isnan(value) else f"{value:{sign}}"
 
 
 def _with_interval(row: Row, name: str, sign: str = "") -> Line:

@@ -85,8 +85,10 @@ def _heading(line: str, users: float | None, width: int) -> Text:
 
 
 def _cell(value: float, sign: str) -> str:
-    digits = 4 if abs(value) < 100 else 0 if value == round(value) else 1
-    return f"{'-' if math.isnan(value) else f'{value:{sign},.{digits}f}':>{CELL}}"
+    if math.isnan(value):
+        return f"{'-':>{CELL}}"
+    digits = 4 if abs(value) < 100 else 0 if value.is_integer() else 1
+    return f"{value:>{sign}{CELL},.{digits}f}"
 
 
 def _weights(weights: Mapping[str, float], width: int) -> list[Text]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
             "run ids, or say last"
         )
     from recx.comparison import compare
-    from recx.report.comparison import WIDEST, html_of, json_of, print_comparison
+    from recx.report.comparison import html_of, json_of, print_comparison
 
     evaluations = _evaluations(chosen.runs)
     if chosen.metrics is None:
@@ -46,9 +45,9 @@ def run(arguments: Sequence[str]) -> int:
     if chosen.json or chosen.html:
         print(json_of(comparison) if chosen.json else html_of(comparison))
     else:
-        from rich.console import Console
+        from recx.launch import console_of_stdout
 
-        print_comparison(Console(width=None if sys.stdout.isatty() else WIDEST, highlight=False), comparison)
+        print_comparison(console_of_stdout(), comparison)
     return 0
 
 

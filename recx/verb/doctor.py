@@ -38,10 +38,9 @@ def run(arguments: Sequence[str]) -> int:
         print(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
         return 0
 
-    from rich.console import Console
-
+    from recx.launch import console_of_stdout
     from recx.report.doctor import print_findings
 
     sizes = ", ".join(f"{number:,} {name}" for name, number in size.items())
-    print_findings(Console(highlight=False), findings, f"{sizes}; fold={experiment.fold}")
+    print_findings(console_of_stdout(), findings, f"{sizes}; fold={experiment.fold}")
     return 0

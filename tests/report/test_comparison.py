@@ -53,13 +53,17 @@ def test_the_figures_stand_under_their_heads() -> None:
     assert against[4:8] == [f"{100 * row['relative']:+.1f}", "%", "40/0/0", f"{row['d_z']:+.2f}"]
     assert against[8] == "<.0001"
     assert against[-1] == f"{row['p_holm']:.4f}"
-    places = [line.index(word) + len(word) for line, word in zip(lines[start + 1 : start + 3], ["high", first[-1]])]  # noqa: B905
+    places = [
+        line.index(word) + len(word)
+        for line, word in zip(lines[start + 1 : start + 3], ["high", first[-1]], strict=True)
+    ]
     assert places[0] == places[1]
 
 
 def test_cards_stand_before_any_figure() -> None:
     text = printed(comparison("a", "b"))
-    assert text.startswith("b against a\n\nread this first\n  the protocol cards of a and b differ in seen: 0 vs 1\n")
+    first = "the protocol cards of a and b differ, so their figures may mean different things:\n  seen: 0 vs 1\n"
+    assert text.startswith(f"b against a\n\nread this first\n  {first}")
     assert text.index("protocol cards") < text.index("end_to_end/ndcg_at_10")
     assert "95 % percentile bootstrap over users, 100 resamples" in text
     assert "family of 2 comparisons" in text
