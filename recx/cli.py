@@ -32,6 +32,7 @@ recx: recommendation experiments. One run is one chain: dataset -> split -> retr
   python -m recx compare RUN RUN ...                   compare runs, with intervals and tests
   python -m recx doctor [KEY=VALUE ...]                look at the data before any training
   python -m recx list [GROUP]                          what there is to choose from, a line each
+  python -m recx new-plugin NAME                       a package of your own parts to start from
   python -m recx ui [--port PORT]                      look at all runs in MLflow, on this machine only
 
 Examples
@@ -106,11 +107,11 @@ def _help() -> int:
 
 def _verb(name: str, arguments: Sequence[str]) -> int:
     """Run a verb, whose module is imported only now."""
-    return int(import_module(f"recx.verb.{name}").run(arguments))
+    return int(import_module(f"recx.verb.{name.replace('-', '_')}").run(arguments))
 
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "list", "ui")
+    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "list", "new-plugin", "ui")
 }
 """What may stand in front; each has a module in ``recx/verb``."""
 

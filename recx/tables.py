@@ -48,9 +48,15 @@ def read(path: Path, name: str) -> pd.DataFrame:
 
 
 def _is_trec(line: str, name: str) -> bool:
-    """Whether a file's first line is one of TREC's: as many fields between blanks, a number where one belongs."""
+    """Whether a file's first line is one of TREC's: as many fields between blanks, a number where one belongs.
+
+    A run's last field, its tag, may be several words.
+    """
     fields = line.split()
-    if name not in TREC or len(fields) != len(TREC[name][0]) or any(field[-1] in ",;|" for field in fields):
+    if name not in TREC or any(field[-1] in ",;|" for field in fields):
+        return False
+    more = len(fields) - len(TREC[name][0])
+    if more < 0 or (more > 0 and name == "relevance"):
         return False
     try:
         float(fields[TREC[name][0].index("score" if name == "recommendations" else "grade")])
@@ -70,7 +76,8 @@ def _trec(data: memoryview, path: Path, name: str) -> pd.DataFrame:
             sep=r"\s+",
             header=None,
             names=columns,
-            usecols=wanted if name == "recommendations" else None,  # refuses longer rows; a run's tag may go on
+            index_col=False,
+            usecols=wanted if name == "recommendations" else None,  # without, a row that is too long is refused
             dtype=str,
             keep_default_na=False,
             quoting=csv.QUOTE_NONE,  # a quotation mark is a part of the id that it stands in

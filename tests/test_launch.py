@@ -14,7 +14,7 @@ import pytest
 
 import recx
 from recx.errors import InputError
-from recx.launch import _console, limited_to, objective
+from recx.launch import console_of_stdout, limited_to, objective
 from recx.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,7 +51,7 @@ def test_the_package_has_no_other_names() -> None:
 
 def test_a_reader_that_leaves_in_mid_run_is_told_to_the_tracker() -> None:
     with pytest.raises(BrokenPipeError, match="whoever read the output has left"):
-        _console().on_broken_pipe()
+        console_of_stdout().on_broken_pipe()
 
 
 def test_the_objective_is_a_finite_number() -> None:

@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from recx import cli
-from recx.testing import check_retriever
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+    return [block for of, block in fenced if of == language]
 
 
-def newest() -> Any:
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of the plugin that the README makes, installed as pip would."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["recx", "new-plugin", "mine"])
+    assert cli.main() == 0
+    info = tmp_path / "recx-mine" / "recx_mine-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recx-mine\nVersion: 0.1.0\n", encoding="utf-8")
+    project = tomllib.loads((tmp_path / "recx-mine" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [(name, package)] = project["entry-points"]["recx.plugins"].items()
+    (info / "entry_points.txt").write_text(f"[recx.plugins]\n{name} = {package}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "recx-mine")
+    yield tmp_path / "recx-mine"
+    for module in [module for module in sys.modules if module.split(".")[0] == "recx_mine"]:
+        del sys.modules[module]
+
+
+def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
     [code] = [block for block in blocks("python") if "class Newest" in block]
-    names: dict[str, Any] = {"__name__": "builtins"}
-    exec(compile(code, "README.md", "exec", dont_inherit=True), names)
-    return names["Newest"]
-
-
-def test_the_example_of_a_part_keeps_its_promises() -> None:
-    check_retriever(newest()())
-
-
-def test_the_option_file_of_the_example_names_every_setting() -> None:
+    assert code in (mine / "recx_mine" / "parts.py").read_text(encoding="utf-8")
     [option] = blocks("yaml")
-    settings = yaml.safe_load(option)
-    assert settings.pop("_target_") == "my_recx.newest.Newest"
-    assert set(settings) == {field.name for field in fields(newest())}
+    assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
 
 
 def commands() -> list[str]:
@@ -43,14 +50,38 @@ def commands() -> list[str]:
     return [line.removeprefix("python -m recx ") for line in lines if line.startswith("python -m recx ")]
 
 
-@pytest.mark.parametrize("command", commands())
+def is_verb(command: str) -> bool:
+    return command.split()[0] in cli.VERBS
+
+
+@pytest.mark.parametrize("command", [command for command in commands() if not is_verb(command)])
 def test_every_command_composes(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: str, mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
     words = [word.strip("'") for word in command.split() if word != "-m"]
-    words = [word.partition(",")[0] for word in words]  # of a sweep the first job
+    words = [word if "[" in word else word.partition(",")[0] for word in words]  # of a sweep the first job
     monkeypatch.setattr("sys.argv", ["recx", *words, "--cfg", "job"])
     assert cli.main() == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", [command for command in commands() if command.startswith("evaluate ")])
+def test_every_evaluation_judges_files_of_those_names(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.csv").write_text("user,item,score\n1,a,0.9\n1,b,0.8\n2,a,0.3\n", encoding="utf-8")
+    Path("truth.csv").write_text("user,item,grade\n1,b,1\n2,a,2\n", encoding="utf-8")
+    Path("results.trec").write_text("1 Q0 a 1 0.9 x\n1 Q0 b 2 0.8 x\n2 Q0 a 1 0.3 x\n", encoding="utf-8")
+    Path("qrels.trec").write_text("1 0 b 1\n2 0 a 2\n", encoding="utf-8")
+    monkeypatch.setattr("sys.argv", ["recx", *command.split()])
+    assert cli.main() == 0
+    said = capsys.readouterr()
+    assert "0.8155" in said.out or "0.815464" in said.out  # NDCG: (1 / log2(3) + 1) / 2
+    assert said.err == ""
+
+
+def test_the_verbs_shown_are_there() -> None:
+    shown = {command.split()[0] for command in commands() if is_verb(command)}
+    assert {"evaluate", "list", "new-plugin"} <= shown

@@ -20,7 +20,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    for name in ("recx", "conf"):
+    for name in ("recx", "conf", "plugins/recx-template"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -33,10 +33,15 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
-    modules = {file.relative_to(ROOT) for file in (ROOT / "recx").rglob("*.py")}
-    assert {file.relative_to(unpacked) for file in (unpacked / "recx").rglob("*.py")} == modules
-    options = {file.relative_to(ROOT) for file in (ROOT / "conf").rglob("*.yaml")}
-    assert {file.relative_to(unpacked / "recx") for file in (unpacked / "recx").rglob("*.yaml")} == options
+    sources = {"recx": "recx", "conf": "recx/conf", "plugins/recx-template": "recx/template"}
+    expected = {
+        Path(there) / file.relative_to(ROOT / here)
+        for here, there in sources.items()
+        for kind in ("*.py", "*.yaml", "*.toml")
+        for file in (ROOT / here).rglob(kind)
+    }
+    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in (".py", ".yaml", ".toml")]
+    assert {file.relative_to(unpacked) for file in packed} == expected
     assert (unpacked / "recx" / "py.typed").is_file()
 
 
