@@ -27,9 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("name", help="a word such as mine: the plugin is called recx-mine, its package recx_mine")
     name = parser.parse_args(arguments).name.replace("-", "_")
     if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
-        raise InputError(
-            f"recx new-plugin {name}: a plugin's name is made of small letters, digits and -, such as mine"
-        )
+        raise InputError(f"recx new-plugin {name}: a name is made of small letters, digits and -, such as mine")
     if f"recx_{name}" in {source.package for source in plugins.sources()}:
         raise InputError(f"recx new-plugin {name}: a plugin of that name is installed: choose another one")
     folder = Path(f"recx-{name.replace('_', '-')}")
