@@ -110,7 +110,7 @@ def test_no_common_user_is_an_error():
 
 
 def test_no_relevant_target_is_an_error():
-    with pytest.raises(InputError, match=r"evaluator.rel_threshold=4: none of the 2 targets .* lower it"):
+    with pytest.raises(InputError, match=r"^rel_threshold=4: none of the 2 targets .* lower it"):
         Truth.of(fold([(0, 7, 1), (1, 7, 3)]), rel_threshold=4)
 
 

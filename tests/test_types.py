@@ -188,17 +188,25 @@ def test_what_metrics_start_from() -> None:
     data = Interactions.from_frame(FRAME)
     judged = Judged(
         lists=THREE,
-        gain=np.array([0, 2, 0.5, 0, 1], dtype=np.float32),
+        hit_row=np.array([1, 2, 4]),
+        hit_gain=np.array([2, 0.5, 1], dtype=np.float32),
         ideal_indptr=np.array([0, 2, 3, 5]),
         ideal=np.array([2, 0.5, 1, 1, 1], dtype=np.float32),
         history=data,
         items=data.items,
     )
     assert judged.n_targets.tolist() == [1, 1, 2]
-    assert judged.hit_row.tolist() == [1, 2, 4]
+    assert judged.gain.tolist() == [0, 2, 0.5, 0, 1]
     assert judged.hit_user.tolist() == [0, 0, 2]
     assert judged.hit_rank.tolist() == [2, 3, 2]
-    assert judged.hit_gain.tolist() == [2, 0.5, 1]
+    assert judged.ideal_rank.tolist() == [1, 2, 1, 1, 2]
+    assert judged.relevant_hits(None).tolist() == [0, 2]
+    assert judged.relevant_hits(1).tolist() == []
+    assert [judged.shown(k).tolist() for k in (1, 2, None)] == [[0, 0, 0], [1, 0, 1], [1, 0, 1]]
+    lower = judged.at(0.5)
+    assert lower.n_targets.tolist() == [2, 1, 2]
+    assert lower.shown(None).tolist() == [2, 0, 1]
+    assert judged.at(1.0) is judged
 
 
 def test_means_leave_out_whom_a_line_leaves_out() -> None:

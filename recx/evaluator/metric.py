@@ -24,9 +24,9 @@ UNCUT = {*scores.FIGURES, *beyond.UNCUT}
 """Figures that look at whole lists, or at none, and so take no ``_at_k``."""
 NEEDS_SCORES = {name for name in scores.FIGURES if not name.startswith("auc")}
 """Figures that look at the scores themselves; to the others the order is all."""
-NAMES = (*FIGURES, "top_1_accuracy", "top_3_accuracy")
 PARAMS = ("beta", "max_grade", "threshold")
 _TOP = "top_accuracy"
+NAMES = (*(figure for figure in FIGURES if figure != _TOP), "top_1_accuracy", "top_3_accuracy")
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recx.errors import InputError
-from recx.evaluator.metric import NAMES, HitMetric, parse
+from recx.evaluator.hits import FIGURES
+from recx.evaluator.metric import NamedMetric, parse, resolve
 from recx.truth import among_retrieved
 
 
 def mean(name, judged, max_grade=None):
-    return float(parse(name, max_grade)(judged).mean())
+    return float(resolve(name, {"max_grade": max_grade})(judged).mean())
 
 
 def ranks_to_world(ranks):
@@ -113,8 +114,15 @@ def test_err_discounts_by_rank_and_goes_on_after_a_grade_of_zero(judge):
 
 
 def test_err_refuses_a_grade_above_the_highest(judge):
-    with pytest.raises(InputError, match=r"evaluator.max_grade=2: a target has the grade 3"):
-        parse("err", max_grade=2)(judge({0: [0]}, {0: {0: 3.0}}))
+    with pytest.raises(InputError, match=r"max_grade=2: a target has the grade 3"):
+        resolve("err", {"max_grade": 2})(judge({0: [0]}, {0: {0: 3.0}}))
+
+
+def test_the_cascade_is_the_chance_to_stop_within_the_cut(judge):
+    judged = judge({0: [0, 1, 2, 3]}, {0: {0: 3.0, 1: 2.0, 3: 1.0}})
+    assert mean("cascade_at_1", judged, max_grade=3) == pytest.approx(7 / 8)
+    assert mean("cascade_at_3", judged, max_grade=3) == pytest.approx(1 - 1 / 8 * 5 / 8)
+    assert mean("cascade", judged, max_grade=3) == pytest.approx(1 - 1 / 8 * 5 / 8 * 7 / 8)
 
 
 def test_single_hit_at_rank_2_is_discounted_by_log2_of_3(judge):
@@ -181,9 +189,11 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
         "map_trec": precisions / n_targets,
         "mrr": first,
         "err": reciprocal,
+        "cascade": 1 - goes_on,
     }[figure]
 
 
+ONE_A_USER = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is hit by another name
 ITEMS = st.lists(st.integers(0, 11), unique=True, max_size=12)
 GRADES = st.dictionaries(st.integers(0, 11), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]), max_size=6)
 
@@ -204,8 +214,8 @@ def test_every_figure_equals_the_textbook_loop(judge, world, k, threshold):
     judged = judge(shown, grades, threshold)
 
     assert judged.lists.user.tolist() == users
-    for figure in NAMES:
-        metric = HitMetric(figure, k, max_grade=3)
+    for figure in ONE_A_USER:
+        metric = resolve(NamedMetric(figure, k), {"max_grade": 3})
         expected = [textbook(figure, k, shown.get(user, []), grades[user], threshold, 3) for user in users]
         assert metric(judged) == pytest.approx(expected, abs=1e-12), figure
 
@@ -216,14 +226,14 @@ def test_no_normalised_figure_leaves_0_to_1_and_a_longer_cut_never_shows_less(ju
     grades = {user: grades for user, (_, grades) in world.items()}
     assume(any(grade >= 1 for row in grades.values() for grade in row.values()))
     judged = judge({user: items for user, (items, _) in world.items()}, grades)
-    for figure in ("hit", "recall", "precision", "f", "ndcg", "ndcg_exp", "map", "map_trec", "mrr", "err"):
-        values = np.array([HitMetric(figure, k, max_grade=3)(judged) for k in range(1, 16)])
+    for figure in ("hit", "recall", "precision", "f", "ndcg", "ndcg_exp", "map", "map_trec", "mrr", "err", "cascade"):
+        values = np.array([resolve(NamedMetric(figure, k), {"max_grade": 3})(judged) for k in range(1, 16)])
         assert ((values >= 0) & (values <= 1 + 1e-12)).all(), figure
-        if figure in ("hit", "recall", "mrr", "map_trec", "err"):
+        if figure in ("hit", "recall", "mrr", "map_trec", "err", "cascade"):
             assert (np.diff(values, axis=0) >= 0).all(), figure
 
 
 def test_no_users_give_no_values(judge):
     empty = among_retrieved(judge({0: [1]}, {0: {2: 1.0}}), judge({0: [1]}, {0: {2: 1.0}}))
-    for figure in NAMES:
-        assert HitMetric(figure, 5, max_grade=3)(empty).shape == (0,)
+    for figure in FIGURES:
+        assert resolve(NamedMetric(figure, 5), {"max_grade": 3})(empty).shape == (0,)

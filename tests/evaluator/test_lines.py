@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from omegaconf import OmegaConf
 
 from recx.errors import InputError, RecxError
 from recx.evaluator.lines import Evaluator
+from recx.evaluator.metric import metric
+from recx.types import Interactions
 
 EVALUATOR = Evaluator(
     retrieval=["recall_at_3", "hit_at_3", "ndcg_at_3", "mrr", "recall"],
@@ -141,7 +144,14 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
         ({"end_to_end": ["mrr", "mrr"]}, "evaluator.end_to_end: the metric 'mrr' stands there twice"),
         ({"ranking": [5]}, "evaluator.ranking: 5 is not a metric"),
         ({"ranking": [ListLength("hit@5")]}, "evaluator.ranking: the name 'hit@5' of a metric"),
-        ({"ranking": ["err_at_5"]}, "evaluator.ranking: the metric 'err_at_5' needs .* evaluator.max_grade"),
+        ({"ranking": ["err_at_5"]}, "evaluator.ranking: the metric 'err_at_5' needs .*evaluator.max_grade in a run"),
+        (
+            {"ranking": [metric("hit", k=5, rel_threshold=0.5)]},
+            "evaluator.ranking: the metric 'hit_at_5' counts targets from 0.5 on .* lower evaluator.rel_threshold",
+        ),
+        ({"tables": ["roc_curv"]}, "evaluator.tables: there is no table 'roc_curv': did you mean 'roc_curve'"),
+        ({"tables": ["cascade"]}, "evaluator.tables: cascade needs .* set evaluator.max_grade"),
+        ({"threshold": float("inf")}, "evaluator.threshold=inf"),
         ({"n_candidates": 0}, "evaluator.n_candidates=0"),
         ({"n_candidates": True}, "evaluator.n_candidates=True"),
         ({"rel_threshold": 0}, "evaluator.rel_threshold=0"),
@@ -208,3 +218,25 @@ def test_law_4(lists_of, fold_of, world, scores):
     for name in ("recall_at_3", "hit_at_3", "ndcg_at_3", "mrr"):
         assert np.array_equal(kept.values[f"retrieval/{name}"], kept.values[f"end_to_end/{name}"])
     assert not kept.values["funnel/lift_ndcg_at_3"].any()
+
+
+def test_curves_are_of_the_recommendations_against_all_targets(lists_of, fold_of):
+    evaluator = Evaluator([], [], [], max_grade=1, threshold=-0.5, tables=["confusion_matrix", "cascade", "roc_curve"])
+    lists = lists_of({0: [1, 2], 1: [3, 4], 2: []})
+    tables = evaluator.evaluate(lists, lists, fold_of({0: {2: 1}, 1: {3: 1}, 2: {9: 1}})).tables
+    assert list(tables) == ["confusion_matrix", "cascade", "roc_curve"]
+    assert tables["confusion_matrix"]["rows"].tolist() == [1, 1, 1, 1]  # scores are 0 and -1
+    assert tables["cascade"]["stops_here"] == pytest.approx([1 / 2 / 3, 1 / 2 / 3])
+
+
+def test_users_can_be_grouped_by_their_history_and_their_targets(lists_of, fold_of):
+    fold = fold_of({0: {2: 1}, 1: {3: 1, 4: 1}})
+    history = Interactions.from_frame(
+        pd.DataFrame({"user": [0, 0, 1, 5, 5], "item": [3, 4, 3, 2, 3]}),
+        users=fold.target.users,
+        items=fold.target.items,
+    )
+    lists = lists_of({0: [1, 2], 1: [3]})
+    slices = Evaluator([], [], []).evaluate(lists, lists, replace(fold, history=history)).slices
+    assert slices["history_length"].tolist() == [2, 1]
+    assert slices["item_popularity"].tolist() == [1, 2]  # item 2 has one event, items 3 and 4 have three and one
