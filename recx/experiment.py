@@ -71,7 +71,7 @@ class Experiment:
         if now.target is not None:
             with stage("evaluate"):
                 report = self.evaluator.evaluate(candidates, recommendations, now)
-        return Result(self, interactions, split, ranker, candidates, recommendations, report, stage.total())
+        return Result(self, interactions, split, late, ranker, candidates, recommendations, report, stage.total())
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than all that this retriever saw."""

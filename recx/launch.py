@@ -45,6 +45,7 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
             if plan.report is not None:
                 plan.report.write(result, folder)
             run.log_metrics(result.metrics)
+            run.log_curves(result.curves)
             run.log_tags(protocol.tags(card))
             run.log_files(folder)
         print_summary(console, result, folder, run)

@@ -6,7 +6,7 @@ and nowhere to register: a class that has the verb is a part. ``recx.testing`` h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -53,6 +53,18 @@ class Ranker(Protocol):
         ...
 
 
+@runtime_checkable
+class Saveable(Protocol):
+    """A fitted retriever or ranker that is worth keeping: it is saved with the run, in a folder of its stage's name.
+
+    One that trains in epochs may also have ``curves``: a figure's name -> its value after each epoch.
+    """
+
+    def save(self, folder: Path) -> None:
+        """Write all that it takes to serve again into a folder that is not there yet; no pickle."""
+        ...
+
+
 class Feature(Protocol):
     """A feature's name is its key in the configuration (``conf/feature``), so it stands in one place only."""
 
@@ -83,6 +95,8 @@ class Run(Protocol):
         ...
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None: ...
+
+    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None: ...
 
     def log_tags(self, tags: Mapping[str, str]) -> None: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recx.errors import InputError, did_you_mean
 from recx.files import write_lists, write_report, write_table, write_text
 from recx.plain import plain
-from recx.protocols import FittedRanker
+from recx.protocols import FittedRanker, FittedRetriever, Saveable
 from recx.types import Interactions, RankedLists, Report, Split
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 class Result:
     """What one run of an experiment made.
 
-    ranker: the ranker as it was used (fitted). report: None when predicting. seconds: by stage, and ``total``.
+    retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
     """
 
     experiment: Experiment
     interactions: Interactions
     split: Split
+    retriever: FittedRetriever
     ranker: FittedRanker
     candidates: RankedLists
     recommendations: RankedLists
@@ -41,13 +42,27 @@ class Result:
     @cached_property
     def notes(self) -> dict[str, float]:
         """Every count that a part noted of what it dropped, mended or found odd."""
-        parts = (self.interactions, self.split, self.candidates, self.recommendations, self.ranker, self.report)
+        parts = (
+            self.interactions,
+            self.split,
+            self.retriever,
+            self.candidates,
+            self.recommendations,
+            self.ranker,
+            self.report,
+        )
         return {name: value for part in parts for name, value in getattr(part, "notes", {}).items()}
 
     @cached_property
     def weights(self) -> dict[str, float]:
         """What the ranker learnt for each feature, by name; {} for a ranker without weights."""
         return {name: float(weight) for name, weight in getattr(self.ranker, "weights", {}).items()}
+
+    @cached_property
+    def curves(self) -> dict[str, Sequence[float]]:
+        """What the fitted parts tell of their training: a figure's name -> its value after each epoch."""
+        parts = (self.retriever, self.ranker)
+        return {name: values for part in parts for name, values in getattr(part, "curves", {}).items()}
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -83,6 +98,9 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
     users, items = result.interactions.users, result.interactions.items
     write_lists(folder / "candidates.parquet", result.candidates, users, items)
     write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
+    for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
+        if isinstance(part, Saveable):
+            part.save(folder / name)
     if result.report is not None:
         write_report(folder / "per_user.parquet", result.report, users)
         _save_tables(result.report, folder)

@@ -53,7 +53,7 @@ def result_of(interactions: Interactions) -> Result:
     report = Report(requests.user, {"ranking/ndcg_at_5": np.ones(2), "funnel/lost_in_ranking_at_5": np.ones(2)})
     fold = Fold(interactions, interactions, requests)
     split = Split(fold, fold, {"users_left_out_too_few_events": 3, "later_events": 4})
-    return Result(Chain(), interactions, split, object(), lists, lists, report, {})  # type: ignore[arg-type]
+    return Result(Chain(), interactions, split, object(), object(), lists, lists, report, {})  # type: ignore[arg-type]
 
 
 def test_the_card_tells_the_rules() -> None:

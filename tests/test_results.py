@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,17 @@ class Weighted:
     notes: dict[str, float] = field(default_factory=lambda: {"users_without_positive": 1})
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A fitted retriever that is worth keeping, and tells how its training went."""
+
+    curves: Mapping[str, Sequence[float]] = field(default_factory=lambda: {"kept/loss": [2.0, 1.5]})
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "weights.txt").write_text("1 2 3", encoding="utf-8")
+
+
 def small_result(user_ids: list[Any], item_ids: list[Any], *, predict: bool = False) -> Result:
     """Return a run of three users and four items; the second user's list is empty."""
     users, items = (
@@ -79,6 +91,7 @@ def small_result(user_ids: list[Any], item_ids: list[Any], *, predict: bool = Fa
         experiment=Chain(fold="predict" if predict else "test"),  # type: ignore[arg-type]
         interactions=history,
         split=Split(None, fold, {"users_left_out_too_few_events": 2, "later_events": 5}),
+        retriever=Kept(),  # type: ignore[arg-type]
         ranker=Weighted(),  # type: ignore[arg-type]
         candidates=lists,
         recommendations=lists,
@@ -214,3 +227,10 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, result: Result, name: st
     (tmp_path / name).write_bytes(b"\x00{[")
     with pytest.raises(InputError, match=f"{name} is damaged"):
         getattr(results.load(tmp_path), name.partition(".")[0])
+
+
+def test_a_fitted_part_is_kept_with_the_run_if_it_can_be_saved(result: Result, tmp_path: Path) -> None:
+    results.save(result, tmp_path / "run", {}, {})
+    assert (tmp_path / "run" / "retriever" / "weights.txt").read_text(encoding="utf-8") == "1 2 3"
+    assert not (tmp_path / "run" / "ranker").exists()
+    assert result.curves == {"kept/loss": [2.0, 1.5]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ class UntrackedRun:
     address: str | None = None
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None: ...
+
+    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None: ...
 
     def log_tags(self, tags: Mapping[str, str]) -> None: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -54,6 +54,19 @@ class MlflowRun:
         now = int(time.time() * 1000)
         named = [Metric(name, float(value), now, 0) for name, value in self._allowed(metrics, "metrics").items()]
         for batch in _batches(named, METRICS_A_BATCH):
+            self.client.log_batch(self.run_id, metrics=batch)
+
+    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
+        """Write figures by epoch: name -> the value after each, the first at step 1."""
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        points = [
+            Metric(name, float(value), now, step)
+            for name, values in self._allowed(curves, "metrics").items()
+            for step, value in enumerate(values, start=1)
+        ]
+        for batch in _batches(points, METRICS_A_BATCH):
             self.client.log_batch(self.run_id, metrics=batch)
 
     def log_tags(self, tags: Mapping[str, str]) -> None:

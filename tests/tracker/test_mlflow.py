@@ -68,6 +68,7 @@ def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None
         run.log_metrics(
             {f"data/x{number}": number for number in range(1_500)} | {"ranking/auc": float("nan"), "p@5": 1}
         )
+        run.log_curves({"transformer/loss": [3.0, 2.5, 2.25]})
         run.log_tags({"protocol.fold": "test"})
     data, info = stored(home, run.run_id).data, stored(home, run.run_id).info
     assert info.status == "FINISHED"
@@ -77,7 +78,9 @@ def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None
     assert len([name for name in data.params if name.startswith("many.")]) == 250
     assert len(data.params["long"]) == 6_000
     assert data.tags["recx.cut_params"] == "long"
-    assert len(data.metrics) == 1_502
+    assert len(data.metrics) == 1_503
+    curve = run.client.get_metric_history(run.run_id, "transformer/loss")
+    assert [(point.step, point.value) for point in curve] == [(1, 3.0), (2, 2.5), (3, 2.25)]
     assert data.metrics["p_5"] == 1
     assert data.tags["recx.renamed.metrics"] == "p@5 -> p_5"
     assert data.tags["protocol.fold"] == "test"
