@@ -46,6 +46,10 @@ OF_TREC = {
     "set_recall": "recall",
     "set_F": "f",
 }
+MEASURES = {
+    *("map", "recip_rank", "ndcg", "set_P", "set_recall", "set_F"),
+    *("map_cut.3,5", "P.1,5", "recall.3,1000", "success.3", "ndcg_cut.3,10"),
+}
 
 
 def table(of: Mapping[str, Mapping[str, Any]], name: str) -> pd.DataFrame:
@@ -54,7 +58,7 @@ def table(of: Mapping[str, Mapping[str, Any]], name: str) -> pd.DataFrame:
 
 
 def by_trec(qrels: Qrels, run: Run, level: int = 1) -> dict[str, dict[str, float]]:
-    judge = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures, relevance_level=level)
+    judge = pytrec_eval.RelevanceEvaluator(qrels, MEASURES, relevance_level=level)
     found: dict[str, dict[str, float]] = judge.evaluate(run)
     return found
 
@@ -188,7 +192,7 @@ def test_scikit_learns_ndcg_averages_over_the_orders_of_ties() -> None:
     orders = [of_one([1.0, 1.0], grades, ["ndcg"])["ndcg"] for grades in ([1.0, 0.0], [0.0, 1.0])]
     assert orders == pytest.approx([1.0, 1 / math.log2(3)])
     assert sklearn.ndcg_score([[1.0, 0.0]], [[1.0, 1.0]]) == pytest.approx(sum(orders) / 2)
-    assert sklearn.ndcg_score([[1.0, 0.0]], [[1.0, 1.0]], ignore_ties=True) in orders
+    assert sklearn.ndcg_score([[1.0, 0.0]], [[1.0, 1.0]], ignore_ties=True) == pytest.approx(orders[1])
 
 
 def test_scikit_learns_average_precision_takes_a_tie_as_one_step() -> None:
