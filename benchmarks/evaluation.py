@@ -24,8 +24,9 @@ import pandas as pd
 
 import recx
 from recx.ragged import indptr_of
+from recx.select import best
 from recx.statistics import bootstrap
-from recx.types import Interactions
+from recx.types import Entities, Interactions, Requests
 from recx.world import world_of
 
 SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)
@@ -136,6 +137,39 @@ def cost(users: int = 50_000) -> dict[str, float]:
     return {"seconds": seconds, "above_input": peak[0] - before, "whole": peak[0]}
 
 
+def wide(users: int = 13_000, shown: int = 100, items: int = 25_000) -> dict[str, float]:
+    """Seconds and whole memory of map_at_10 over long lists of a large catalogue."""
+    rng = np.random.default_rng(0)
+    item = rng.integers(0, items // shown, (users, shown)) + np.arange(shown) * (items // shown)  # none twice
+    lists = {"user": np.repeat(np.arange(users), shown), "item": item.ravel(), "score": rng.random(users * shown)}
+    truth = {"user": np.repeat(np.arange(users), 5), "item": rng.integers(0, items, users * 5)}
+    with highest_memory() as peak:
+        start = time.perf_counter()
+        recx.evaluate(pd.DataFrame(lists), pd.DataFrame(truth), ["map_at_10"])
+        return {"seconds": time.perf_counter() - start, "whole": peak[0]}
+
+
+def full_ranking(users: int = 50_000, items: int = 50_000, dims: int = 32) -> dict[str, float]:
+    """Seconds and whole memory of ranking every item for every user by a product, and judging the first 10."""
+    rng = np.random.default_rng(0)
+    of_user, of_item = (rng.normal(size=(n, dims)).astype(np.float32) for n in (users, items))
+    target = Interactions(
+        indptr=np.arange(users + 1),
+        item=rng.integers(0, items, users).astype(np.int32),
+        time=None,
+        weight=np.ones(users, dtype=np.float32),
+        users=Entities(np.arange(users)),
+        items=Entities(np.arange(items)),
+    )
+    nothing = target.keep(np.zeros(users, dtype=bool))
+    requests = Requests(np.arange(users, dtype=np.int32))
+    with highest_memory() as peak:
+        start = time.perf_counter()
+        lists = best(lambda block: of_user[block.user] @ of_item.T, nothing, requests, 10, "keep")
+        recx.evaluate(lists, target, ["recall_at_10"])
+        return {"seconds": time.perf_counter() - start, "whole": peak[0]}
+
+
 def resampling(users: int = 50_000) -> dict[str, float]:
     """Seconds of the bootstrap of 12 metrics with 10,000 resamples."""
     values = np.random.default_rng(0).random((users, 12))
@@ -174,6 +208,8 @@ JOBS: dict[str, Callable[[], dict[str, float]]] = {
     "cost": cost,
     "million": lambda: cost(1_000_000),
     "bootstrap": resampling,
+    "wide": wide,
+    "full_ranking": full_ranking,
 }
 
 if __name__ == "__main__":

@@ -147,6 +147,13 @@ def evaluation() -> Iterator[tuple[str, str, str]]:
         f"{million['seconds']:.1f} s, {million['whole']:.1f} GB",
         "< 12 s, 6 GB",
     )
+    cases = {
+        "wide": ("13,000 users x 100 of 25,000 items, map_at_10", "< 10 s, 0.6 GB"),
+        "full_ranking": ("50,000 users x 50,000 items ranked in full, recall_at_10", "< 1.5 GB"),
+    }
+    for name, (what, aim) in cases.items():
+        cost = measured(name)
+        yield what, f"{cost['seconds']:.1f} s, {cost['whole']:.2f} GB", aim
     yield (
         "bootstrap: 10,000 resamples of 50,000 users x 12 metrics",
         f"{measured('bootstrap')['seconds']:.1f} s",
