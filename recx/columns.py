@@ -106,11 +106,12 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
     if coded.null_count:  # of a column that may have them
         known: Array = np.array([*words.to_pylist(), None], dtype=object)[codes]
         return known
-    missing = np.asarray(pc.is_in(pc.utf8_trim_whitespace(words), pa.array(MISSING)))
+    bare = pc.utf8_trim_whitespace(words)  # the blank in "7, 8" is no part of the number
+    missing = np.asarray(pc.is_in(bare, pa.array(MISSING)))
     if missing.any():  # in Parquet and sequences, whose texts are read as they stand
         _refuse(where, missing[codes], *_MISSING, line)
-    if _all(words, _PLAIN_WHOLE):
-        numbers: Longs = np.asarray(words.cast(pa.int64()))[codes]
+    if _all(bare, _PLAIN_WHOLE):
+        numbers: Longs = np.asarray(bare.cast(pa.int64()))[codes]
         return numbers
     if _all(words, f"{_WHOLE}|{_FLOATED}"):
         _refuse_floated(words, where, codes, line)

@@ -17,7 +17,7 @@ import numpy as np
 from recx.cautions import ALL, differing_cards, easily_misread, some, unpaired
 from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
-from recx.statistics import bootstrap, cohens_dz, holm, paired_t, sign_flip
+from recx.statistics import Procedure, bootstrap, cohens_dz, holm, paired_t, sign_flip
 from recx.types import Array, Bools, Doubles
 
 if TYPE_CHECKING:
@@ -25,27 +25,6 @@ if TYPE_CHECKING:
 
 SAMPLED = "_sampled_"
 """Stands in the name of a metric over sampled items, before their number."""
-
-
-@dataclass(frozen=True)
-class Procedure:
-    """How intervals and tests are made.
-
-    level: of the intervals. resamples: of the bootstrap. draws: of signs. seed: of both.
-    """
-
-    level: float = 0.95
-    resamples: int = 10_000
-    draws: int = 10_000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if isinstance(self.level, bool) or not isinstance(self.level, int | float) or not 0 < self.level < 1:
-            raise InputError(f"level={self.level!r}: it must be a number between 0 and 1, such as 0.95")
-        for name, least in {"resamples": 1, "draws": 1, "seed": 0}.items():
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise InputError(f"{name}={number!r}: it must be a whole number from {least} up")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +107,10 @@ def _separated(
         )
     if len(runs) < 2:
         raise InputError(f"compare: it takes two runs or more, and there are {len(runs)}: name another one")
-    if isinstance(metrics, str) or (metrics is not None and not len(metrics)):
-        raise InputError(f"metrics={metrics!r}: give a list of names, such as ['ndcg_at_10']")
-    return _told_apart(runs), metrics
+    named = metrics if metrics is None or isinstance(metrics, str) else list(metrics)
+    if isinstance(named, str) or named == []:
+        raise InputError(f"metrics={named!r}: give a list of names, such as ['ndcg_at_10']")
+    return _told_apart(runs), named
 
 
 def _told_apart(runs: Sequence[Evaluation]) -> list[Evaluation]:

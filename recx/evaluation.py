@@ -6,10 +6,10 @@ ev.means, ev.per_user, ev.interval("ndcg_at_10"), ev.notes
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -58,7 +58,7 @@ class Evaluation:
     @cached_property
     def protocol(self) -> dict[str, Any]:
         """The rules and, where the truth is at hand, its hash: two evaluations can be compared where these agree."""
-        return {**self.rules, **({} if self.truth is None else {"truth": _hash(self.truth)})}
+        return {**self.rules, **({} if self.truth is None else {"truth": self.truth.digest()})}
 
     @cached_property
     def means(self) -> dict[str, float]:
@@ -88,9 +88,12 @@ class Evaluation:
         self, names: Sequence[str] | None = None, level: float = 0.95, resamples: int = 10_000, seed: int = 0
     ) -> dict[str, tuple[float, float]]:
         """Return ``interval`` of several metrics at once, for little more than one costs; None: all of them."""
-        from recx.statistics import bootstrap
+        from recx.statistics import Procedure, bootstrap
 
-        names = list(self.values) if names is None else names
+        Procedure(level, resamples, seed=seed)  # refuses what is out of range
+        if isinstance(names, str):
+            raise InputError(f"names={names!r}: give a list, such as [{names!r}]")
+        names = list(self.values) if names is None else list(names)
         for name in names:
             if name in self.scalars:
                 raise InputError(f"the metric {name!r} is one number and has no value a user, so it has no interval")
@@ -111,6 +114,12 @@ class Evaluation:
             InputError: a file of the run is missing or damaged.
         """
         table = run.per_user
+        words = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
+        if "user" not in table or table["user"].duplicated().any() or words:
+            raise InputError(
+                f"{run.folder / 'per_user.parquet'} is not as a run writes it, a row a user and numbers alone: run the "
+                "experiment again"
+            )
         columns = {str(name): table[name].to_numpy(dtype=np.float64) for name in table.columns if name != "user"}
         values = {name: column for name, column in columns.items() if not name.startswith(SLICE)}
         slices = {name.removeprefix(SLICE): column for name, column in columns.items() if name.startswith(SLICE)}
@@ -137,7 +146,7 @@ def evaluate(
     max_grade: float | None = None,
     threshold: float = 0.5,
     history: pd.DataFrame | str | Path | Interactions | None = None,
-    items: pd.DataFrame | Entities | None = None,
+    items: pd.DataFrame | str | Path | Entities | None = None,
     name: str | None = None,
 ) -> Evaluation:
     """Judge lists by the truth.
@@ -166,9 +175,12 @@ def evaluate(
     _check_choice("order", order, get_args(frames.Order))
     _check_choice("on_duplicates", on_duplicates, get_args(OnDuplicates))
     defaults = {"rel_threshold": rel_threshold, "max_grade": max_grade, "threshold": threshold}
-    chosen = _resolved(metrics, defaults, order)
+    _check_numbers(defaults)
+    chosen = _resolved(metrics, defaults)
     own = [getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen]
     world = world_of(recommendations, relevance, order=order, history=history, items=items)
+    if not world.scored:
+        _refuse_scores_asked_for(chosen)
     truth = Truth.of_pairs(world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own]))
     judged = truth.judge(world.lists)
     later = _later_copies(judged, world.history.users.ids, on_duplicates)
@@ -205,19 +217,26 @@ def evaluate(
     )
 
 
-def _resolved(
-    metrics: Sequence[str | Metric], defaults: Mapping[str, float | None], order: frames.Order
-) -> list[Metric]:
-    if isinstance(metrics, str):
-        raise InputError(f"metrics={metrics!r}: give a list, such as [{metrics!r}]")
+def _resolved(metrics: Iterable[str | Metric], defaults: Mapping[str, float | None]) -> list[Metric]:
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        example = metrics if isinstance(metrics, str) else "ndcg_at_10"
+        raise InputError(f"metrics={metrics!r}: give a list, such as [{example!r}]")
     chosen = [resolve(given, defaults) for given in metrics]
     names = [metric.name for metric in chosen]
     for metric in chosen:
         if names.count(metric.name) > 1:
             raise InputError(f"the metric {metric.name!r} is asked for twice: take one away, or give it a label")
-        if order == "given" and isinstance(metric, NamedMetric) and metric.figure in NEEDS_SCORES:
-            raise InputError(f'the metric {metric.name!r} looks at scores, not at ranks: say order="score"')
+        if metric.name == "user":
+            raise InputError("a metric cannot be called 'user', as the column of users is: rename it")
     return chosen
+
+
+def _refuse_scores_asked_for(metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        if isinstance(metric, NamedMetric) and metric.figure in NEEDS_SCORES:
+            raise InputError(
+                f'the metric {metric.name!r} looks at scores, not at ranks: say order="score" and give a column score'
+            )
 
 
 def _odd_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
@@ -259,15 +278,14 @@ def _tied(metrics: Sequence[Metric], judged: Judged, order: frames.Order) -> dic
     return {f"tied_at_{k}": tied(judged.lists, k) for k in cuts} if order == "score" else {}
 
 
-def _hash(truth: Truth) -> str:
-    """Return 32 hex digits of blake2b over the raw ids and gains of all targets, in no matter which order."""
-    users, items = truth.history.users.ids[truth.user], truth.history.items.ids[truth.item]
-    user = np.repeat(users, np.diff(truth.indptr)).astype(str)
-    order = np.lexsort((items.astype(str), user))
-    digest = hashlib.blake2b(digest_size=16)
-    for array in (user, items.astype(str), truth.gain.astype(np.float64)):
-        digest.update(np.ascontiguousarray(array[order]).tobytes())
-    return digest.hexdigest()
+def _check_numbers(settings: Mapping[str, float | None]) -> None:
+    for name, value in settings.items():
+        if value is None and name == "max_grade":
+            continue
+        what = "a number" if name == "threshold" else "a number above 0"
+        least = -np.inf if name == "threshold" else 0
+        if isinstance(value, bool) or not isinstance(value, Real) or not least < value < np.inf:
+            raise InputError(f"{name}={value!r}: it must be {what}")
 
 
 def _check_choice(key: str, value: str, choices: Sequence[str]) -> None:

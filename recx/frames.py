@@ -153,14 +153,14 @@ def ids_of(frame: pd.DataFrame, column: str, name: str) -> Array:
     """
     import pandas as pd
 
-    _require(frame, column, name)
+    require(frame, column, name)
     ids = frame[column]
-    if isinstance(ids.dtype, pd.CategoricalDtype):
-        ids = ids.astype(ids.dtype.categories.dtype)
     missing = ids.isna()
     if missing.any():
         row = int(np.argmax(missing.to_numpy()))
         raise InputError(f"{name}: column {column!r}, row {row + 1}: the id is missing: fill it in or drop the row")
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        ids = ids.astype(ids.dtype.categories.dtype)
     kind = pd.api.types.infer_dtype(ids, skipna=False)
     if kind == "integer":
         fits = not len(ids) or ids.max() < 2**63
@@ -179,7 +179,12 @@ def ids_of(frame: pd.DataFrame, column: str, name: str) -> Array:
     )
 
 
-def _require(frame: pd.DataFrame, column: str, name: str) -> None:
+def require(frame: pd.DataFrame, column: str, name: str) -> None:
+    """Refuse a frame that lacks a column, or has two of its name.
+
+    Raises:
+        InputError: see above.
+    """
     if column not in frame:
         present = [str(other) for other in frame.columns]
         raise InputError(f"{name}: column {column!r} is missing; {did_you_mean(column, present)}")
@@ -203,7 +208,7 @@ def _numbers(frame: pd.DataFrame, column: str, name: str) -> Array:
     """Return a column of numbers [n]: float32 and float64 as they are, all others as float64."""
     import pandas as pd
 
-    _require(frame, column, name)
+    require(frame, column, name)
     values = frame[column]
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
         raise InputError(f"{name}: column {column!r} holds {values.dtype} values, not numbers: convert it")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from recx.errors import InputError
 from recx.types import Array, Doubles
 
 CELL = 2**14
@@ -22,6 +24,27 @@ ROUNDING = 1e-12
 """Two sums are taken as equal when they differ by less than this share of the sum of absolute values."""
 
 Weights = Callable[[np.random.Generator, int, int], Iterator[Doubles]]
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How intervals and tests are made.
+
+    level: of the intervals. resamples: of the bootstrap. draws: of signs. seed: of both.
+    """
+
+    level: float = 0.95
+    resamples: int = 10_000
+    draws: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.level, bool) or not isinstance(self.level, int | float) or not 0 < self.level < 1:
+            raise InputError(f"level={self.level!r}: it must be a number between 0 and 1, such as 0.95")
+        for name, least in {"resamples": 1, "draws": 1, "seed": 0}.items():
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise InputError(f"{name}={number!r}: it must be a whole number from {least} up")
 
 
 def bootstrap(

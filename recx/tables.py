@@ -24,10 +24,10 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 """Table -> its columns and their kinds (see ``recx.columns``)."""
 
 TREC = {
-    "recommendations": (["user", "q0", "item", "rank", "score", "tag"], ["user", "item", "score"]),
+    "recommendations": (["user", "q0", "item", "rank", "score"], ["user", "item", "score"]),
     "relevance": (["user", "iteration", "item", "grade"], ["user", "item", "grade"]),
 }
-"""Table -> the columns of TREC's format (a run, qrels) and those of them that count. Its rank column does not."""
+"""Table -> the columns of TREC's format (a run up to its tag, qrels) and those that count. Its rank column does not."""
 
 
 def read(path: Path, name: str) -> pd.DataFrame:
@@ -50,7 +50,7 @@ def read(path: Path, name: str) -> pd.DataFrame:
 def _is_trec(line: str, name: str) -> bool:
     """Whether a file's first line is one of TREC's: as many fields between blanks, a number where one belongs.
 
-    A run's last field, its tag, may be several words.
+    A run's last field, its tag, may be several words, or not be there.
     """
     fields = line.split()
     if name not in TREC or any(field[-1] in ",;|" for field in fields):

@@ -8,6 +8,7 @@ ranking = among_retrieved(end_to_end, retrieval)
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -95,6 +96,17 @@ class Truth:
         """Every user's gains, largest first [n]."""
         return self.gain[order_in_groups(self.gain, self.indptr)]
 
+    def digest(self) -> str:
+        """Return 32 hex digits of blake2b over the raw ids and gains of all targets, in no matter which order."""
+        user = np.repeat(_hashes(self.history.users.ids[self.user]), np.diff(self.indptr))
+        shown, place = np.unique(self.item, return_inverse=True)
+        item = _hashes(self.history.items.ids[shown])[place]
+        order = np.lexsort((item, user))
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (user, item, self.gain.astype(np.float64)):
+            digest.update(array[order].tobytes())
+        return digest.hexdigest()
+
     def judge(self, lists: RankedLists) -> Judged:
         """Hold lists against the targets: one list for every user with a target, empty where none was made.
 
@@ -120,6 +132,12 @@ class Truth:
             items=self.history.items,
             rel_threshold=self.rel_threshold,
         )
+
+
+def _hashes(ids: Array) -> Array:
+    """Return 64 bits of every id [n]; an array of the texts themselves would be as wide as the longest one."""
+    words = (str(raw).encode("utf-8", "surrogatepass") for raw in ids.tolist())
+    return np.frombuffer(b"".join(hashlib.blake2b(word, digest_size=8).digest() for word in words), np.uint64)
 
 
 def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class World:
     """What an evaluation looks at.
 
+    scored: whether the lists' values are scores, and not just ranks.
+
     lists: of users with a row in the truth. target_user, target_item: int32 [n_targets]; grade: [n_targets].
     history: what was known before (no events where nothing is known); its ``users`` and ``items`` hold the raw ids.
     """
@@ -31,6 +33,7 @@ class World:
     grade: Array
     history: Interactions
     notes: Notes = field(default_factory=dict)
+    scored: bool = True
 
 
 def world_of(
@@ -52,7 +55,8 @@ def world_of(
     tables = _one_kind_of_ids(tables)
     lists = frames.lists_of(tables["recommendations"], order)
     truth = frames.truth_of(tables["relevance"])
-    return _of_tables(lists, truth, tables.get("history"), tables.get("items"))
+    world = _of_tables(lists, truth, tables.get("history"), tables.get("items"))
+    return replace(world, scored=order == "score" and "score" in tables["recommendations"])
 
 
 def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> World:
@@ -173,11 +177,16 @@ def _entities(ids: Array, frame: pd.DataFrame | None, codes: Ints | None) -> Ent
     times = np.bincount(codes)
     if times.max() > 1:
         raise InputError(f"items: the item {ids[np.argmax(times)]} stands there twice: keep one row an item")
+    for name in {"category", "embedding"} & set(frame.columns):
+        frames.require(frame, name, "items")
     if "category" in frame:
         category = np.full(len(ids), -1, dtype=np.int32)
-        category[codes] = pd.factorize(frame["category"])[0]
+        try:
+            category[codes] = pd.factorize(frame["category"])[0]
+        except TypeError as error:  # lists, dictionaries
+            raise InputError(f"items: column 'category' must hold one word or number an item ({error})") from error
         entities = replace(entities, table={"category": category})
-    if "embedding" in frame:
+    if "embedding" in frame and frame["embedding"].notna().any():
         entities = replace(entities, embedding=_embedding(frame, codes, len(ids)))
     return entities
 
@@ -185,11 +194,14 @@ def _entities(ids: Array, frame: pd.DataFrame | None, codes: Ints | None) -> Ent
 def _embedding(frame: pd.DataFrame, codes: Ints, n_items: int) -> Floats:
     known = frame["embedding"].notna().to_numpy()
     try:
-        vectors = np.stack([np.asarray(vector, dtype=np.float32) for vector in frame["embedding"][known]])
+        with np.errstate(over="ignore"):  # what does not fit becomes infinite, which counts as no embedding
+            vectors = np.stack([np.asarray(vector, dtype=np.float32) for vector in frame["embedding"][known]])
     except (TypeError, ValueError) as error:
         raise InputError(f"items: column 'embedding' must hold arrays of one length, or nothing ({error})") from error
     if vectors.ndim != 2 or not vectors.size:
-        raise InputError(f"items: column 'embedding' must hold one array of numbers an item, not {vectors[0]}")
+        raise InputError(
+            f"items: column 'embedding' must hold one array of numbers an item, not an array of {vectors.shape[1:]}"
+        )
     embedding = np.full((n_items, vectors.shape[1]), np.nan, dtype=np.float32)
     embedding[codes[known]] = vectors
     return embedding
@@ -205,6 +217,8 @@ def _frame(given: Any, name: str) -> pd.DataFrame:
         return tables.read(Path(given), name)
     if not isinstance(given, pd.DataFrame):
         raise InputError(f"{name} must be a frame (pandas) or the path of a file, not {type(given).__name__}")
+    if given.columns.nlevels > 1:
+        raise InputError(f"{name} has column names of {given.columns.nlevels} levels: give them one word each")
     if not len(given):
         raise InputError(f"{name} has no rows: give some, or leave it out if it may be left out")
     return given

@@ -81,3 +81,41 @@ def test_distinct_keys_are_sorted(keys: list[int]) -> None:
 )
 def test_blocks_cover_the_range(n: int, size: int, expected: list[tuple[int, int]]) -> None:
     assert list(ragged.blocks(n, size)) == expected
+
+
+@given(st.lists(st.integers(0, 5) | st.sampled_from([2**16 - 1, 2**16, 3 * 2**16 + 4]), max_size=20))
+def test_rows_by_group_are_a_stable_sort(groups: list[int]) -> None:
+    expected = sorted(range(len(groups)), key=lambda row: groups[row])
+    assert ragged.rows_by_group(np.array(groups, dtype=np.int32)).tolist() == expected
+
+
+@given(st.data(), LENGTHS)
+def test_scores_that_rise_within_a_group_are_told(data: st.DataObject, lengths: list[int]) -> None:
+    values, groups = values_for(data, lengths)
+    indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))
+    expected = [place > 0 and group[place] > group[place - 1] for group in groups for place in range(len(group))]
+    assert ragged.rises(values, indptr)[:-1].tolist() == expected
+    assert ragged.in_order(values, indptr) == (not any(expected))
+
+
+# Short groups, groups of one length and uneven ones are dealt with each in its own way.
+ITEMS = st.lists(st.integers(0, 400), max_size=25, unique=True)
+SHAPES = st.one_of(
+    st.lists(st.lists(st.integers(0, 20), max_size=ragged.FEW), max_size=6),
+    st.lists(ITEMS, max_size=6),
+    st.integers(ragged.FEW + 1, 25).flatmap(
+        lambda n: st.lists(st.lists(st.integers(0, 400), min_size=n, max_size=n, unique=True), max_size=4)
+    ),
+)
+
+
+@given(st.data(), SHAPES, st.booleans(), st.sampled_from([1, 30, 100_000]))
+def test_an_item_twice_in_a_group_is_found(
+    data: st.DataObject, groups: list[list[int]], twice: bool, rows: int
+) -> None:
+    if twice and groups:
+        group = data.draw(st.sampled_from([group for group in groups if len(group) > 1] or [[0, 0]]))
+        group[-1] = group[data.draw(st.integers(0, len(group) - 2))]
+    item = np.array([item for group in groups for item in group], dtype=np.int32)
+    indptr = ragged.indptr_of(np.array([len(group) for group in groups], dtype=np.int64))
+    assert ragged.has_twice(item, indptr, rows) == any(len(set(group)) < len(group) for group in groups)

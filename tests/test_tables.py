@@ -42,6 +42,49 @@ def test_every_format_gives_the_same_tables(tmp_path: Path, ending: str) -> None
     assert means == pytest.approx({"mrr": 0.75, "ndcg_at_1": 0.5})
 
 
+@pytest.mark.parametrize(
+    ("run", "qrels"),
+    [
+        pytest.param('u Q0 "a 1 0.9 x\nu Q0 b" 2 0.8 x\n', 'u 0 b" 1\n', id="quotation marks in ids"),
+        pytest.param("u Q0 a,b 1 0.9 x\nu Q0 c|d;e 2 0.8 x\n", "u 0 c|d;e 1\n", id="other marks in ids"),
+        pytest.param("u Q0 NA 1 0.9 x\nu Q0 null 2 0.8 x\n", "u 0 null 1\n", id="ids that look like missing ones"),
+        pytest.param("u Q0 #a 1 0.9 x\r\nu Q0 b 2 0.8 x\r\n", "u 0 b 1\r\n", id="ends of lines of Windows"),
+        pytest.param("\nu Q0 a 1 0.9 my best run\nu Q0 b 2 0.8 x\n", "u 0 b 1", id="a tag of several words"),
+        pytest.param("u Q0 a 1 9 x\nu Q0 b 1 8 another tag\n", "u\t0\tb\t1\n", id="tabs, and ranks that lie"),
+        pytest.param("u Q0 007 1 0.9 x\nu Q0 7 2 0.8 x\n", "u 0 7 1\n", id="leading zeros"),
+    ],
+)
+def test_trec_files_are_split_at_blanks_alone(tmp_path: Path, run: str, qrels: str) -> None:
+    (tmp_path / "run.txt").write_bytes(run.encode())
+    (tmp_path / "qrels.txt").write_bytes(qrels.encode())
+    assert recx.evaluate(tmp_path / "run.txt", tmp_path / "qrels.txt", ["mrr"]).means == {"mrr": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("qrels", "said"),
+    [
+        ("u 0 a 1\nu 0 b c 1\n", "is not a TREC file of 4 columns"),
+        ("u 0 a 1\nu 0 b high\n", "row 2: the grade 'high' is no number"),
+        ("u 0 a 1\nu 0 b\n", "row 2: the grade '' is no number"),
+        ("u 0 a 1\nu 0 b nan\n", "the grade of user 'u' in row 2 is nan"),
+        ("u a 1\n", "column 'user' is missing"),
+    ],
+)
+def test_qrels_of_another_shape_are_refused(tmp_path: Path, qrels: str, said: str) -> None:
+    (tmp_path / "run.txt").write_text("u Q0 a 1 0.9 x\n")
+    (tmp_path / "qrels.txt").write_text(qrels)
+    with pytest.raises(InputError, match=said) as caught:
+        recx.evaluate(tmp_path / "run.txt", tmp_path / "qrels.txt", ["mrr"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_category_may_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("item,category\n1,news\n2,\n3,sport\n")
+    assert read(tmp_path / "items.csv", "items")["category"].isna().tolist() == [False, True, False]
+    (tmp_path / "items.csv").write_text("item,category\n1,4\n2,\n3,4\n")
+    assert read(tmp_path / "items.csv", "items")["category"].isna().tolist() == [False, True, False]
+
+
 def test_formats_can_be_mixed_and_text_on_one_side_makes_all_ids_text(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("1 Q0 7 1 0.9 x\n2 Q0 8 1 0.9 x\n")
     (tmp_path / "truth.csv").write_text("user,item\n1,7\n2,b8\n")

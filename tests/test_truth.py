@@ -126,8 +126,10 @@ def test_predicting_has_nothing_to_judge():
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 7, 1000])
-def test_blocks_do_not_show(monkeypatch, rows_at_once):
-    """A thousand rows in blocks of any size against a loop over sets."""
+@pytest.mark.parametrize("many", [0, 12, 48])
+def test_blocks_do_not_show(monkeypatch, rows_at_once, many):
+    """A thousand rows in blocks of any size, users searched or compared, against a loop over sets."""
+    monkeypatch.setattr(truth, "MANY", many)
     rng = np.random.default_rng(0)
     shown = {user: rng.permutation(100)[: rng.integers(0, 100)].tolist() for user in range(6)}
     pairs = {(int(u), int(i)) for u, i in zip(rng.integers(0, 6, 80), rng.integers(0, 100, 80), strict=True)}

@@ -215,3 +215,29 @@ def test_means_leave_out_whom_a_line_leaves_out() -> None:
     assert means["ranking/hit_at_5"] == pytest.approx(1 / 3)
     assert np.isnan(means["ranking/none"])
     assert means["funnel/users"] == 4.0
+
+
+def test_another_threshold_leaves_out_who_has_no_such_target() -> None:
+    """User 0 has targets of grade 2 and 0.5, user 1 one of 1, user 2 two of 1; the second list is empty."""
+    data = Interactions.from_frame(FRAME)
+    judged = Judged(
+        lists=THREE,
+        hit_row=np.array([1, 2, 4]),
+        hit_gain=np.array([2, 0.5, 1], dtype=np.float32),
+        ideal_indptr=np.array([0, 2, 3, 5]),
+        ideal=np.array([2, 0.5, 1, 1, 1], dtype=np.float32),
+        history=data,
+        items=data.items,
+    )
+    high = judged.at(2)
+    assert (high.lists.user.tolist(), high.n_targets.tolist(), high.gain.tolist()) == ([0], [1], [0, 2, 0.5])
+    assert high.ideal.tolist() == [2, 0.5]
+    assert judged.at(2.0) is high
+    assert judged.spread(np.array([7.0]), high) == pytest.approx([7, np.nan, np.nan], nan_ok=True)
+    last = judged.of_users(np.array([False, True, True]))
+    assert (last.lists.item.tolist(), last.lists.indptr.tolist()) == ([7, 1], [0, 0, 2])
+    assert (last.hit_row.tolist(), last.hit_user.tolist(), last.hit_rank.tolist()) == ([1], [1], [2])
+    assert (last.ideal.tolist(), last.ideal_indptr.tolist()) == ([1, 1, 1], [0, 1, 3])
+    assert plain(last.lists) == [(1, []), (2, [7, 1])]
+    assert judged.of_users(np.ones(3, dtype=bool)) is judged
+    assert judged.of_users(np.zeros(3, dtype=bool)).n_users == 0

@@ -22,6 +22,9 @@ from recx.types import Array, Doubles, Judged, Longs, Notes
 Figure = Callable[..., Doubles | float]
 Gain = Callable[[Doubles], Doubles]
 
+LARGEST_GRADE = 1000
+"""Up to where 2^grade, and sums of it, fit into a float64."""
+
 
 def hit(judged: Judged, k: int | None) -> Doubles:
     """1 if any target is in the first k."""
@@ -50,7 +53,16 @@ def linear(gain: Doubles) -> Doubles:
 
 
 def exponential(gain: Doubles) -> Doubles:
-    """2^g - 1."""
+    """2^g - 1.
+
+    Raises:
+        InputError: a grade is so large that 2^g is no number any more.
+    """
+    if gain.max(initial=0) > LARGEST_GRADE:
+        raise InputError(
+            f"a target has the grade {gain.max():g}, and 2^grade is beyond all numbers above {LARGEST_GRADE}: make the "
+            "grades smaller, or take metrics that use the grade as it is, such as ndcg and dcg"
+        )
     return np.exp2(gain) - 1
 
 

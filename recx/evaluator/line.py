@@ -8,7 +8,7 @@ import numpy as np
 
 from recx.errors import RecxError
 from recx.protocols import Metric
-from recx.types import Doubles, Judged, Notes, RankedLists
+from recx.types import Array, Doubles, Judged, Notes, RankedLists
 
 
 def measure(
@@ -28,7 +28,7 @@ def measure(
     notes: dict[str, float] = {}
     for metric in metrics:
         at = judged.at(getattr(metric, "rel_threshold", None) or rel_threshold or judged.rel_threshold)
-        outcome = np.asarray(metric(at), dtype=np.float64)
+        outcome = _numbers(metric, at)
         if outcome.ndim == 0:
             scalars[metric.name] = float(outcome)
         elif outcome.shape == (at.n_users,):
@@ -41,6 +41,22 @@ def measure(
         counts = getattr(metric, "notes", None)
         notes |= counts(at) if callable(counts) else {}
     return values, scalars, notes
+
+
+def _numbers(metric: Metric, judged: Judged) -> Array:
+    """Return what a metric makes of the judged lists, float64.
+
+    Raises:
+        RecxError: it is no number, or an infinite one, with which no mean or test could be made.
+    """
+    given = metric(judged)
+    try:
+        outcome: Array = np.asarray(np.nan if given is None else given, dtype=np.float64)
+    except (TypeError, ValueError):
+        outcome = np.asarray(np.inf)
+    if given is None or np.isinf(outcome).any():
+        raise RecxError(f"the metric {metric.name!r} must return finite numbers (NaN where there is none)")
+    return outcome
 
 
 def cut_of(metric: Metric) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from recx.errors import InputError, did_you_mean
 from recx.evaluator.funnel import funnel
+from recx.evaluator.hits import LARGEST_GRADE
 from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.metric import resolve
 from recx.evaluator.tables import TABLES
@@ -46,8 +47,11 @@ class Evaluator:
             raise InputError(f"evaluator.n_candidates={self.n_candidates!r}: it must be a whole number from 1 up")
         if not 0 < self.rel_threshold < np.inf:
             raise InputError(f"evaluator.rel_threshold={self.rel_threshold!r}: it must be a number above 0, such as 1")
-        if self.max_grade is not None and not 0 < self.max_grade < np.inf:
-            raise InputError(f"evaluator.max_grade={self.max_grade!r}: it must be a number above 0, such as 5, or null")
+        if self.max_grade is not None and not 0 < self.max_grade <= LARGEST_GRADE:
+            raise InputError(
+                f"evaluator.max_grade={self.max_grade!r}: it must be a number above 0, such as 5, and at most "
+                f"{LARGEST_GRADE}, or null"
+            )
         for line in LINES:
             if isinstance(getattr(self, line), str):
                 raise InputError(f"evaluator.{line}={getattr(self, line)!r}: give a list, such as [ndcg_at_5]")

@@ -25,6 +25,8 @@ UNCUT = {*scores.FIGURES, *beyond.UNCUT}
 NEEDS_SCORES = {name for name in scores.FIGURES if not name.startswith("auc")}
 """Figures that look at the scores themselves; to the others the order is all."""
 PARAMS = ("beta", "max_grade", "threshold")
+LARGEST = {"beta": 1e6, "max_grade": hits.LARGEST_GRADE, "k": 2**62}
+"""Up to where numbers can be reckoned with."""
 _TOP = "top_accuracy"
 NAMES = (*(figure for figure in FIGURES if figure != _TOP), "top_1_accuracy", "top_3_accuracy")
 
@@ -62,6 +64,8 @@ class NamedMetric:
                 raise InputError(
                     f"the metric {self.figure!r} is cut at k={self.k!r}: k must be a whole number from 1 up"
                 )
+            if self.k > LARGEST["k"]:
+                raise InputError(f"the metric {self.figure!r} is cut at k={self.k}: no list is that long: lower k")
             object.__setattr__(self, "k", int(self.k))  # NumPy has whole numbers of its own
         if self.k is not None and self.figure in UNCUT:
             raise InputError(f"the metric {self.figure!r} takes no cut: write it without _at_{self.k}")
@@ -71,9 +75,14 @@ class NamedMetric:
             if getattr(self, param) is not None and param not in _params(self.figure):
                 raise InputError(f"the metric {self.figure!r} has no {param}: leave it out")
         for param in ("beta", "max_grade", "rel_threshold"):
-            value = getattr(self, param)
-            if value is not None and not (_is_number(value) and 0 < value < np.inf):
-                raise InputError(f"the metric {self.figure!r} has {param}={value!r}: it must be a number above 0")
+            value, largest = getattr(self, param), LARGEST.get(param, np.inf)
+            if value is not None and not (_is_number(value) and 0 < value < np.inf and value <= largest):
+                limit = f", at most {largest:g}" if largest < np.inf else ""
+                raise InputError(
+                    f"the metric {self.figure!r} has {param}={value!r}: it must be a number above 0{limit}"
+                )
+        if self.label is not None and not (isinstance(self.label, str) and re.fullmatch("[A-Za-z0-9_]+", self.label)):
+            raise InputError(f"the label {self.label!r} of a metric may hold letters, digits and _ alone: rename it")
         if self.threshold is not None and not (_is_number(self.threshold) and np.isfinite(self.threshold)):
             raise InputError(f"the metric {self.figure!r} has threshold={self.threshold!r}: it must be a number")
 

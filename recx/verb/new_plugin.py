@@ -17,11 +17,15 @@ TEMPLATE = HERE / "template" if (HERE / "template").is_dir() else HERE.parent / 
 FILES = ("*.toml", "*.md", "recx_template/**/*.py", "recx_template/conf/**/*.yaml", "tests/*.py")
 
 
+NO_WORDS = ("true", "false", "null", "nan", "inf")
+"""What is read as a value and not as a word where an option is chosen."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Write the folder ``recx-NAME`` and say what to do with it.
 
     Raises:
-        InputError: the name cannot be one of a package, or the folder or a plugin of that name is there.
+        InputError: the name cannot be one of a package, or the folder, an option or a plugin of that name is there.
     """
     parser = Parser(prog="recx new-plugin", description="Write a plugin to start from into the folder recx-NAME.")
     parser.add_argument("name", help="a word such as mine: the plugin is called recx-mine, its package recx_mine")
@@ -30,6 +34,14 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError(f"recx new-plugin {name}: a name is made of small letters, digits and -, such as mine")
     if f"recx_{name}" in {source.package for source in plugins.sources()}:
         raise InputError(f"recx new-plugin {name}: a plugin of that name is installed: choose another one")
+    files = (
+        file.relative_to(TEMPLATE / "recx_template" / "conf") for file in TEMPLATE.glob("recx_template/conf/*/*.yaml")
+    )
+    made = {str(file.with_suffix("")).replace("template", name) for file in files}
+    taken = sorted(made & plugins.options().keys())
+    if taken or name in NO_WORDS:
+        why = f"there is an option {taken[0]} already" if taken else "that is read as a value and not as a word"
+        raise InputError(f"recx new-plugin {name}: {why}: choose another name")
     folder = Path(f"recx-{name.replace('_', '-')}")
     if folder.exists():
         raise InputError(f"{folder} is there already: remove it, or choose another name")

@@ -68,7 +68,7 @@ def in_trec_order(run: Run) -> pd.DataFrame:
     return table(run, "score").sort_values(["score", "item"], ascending=False, kind="stable")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(world=WORLDS, level=st.sampled_from([1, 2]))
 def test_pytrec_eval_on_random_worlds(world: dict[str, Any], level: int) -> None:
     """Ties, grades, negative grades, empty lists, users without a list; items in the order that it takes ties in."""
@@ -82,7 +82,8 @@ def test_pytrec_eval_on_random_worlds(world: dict[str, Any], level: int) -> None
     ).per_user.set_index("user")
 
     assert set(mine.index) == relevant
-    theirs = by_trec(qrels, run, level)
+    # Of the judged users alone: a query of negative grades alone can send pytrec_eval into an endless loop.
+    theirs = by_trec({user: qrels[user] for user in relevant}, run, level)
     for user in relevant:
         for measure, metric in OF_TREC.items():
             expected = theirs[user][measure] if user in run else 0.0
@@ -149,7 +150,7 @@ def of_one(scores: list[float], grades: list[float], names: list[str]) -> dict[s
     return recx.evaluate(shown, pd.DataFrame({"user": 1, "item": items, "grade": grades}), names).means
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(world=rated(distinct=True), k=st.integers(1, 14))
 def test_scikit_learn_without_ties(world: tuple[list[float], list[float]], k: int) -> None:
     """ndcg_score (linear gain), dcg_score and, over whole lists that show every target, average precision."""
@@ -167,7 +168,7 @@ def test_scikit_learn_without_ties(world: tuple[list[float], list[float]], k: in
     assert means == pytest.approx({**expected, "map_trec": expected["map"]}, abs=EXACT)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(world=rated(distinct=False))
 def test_scikit_learn_with_ties_where_the_order_of_ties_plays_no_part(world: tuple[list[float], list[float]]) -> None:
     """AUC, where a tie counts one half, log loss (clipped at the same place) and accuracy at a threshold."""
@@ -248,7 +249,7 @@ def test_ranx() -> None:
         qrels[f"u{n}"] = {f"d{item}": int(rng.integers(1, 4)) for item in rng.permutation(30)[: rng.integers(1, 12)]}
     theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(OF_RANX), return_mean=False)
     mine = recx.evaluate(table(run, "score"), table(qrels, "grade"), list(OF_RANX.values()))
-    order = [f"u{n}" for n in range(200)]
+    order = sorted(run)  # as ranx has them
     for measure, metric in OF_RANX.items():
         ours = mine.per_user.set_index("user").loc[order, metric]
         assert np.asarray(theirs[measure]) == pytest.approx(ours.to_numpy(), abs=EXACT), measure
@@ -260,14 +261,10 @@ def test_ranx() -> None:
     assert recx.evaluate(table(tied, "score"), table(first, "grade"), ["mrr"]).means["mrr"] == 1.0
 
     # Float grades become whole ones: 0.9 and 0.5 are no targets any more.
-    floats = pd.DataFrame({"q_id": ["u", "u"], "doc_id": ["a", "b"], "score": [0.9, 0.5]})
-    shown = {"u": {"b": 1.0, "a": 0.5}}
-    with pytest.raises((TypeError, AssertionError, ValueError)):
-        ranx.evaluate(ranx.Qrels.from_df(floats), ranx.Run(shown), "ndcg@2")
-    value = recx.evaluate(
-        table(shown, "score"), floats.set_axis(["user", "item", "grade"], axis=1), ["ndcg_at_2"], rel_threshold=0.1
-    ).means["ndcg_at_2"]
-    assert value == pytest.approx(0.8785418638)
+    floats, shown = {"u": {"a": 0.9, "b": 0.5}}, {"u": {"b": 1.0, "a": 0.5}}
+    assert ranx.evaluate(ranx.Qrels(floats), ranx.Run(shown), "ndcg@2") == 0
+    means = recx.evaluate(table(shown, "score"), table(floats, "grade"), ["ndcg_at_2"], rel_threshold=0.1).means
+    assert means["ndcg_at_2"] == pytest.approx(0.8785418638)
 
     # A user without a list is refused, unless it is told to make them comparable, which counts 0 as recx does.
     two, one = ranx.Qrels({"u": {"a": 1}, "v": {"a": 1}}), {"u": {"a": 1.0}}
