@@ -194,13 +194,20 @@ def _entities(ids: Array, frame: pd.DataFrame | None, codes: Ints | None) -> Ent
 def _embedding(frame: pd.DataFrame, codes: Ints, n_items: int) -> Floats:
     known = frame["embedding"].notna().to_numpy()
     try:
-        with np.errstate(over="ignore"):  # what does not fit becomes infinite, which counts as no embedding
+        with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is told below
             vectors = np.stack([np.asarray(vector, dtype=np.float32) for vector in frame["embedding"][known]])
     except (TypeError, ValueError) as error:
         raise InputError(f"items: column 'embedding' must hold arrays of one length, or nothing ({error})") from error
     if vectors.ndim != 2 or not vectors.size:
         raise InputError(
             f"items: column 'embedding' must hold one array of numbers an item, not an array of {vectors.shape[1:]}"
+        )
+    broken = ~np.isfinite(vectors).all(axis=1) & ~np.isnan(vectors).all(axis=1)
+    if broken.any():
+        item = frame["item"][known].iloc[int(np.argmax(broken))]
+        raise InputError(
+            f"items: the embedding of item {item} holds a number that is missing, infinite or too large for a float32: "
+            "correct it, or leave the item without one"
         )
     embedding = np.full((n_items, vectors.shape[1]), np.nan, dtype=np.float32)
     embedding[codes[known]] = vectors
