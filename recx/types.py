@@ -395,13 +395,15 @@ class Judged:
 
     def relevant_hits(self, k: int | None) -> Longs:
         """Return which hits are relevant and in the first ``k`` (None: anywhere), as places in ``hit_row``."""
-        hits = self._relevant
-        return hits if k is None else hits[self.hit_rank[hits] <= k]
+        if k is not None and k not in self._relevant:
+            anywhere = self._relevant[None]
+            self._relevant[k] = anywhere[self.hit_rank[anywhere] <= k]
+        return self._relevant[k]
 
     @cached_property
-    def _relevant(self) -> Longs:
+    def _relevant(self) -> dict[int | None, Longs]:
         # Compared in the type that they are stored in, as the targets are counted: 3.3 as float32 is below 3.3.
-        return np.flatnonzero(self.hit_gain >= self.rel_threshold)
+        return {None: np.flatnonzero(self.hit_gain >= self.rel_threshold)}  # several metrics ask for the same cut
 
     def shown(self, k: int | None) -> Longs:
         """Return the number of relevant targets among the first ``k`` (None: in the whole list) [n_users]."""
@@ -411,7 +413,7 @@ class Judged:
 
     @cached_property
     def _shown(self) -> dict[int | None, Longs]:
-        return {}  # several metrics ask for the same cut
+        return {}
 
     def at(self, rel_threshold: float) -> Judged:
         """Return the same by another threshold of relevance, for the users alone who have a target from there on."""

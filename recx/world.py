@@ -76,16 +76,18 @@ def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> World:
             f"{target.n_items}: number users and items alike in all"
         )
     _check_lists(lists, known)
-    notes = {"users_only_in_lists": int((~np.isin(lists.user, target.user)).sum()), "items_unknown": 0}
+    outside = lists.user >= target.n_users
+    only_in_lists = outside | (target.lengths[np.where(outside, 0, lists.user)] == 0)
+    notes = {"users_only_in_lists": int(only_in_lists.sum()), "items_unknown": 0}
     return World(lists, target.user, target.item, target.weight, known, notes)
 
 
 def _check_lists(lists: RankedLists, known: Interactions) -> None:
     """Raise InputError where lists break a promise of their type that would make figures wrong."""
-    if len(np.unique(lists.user)) < lists.n_lists:
+    if (np.diff(lists.user) <= 0).any() and len(np.unique(lists.user)) < lists.n_lists:
         raise InputError("recommendations hold two lists of one user: give one list a user")
     for what, rows in {
-        "an item outside the catalogue": (lists.item < 0) | (lists.item >= known.n_items),
+        "an item outside the catalogue": lists.item.astype(np.uint32) >= known.n_items,  # negative ones become large
         "a score that is not finite": ~np.isfinite(lists.score),
         "scores that rise along the list": rises(lists.score, lists.indptr)[:-1],
     }.items():
