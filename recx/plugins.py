@@ -17,6 +17,9 @@ from pathlib import Path
 
 from recx.errors import InputError
 
+GROUP = "recx.plugins"
+"""The entry points by which plugins are found."""
+
 _HERE = Path(__file__).parent
 CONF = _HERE / "conf" if (_HERE / "conf").is_dir() else _HERE.parent / "conf"
 """Our own option files: inside the package when installed, beside it in a checkout."""
@@ -42,7 +45,7 @@ def sources() -> tuple[Source, ...]:
     Raises:
         InputError: a plugin is installed but cannot be found, or has no ``conf`` folder.
     """
-    plugins = sorted(entry_points(group="recx.plugins"), key=lambda entry: entry.name)
+    plugins = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return (Source("recx", CONF), *(_source(entry) for entry in plugins))
 
 
