@@ -17,6 +17,7 @@ import numpy as np
 from recx.cautions import ALL, differing_cards, easily_misread, some, unpaired
 from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
+from recx.results import SavedRun
 from recx.statistics import Procedure, bootstrap, cohens_dz, holm, paired_t, sign_flip
 from recx.types import Array, Bools, Doubles
 
@@ -27,7 +28,7 @@ SAMPLED = "_sampled_"
 """Stands in the name of a metric over sampled items, before their number."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """What ``compare`` found.
 
@@ -37,7 +38,7 @@ class Comparison:
         baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
         p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table.
     warnings: sentences to read before the numbers; what differs between the protocol cards stands first.
-    notes: counts of users and pairs that were left out.
+    notes: counts of users and pairs that were left out. about: run -> what it is of, such as ``union + linear``.
     """
 
     table: pd.DataFrame
@@ -47,10 +48,15 @@ class Comparison:
     procedure: Procedure
     warnings: list[str]
     notes: Mapping[str, float]
+    about: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        runs = ", ".join(self.runs)
+        return f"<Comparison of {runs} with {self.baseline}: {len(self.table)} rows, {len(self.warnings)} warnings>"
 
 
 def compare(
-    *runs: Evaluation | Sequence[str],
+    *runs: Evaluation | SavedRun | Sequence[str],
     metrics: Sequence[str] | None = None,
     by: str | None = None,
     level: float = 0.95,
@@ -60,8 +66,8 @@ def compare(
 ) -> Comparison:
     """Compare runs with the first one, user by user.
 
-    runs: two or more; a list of metrics may stand behind them in place of ``metrics``. None: all metrics that have a
-        value a user in every run.
+    runs: two or more evaluations or saved runs; a list of metrics may stand behind them in place of ``metrics``. None:
+        all metrics that have a value a user in every run.
     by: a name in the slices of the baseline, such as ``history_length``: rows for the quarters of its users follow.
     level, resamples, draws, seed: of intervals and tests, see ``recx.statistics``.
 
@@ -89,21 +95,24 @@ def compare(
         *said,
         *easily_misread(table, by),
     ]
-    return Comparison(table, labels[0], tuple(labels[1:]), by, procedure, warnings, notes)
+    about = {evaluation.name: evaluation.about for evaluation in evaluations if evaluation.about}
+    return Comparison(table, labels[0], tuple(labels[1:]), by, procedure, warnings, notes, about)
 
 
 def _separated(
-    given: Sequence[Evaluation | Sequence[str]], metrics: Sequence[str] | None
+    given: Sequence[Evaluation | SavedRun | Sequence[str]], metrics: Sequence[str] | None
 ) -> tuple[list[Evaluation], Sequence[str] | None]:
     """Return the runs, and the metrics that are named behind them or by keyword."""
     last = given[-1] if given else None
     if metrics is None and isinstance(last, list | tuple) and all(isinstance(name, str) for name in last):
         given, metrics = given[:-1], last
+    given = [Evaluation.of_run(run) if isinstance(run, SavedRun) else run for run in given]
     runs = [run for run in given if isinstance(run, Evaluation)]
     wrong = next((run for run in given if not isinstance(run, Evaluation)), None)
     if wrong is not None:
         raise InputError(
-            f"compare: a {type(wrong).__name__} is no evaluation: give what recx.evaluate returned, one after the other"
+            f"compare: a {type(wrong).__name__} is no evaluation: give what recx.evaluate or recx.results.load "
+            "returned, one after the other"
         )
     if len(runs) < 2:
         raise InputError(f"compare: it takes two runs or more, and there are {len(runs)}: name another one")
@@ -188,8 +197,9 @@ def _taken(values: Doubles, of_users: Array, users: pd.Index[Any]) -> Doubles:
 
 def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, Bools]:
     """Return the users [n_users] of each quarter by a label, such as ``1 to 3``; quarters with one border are one."""
-    if by not in baseline.slices:
-        raise InputError(f"by={by!r}: {baseline.name} has no such slices: {did_you_mean(by, baseline.slices)}")
+    if not isinstance(by, str) or by not in baseline.slices:
+        hint = did_you_mean(str(by), baseline.slices) if baseline.slices else "give history= to recx.evaluate"
+        raise InputError(f"by={by!r}: {baseline.name} has no such slices: {hint}")
     values = _taken(baseline.slices[by], baseline.users, users)
     known = values[~np.isnan(values)]
     if not len(known):

@@ -21,6 +21,7 @@ from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.lines import slices_of
 from recx.evaluator.metric import NEEDS_SCORES, NamedMetric, resolve
 from recx.files import SLICE
+from recx.plain import title
 from recx.protocol import MEAN, TIES, rules
 from recx.protocols import Metric
 from recx.ragged import has_twice
@@ -36,14 +37,14 @@ OnDuplicates = Literal["error", "first"]
 METRICS_AT_10 = tuple(f"{figure}_at_10" for figure in ("ndcg", "recall", "hit", "precision", "map", "mrr"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Figures of lists: a value a user for most metrics, one number for some.
 
     name: what it is called in comparisons. users: raw ids [n_users]. values: metric -> [n_users], NaN where the metric
     leaves the user out. scalars: metric -> number. notes: counts of what was left out, merged or looks odd.
-    rules: under which the figures came about. slices: name -> [n_users], what users may be grouped by. truth: what the
-    lists were judged by, where it is at hand.
+    about: what it is of, such as ``union + linear``. rules: under which the figures came about. slices: name ->
+    [n_users], what users may be grouped by. truth: what the lists were judged by, where it is at hand.
     """
 
     name: str
@@ -54,6 +55,12 @@ class Evaluation:
     rules: Mapping[str, Any]
     slices: Mapping[str, Doubles] = field(default_factory=dict)
     truth: Truth | None = None
+    about: str = ""
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {value:.4f}" for name, value in list(self.means.items())[:8])
+        more = f" and {len(self.means) - 8} more" if len(self.means) > 8 else ""
+        return f"<Evaluation {self.name!r} of {len(self.users)} users: {told}{more}>"
 
     @cached_property
     def protocol(self) -> dict[str, Any]:
@@ -132,6 +139,7 @@ class Evaluation:
             notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
             rules=rules(run.protocol),
             slices=slices,
+            about=title(run.config) if (run.folder / "config.yaml").is_file() else "",
         )
 
 
@@ -165,9 +173,10 @@ def evaluate(
         threshold: the score from which a row is predicted to be a target, for accuracy and class_precision ...
         history: what was known before, with columns user and item: novelty, popularity, serendipity, new_items and the
             slices of ``recx.compare`` need it.
-        items: the whole catalogue, with a column item and, as the metrics need them, category and embedding (one array
-            an item). Without it the catalogue is every item of the other tables.
-        name: what the evaluation is called in comparisons.
+        items: more of the catalogue, with a column item and, as the metrics need them, category and embedding (one
+            array an item). The catalogue is every item of all tables; those that stand in the lists alone are counted
+            as ``items_unknown``.
+        name: what the evaluation is called in comparisons: without one, the path, or ``run``.
 
     Raises:
         InputError: a table, a name or a setting cannot be used; the sentence says which and why.

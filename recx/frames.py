@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Order = Literal["score", "given"]
+OTHER_NAMES = ("relevance", "rating", "rel", "label", "value", "gain")
+"""What else a column of grades may be called, so that it is not passed over in silence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,12 @@ def truth_of(frame: pd.DataFrame, name: str = "relevance") -> Grouped:
         InputError: a column is missing or of the wrong kind, or a grade is not finite.
     """
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
+    other = [column for column in OTHER_NAMES if column in frame] if "grade" not in frame else []
+    if other:
+        raise InputError(
+            f"{name}: there is no column grade but a column {other[0]}: call it grade, or leave it out, by which every "
+            "row counts 1"
+        )
     grade = _numbers(frame, "grade", name) if "grade" in frame else np.ones(len(item))
     _refuse_not_finite(grade, user, "grade", name)
     users, indptr, rows = _group(user)

@@ -47,3 +47,10 @@ def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         else:
             named[f"{prefix}{key}"] = value if isinstance(value, str) else json.dumps(plain(value))
     return named
+
+
+def title(config: Mapping[str, Any]) -> str:
+    """Return what a run is known by: its retriever and ranker, such as ``union + linear``; "" if it names neither."""
+    parts = (config.get(stage) for stage in ("retriever", "ranker"))
+    words = [str(part.get("_target_", "")).split(".")[-2:][0] for part in parts if isinstance(part, Mapping)]
+    return " + ".join(word for word in words if word)

@@ -346,3 +346,17 @@ def test_sampled_and_full_metrics_are_never_compared() -> None:
             compare(*runs, [metric])
     with pytest.raises(InputError, match="full, sampled have no metric in common"):
         compare(full, sampled)
+
+
+def test_slices_that_are_not_there_say_how_to_get_them() -> None:
+    with pytest.raises(InputError, match=r"a has no such slices: give history= to recx.evaluate"):
+        compare(evaluation("a", [0.0] * 4), evaluation("b", [1.0] * 4), by="history_length", **QUICK)
+    with pytest.raises(InputError, match=r"by=\['history_length'\]"):
+        compare(evaluation("a", [0.0] * 4), evaluation("b", [1.0] * 4), by=["history_length"], **QUICK)  # type: ignore[arg-type]
+
+
+def test_what_runs_and_comparisons_show_at_a_prompt_is_short() -> None:
+    a, b = evaluation("a", [0.0] * 4), evaluation("b", [1.0] * 4)
+    assert repr(a).startswith("<Evaluation 'a' of 4 users: ")
+    assert repr(compare(a, b, **QUICK)).startswith("<Comparison of b with a: ")
+    assert max(len(repr(a)), len(repr(compare(a, b, **QUICK)))) < 200

@@ -146,3 +146,11 @@ def test_large_ids_of_both_signs_are_told_apart():
     codes, ids = number({"a": np.array([2**64 - 1], dtype=np.uint64), "b": np.array([-1], dtype=np.int64)}, "item")
     assert codes[0][0] != codes[1][0]
     assert len(ids) == 2
+
+
+@pytest.mark.parametrize("column", ["relevance", "rating", "rel", "label"])
+def test_a_grade_by_another_name_is_not_passed_over(column):
+    with pytest.raises(InputError, match=f"relevance: there is no column grade but a column {column}: call it grade"):
+        truth_of(frame(user=[1], item=[2], **{column: [3]}))
+    assert truth_of(frame(user=[1], item=[2], grade=[3], **{column: [5]})).value.tolist() == [3]
+    assert truth_of(frame(user=[1], item=[2], time=[5])).value.tolist() == [1]

@@ -164,7 +164,7 @@ def category_diversity(judged: Judged, k: int | None) -> Doubles:
     if category is None or not (category >= 0).any():
         raise InputError(
             "category_diversity needs categories and no item has one: give them with the items (items= in "
-            "recx.evaluate), or leave category_diversity out"
+            "recx.evaluate, --items on the command line), or leave category_diversity out"
         )
     n = int(category.max()) + 1
     value = np.zeros(judged.n_users)
@@ -223,7 +223,7 @@ def _history(judged: Judged, figure: str) -> Interactions:
     if not len(judged.history):
         raise InputError(
             f"{figure} compares what is shown with the history and the history has no events: give it (history= in "
-            f"recx.evaluate), or leave {figure} out"
+            f"recx.evaluate, --history on the command line), or leave {figure} out"
         )
     return judged.history
 

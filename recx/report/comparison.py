@@ -43,6 +43,7 @@ def json_of(comparison: Comparison) -> str:
     document = {
         "baseline": comparison.baseline,
         "runs": comparison.runs,
+        "about": comparison.about,
         "by": comparison.by,
         **{name: getattr(comparison.procedure, name) for name in ("level", "resamples", "draws", "seed")},
         "warnings": comparison.warnings,
@@ -63,6 +64,7 @@ def html_of(comparison: Comparison) -> str:
     )
     return PAGE.format(
         title=escape(_title(comparison)),
+        about="".join(f"<p>{escape(name)}: {escape(about)}</p>" for name, about in comparison.about.items()),
         cautions=f"<aside><h2>Read this first</h2><ul>{cautions}</ul></aside>" if cautions else "",
         sections=sections,
         footnote=escape(" ".join(_footnote(comparison))),
@@ -71,6 +73,8 @@ def html_of(comparison: Comparison) -> str:
 
 def _text(comparison: Comparison, width: int) -> Iterator[Text]:
     yield from (Text(line, style="bold") for line in textwrap.wrap(_title(comparison), width))
+    for name, about in comparison.about.items():
+        yield Text(f"  {name}: {about}", style="dim")
     if comparison.warnings:
         yield Text()
         yield Text("read this first", style="bold yellow")
@@ -206,6 +210,7 @@ footer {{ margin: 2rem 0; }}
 </head>
 <body>
 <h1>{title}</h1>
+{about}
 {cautions}
 {sections}
 <footer>{footnote}</footer>

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx import __version__
 from recx.errors import RecxError
-from recx.plain import flat, plain
+from recx.plain import flat, plain, title
 from recx.tracker import store
 from recx.tracker.process import identity, stoppable
 
@@ -135,7 +135,7 @@ class MLflow:
         with stoppable(), store.told(uri):
             client, experiment_id = store.open_experiment(uri, folder, name)
             store.end_dead_runs(client)
-            info = client.create_run(experiment_id, tags=_origin(), run_name=_title(name, params)).info
+            info = client.create_run(experiment_id, tags=_origin(), run_name=title(params) or name).info
             run = MlflowRun(client, info.run_id, address(uri, experiment_id, info.run_id))
             with _ended_in_order(client, info.run_id):
                 run.log_params(params)
@@ -195,10 +195,3 @@ def _git() -> dict[str, str]:
     commit = re.search(r"^# branch\.oid (.+)$", said, flags=re.MULTILINE)
     dirty = any(not line.startswith("#") for line in said.splitlines())
     return {"git.commit": commit[1] if commit else "(initial)", "git.dirty": str(dirty).lower()}
-
-
-def _title(name: str, params: Mapping[str, Any]) -> str:
-    """Return what a run is called in the list of runs: its retriever and ranker, such as ``union + linear``."""
-    parts = (params.get(stage) for stage in ("retriever", "ranker"))
-    words = [str(part.get("_target_", "")).split(".")[-2:][0] for part in parts if isinstance(part, Mapping)]
-    return " + ".join(word for word in words if word) or name

@@ -19,14 +19,15 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(prog="recx evaluate", description="Judge lists by the truth: CSV, TSV, Parquet or TREC files.")
     parser.add_argument("recommendations", help="columns user, item and score or rank; or a TREC run")
     parser.add_argument("relevance", help="columns user, item and, if graded, grade; or TREC qrels")
-    parser.add_argument("--metrics", default=",".join(FIGURES), help="names with commas between; `recx list metric`")
-    parser.add_argument("--k", default="5,10", help="cuts, with commas between, for metrics without _at_k: 5,10")
+    parser.add_argument("--metrics", help=f"names with commas between, see `recx list metric` ({','.join(FIGURES)})")
+    parser.add_argument("--k", help="cuts with commas between, for metrics named without one (5,10 if none is named)")
     parser.add_argument("--order", choices=("score", "given"), default="score", help="what the order of a list is")
     parser.add_argument("--on-duplicates", choices=("error", "first"), default="error", help="an item twice in a list")
     parser.add_argument("--rel-threshold", type=float, default=1.0, help="the grade from which a target is relevant")
     parser.add_argument("--max-grade", type=float, default=None, help="the highest grade there can be: err, cascade")
     parser.add_argument("--threshold", type=float, default=0.5, help="the score from which a row is predicted a target")
     parser.add_argument("--history", default=None, help="columns user and item: what was known before")
+    parser.add_argument("--items", default=None, help="columns item and category: more of the catalogue")
     parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args(arguments)
 
@@ -43,6 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         max_grade=chosen.max_grade,
         threshold=chosen.threshold,
         history=chosen.history,
+        items=chosen.items,
     )
     if chosen.json:
         print(as_json(evaluation))
@@ -51,14 +53,16 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _metrics(names: str, cuts: str) -> list[str]:
-    """Return the metrics asked for; one without ``_at_k`` is taken at every cut, where it takes one at all."""
+def _metrics(names: str | None, cuts: str | None) -> list[str]:
+    """Return the metrics asked for: one named without a cut is taken at every cut of ``--k``, or uncut without it."""
     from recx.evaluator.metric import UNCUT
 
+    if names is None:
+        names, cuts = ",".join(FIGURES), cuts or "5,10"
     chosen: list[str] = []
     for name in filter(None, (name.strip() for name in names.split(","))):
-        whole = "_at_" in name or name in UNCUT or name.startswith("top_") or cuts.strip() in ("", "none")
-        chosen += [name] if whole else [f"{name}_at_{k.strip()}" for k in cuts.split(",")]
+        whole = "_at_" in name or name in UNCUT or name.startswith("top_")
+        chosen += [name] if whole or cuts is None else [f"{name}_at_{k.strip()}" for k in cuts.split(",")]
     if not chosen:
         raise InputError("--metrics names no metric: give some, such as --metrics ndcg,recall")
     return list(dict.fromkeys(chosen))

@@ -12,4 +12,5 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are sentences like all others: ``InputError``, exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{self.prog}: {message}: `python -m recx help` shows how it is called")
+        help_of = "help" if self.prog == "recx" else f"{self.prog.removeprefix('recx ')} --help"
+        raise InputError(f"{self.prog}: {message}: `python -m recx {help_of}` shows how it is called")

@@ -136,7 +136,7 @@ def test_equally_popular_items_are_taken_by_code(world):
 
 @pytest.mark.parametrize("name", OF_HISTORY)
 def test_figures_of_the_history_need_one(world, name):
-    with pytest.raises(InputError, match=rf"^{name} .*history has no events: give it \(history= in recx.evaluate\)"):
+    with pytest.raises(InputError, match=rf"^{name} .*history has no events: give it \(history= in recx.evaluate"):
         value(name, world({0: [1]}), 5)
 
 

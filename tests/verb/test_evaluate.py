@@ -66,7 +66,7 @@ def test_what_a_run_wrote_can_be_judged(capsys: pytest.CaptureFixture[str]) -> N
     shown = pd.DataFrame({"user": [1, 1], "rank": [1, 2], "item": ["a", "b"], "score": [0.9, 0.8], "x": [2.0, 1.0]})
     shown.to_parquet("recommendations.parquet")
     pd.DataFrame({"user": [1], "item": ["b"]}).to_parquet("truth.parquet")
-    evaluate.run(["recommendations.parquet", "truth.parquet", "--metrics", "mrr", "--k", "none", "--json"])
+    evaluate.run(["recommendations.parquet", "truth.parquet", "--metrics", "mrr", "--json"])
     assert json.loads(capsys.readouterr().out)["means"] == {"mrr": 0.5}
 
 
@@ -75,7 +75,7 @@ def test_what_a_run_wrote_can_be_judged(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["run.csv"], "the following arguments are required: relevance"),
         (["run.csv", "truht.csv"], "no such file; did you mean 'truth.csv'"),
-        (["run.csv", "truth.csv", "--metrics", "ndgc"], "did you mean 'ndcg_at_"),
+        (["run.csv", "truth.csv", "--metrics", "ndgc"], "did you mean 'ndcg'"),
         (["run.csv", "truth.csv", "--metrics", ","], "--metrics names no metric"),
         (["run.csv", "truth.csv", "--k", "0"], "k must be a whole number from 1 up"),
         (["run.csv", "truth.csv", "--k", "1.5"], "k must be a whole number from 1 up"),
@@ -95,3 +95,23 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
     assert told.out == ""
     assert len(told.err.splitlines()) == 1
     assert re.search(said, told.err)
+
+
+def test_a_metric_without_a_cut_is_not_cut_unless_k_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, names in (
+        (["--metrics", "map_trec,mrr_at_1"], ["map_trec", "mrr_at_1"]),
+        (["--metrics", "map_trec,mrr_at_1", "--k", "2,3"], ["map_trec_at_2", "map_trec_at_3", "mrr_at_1"]),
+        (["--k", "2"], [f"{figure}_at_2" for figure in evaluate.FIGURES]),
+        ([], [f"{figure}_at_{k}" for figure in evaluate.FIGURES for k in (5, 10)]),
+    ):
+        evaluate.run(["run.csv", "truth.csv", *words, "--json"])
+        assert list(json.loads(capsys.readouterr().out)["means"]) == names
+
+
+def test_items_name_more_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("items.csv").write_text("item,category\na,x\nb,y\nc,x\nd,x\n")
+    words = ["run.csv", "truth.csv", "--metrics", "coverage,category_diversity", "--items", "items.csv", "--json"]
+    evaluate.run(words)
+    means = json.loads(capsys.readouterr().out)["means"]
+    assert means["coverage"] == 3 / 4  # user 4, who has no truth, is not judged
+    assert means["category_diversity"] == pytest.approx(1 / 3)  # of users 1, 2, 3 only the first sees two categories
