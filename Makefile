@@ -2,17 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+TRANSFORMER := .venv/.transformer
 
-.PHONY: news test test-all lint bench clean
+.PHONY: news news-transformer test test-all test-plugins lint bench clean
 
 news: $(STAMP) ## run the main job on a made-up news site; make news ARGS="dataset.path=DIR" on real clicks
 	$(BIN)/python -m recx +experiment=news $(ARGS)
+
+news-transformer: $(TRANSFORMER) ## the main job with a Transformer among the sources; brings PyTorch
+	$(BIN)/python -m recx +experiment=news_transformer $(ARGS)
 
 test: $(STAMP) ## the fast tests
 	$(BIN)/python -m pytest $(ARGS)
 
 test-all: $(STAMP) ## every test, the slow ones too
 	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+
+test-plugins: $(TRANSFORMER) ## types and tests of the plugins
+	$(BIN)/mypy plugins/recx-transformer/recx_transformer
+	$(BIN)/python -m pytest plugins/recx-transformer/tests $(ARGS)
 
 lint: $(STAMP) ## style, formatting, types
 	$(BIN)/ruff check .
@@ -30,4 +38,8 @@ $(STAMP): pyproject.toml constraints.txt
 		|| { echo "recx needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(TRANSFORMER): $(STAMP) plugins/recx-transformer/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/recx-transformer
 	@touch $@

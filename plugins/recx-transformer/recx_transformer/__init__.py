@@ -1,0 +1,1 @@
+"""A causal self-attention retriever (SASRec family) for recx: ``retriever=transformer``."""

@@ -1,0 +1,30 @@
+"""A world in which everybody walks in a circle, and settings that learn it in a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recx.types import Entities, Interactions
+from recx_transformer.retriever import Transformer
+
+
+def circle(users: int = 200, events: int = 10, items: int = 20) -> Interactions:
+    """Return users who start anywhere and go on to the next item each time."""
+    start = np.random.default_rng(0).integers(0, items, users)
+    item = ((start[:, None] + np.arange(events)) % items).astype(np.int32).ravel()
+    return Interactions(
+        indptr=np.arange(users + 1) * events,
+        item=item,
+        time=None,
+        weight=np.ones(len(item), dtype=np.float32),
+        users=Entities(np.arange(users)),
+        items=Entities(np.arange(items)),
+    )
+
+
+def small(**settings: Any) -> Transformer:
+    """Return a network that learns the circle."""
+    given = {"factors": 32, "dropout": 0.1, "epochs": 12, "batch_size": 256, "learning_rate": 5e-3, "warmup": 10}
+    return Transformer(**{**given, "negatives": 16, "validation_users": 50, **settings})

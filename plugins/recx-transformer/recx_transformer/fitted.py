@@ -1,0 +1,159 @@
+"""The fitted retriever: states after the users' last events against the vectors of all items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from recx.errors import InputError
+from recx.files import replacing, write_text
+from recx.select import best
+from recx.types import Bools, Floats, Interactions, RankedLists, Requests
+from recx_transformer.catalogue import Catalogue
+from recx_transformer.device import device_of
+from recx_transformer.model import Network, Shape
+from recx_transformer.recent import Fading
+from recx_transformer.sequences import Events, last_events
+
+if TYPE_CHECKING:
+    from recx_transformer.retriever import Transformer
+
+MODEL, FACTS = "model.safetensors", "model.json"
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTransformer:
+    """curves: name -> one value an epoch. notes: counts of the fit."""
+
+    settings: Transformer
+    network: Network
+    catalogue: Catalogue
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    notes: Mapping[str, float] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return the items with the highest scores that may be shown.
+
+        A user without events gets what was clicked last, where recent clicks count, and else an empty list. An item
+        that was not clicked in the history of the fit is found by its content, where the network is told of any.
+
+        Raises:
+            InputError: the items are described otherwise than when the network was fitted.
+        """
+        self.network.eval()
+        scores = Scores.of(self, history)
+        order = np.arange(len(requests))
+        if requests.time is not None:  # recent clicks are counted along the clock
+            order = np.argsort(requests.time, kind="stable")
+        lists = best(scores, history, requests[order], k, self.settings.seen)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        without = int((history.lengths[requests.user] == 0).sum())
+        counts = {"items_out_of_reach": int((~scores.reachable).sum()), "requests_without_history": without}
+        return replace(lists.take(back), notes={**self.notes, **counts})
+
+    def save(self, folder: Path) -> None:
+        """Write the network and what it needs to retrieve for other histories: two files, none of them a pickle."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
+        category = self.catalogue.category
+        facts = {
+            "settings": asdict(self.settings),
+            "shape": asdict(self.network.shape),
+            "ids": self.catalogue.ids.tolist(),
+            "category": None if category is None else category.tolist(),
+            "embedding": self.catalogue.embedding,
+            "curves": self.curves,
+            "notes": dict(self.notes),
+        }
+        with replacing(folder / MODEL) as temporary:
+            save_file(tensors, temporary)
+        write_text(folder / FACTS, json.dumps(facts))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of all items for blocks of requests.
+
+    table: the items' vectors [n_items, d]. reachable: which of them have one [n_items]. clicks: None where recent
+    clicks do not count.
+    """
+
+    network: Network
+    history: Interactions
+    events: Events
+    table: Tensor
+    reachable: Bools
+    clicks: Fading | None
+
+    @classmethod
+    def of(cls, fitted: FittedTransformer, history: Interactions) -> Scores:
+        """Return what scores the items of this history."""
+        network, shape, time = fitted.network, fitted.network.shape, history.time
+        items = fitted.catalogue.describe(history.items).to(network.own.device)
+        has_content = bool(shape.embedding or shape.categories)
+        clicks = None
+        if shape.recent and time is not None:
+            clicks = Fading.of(time, history.item, history.n_items, fitted.settings.half_lives)
+        return cls(
+            network=network,
+            history=history,
+            events=Events.of(history, history.item.astype(np.int64), gap=shape.gap, hour=shape.hour),
+            table=network.table(items),
+            reachable=items.row.cpu().numpy() >= 0 if not has_content else np.ones(history.n_items, dtype=bool),
+            clicks=clicks,
+        )
+
+    def __call__(self, block: Requests) -> Floats:
+        """Return float32 [n_lists, n_items], -inf where an item or a user is out of reach."""
+        known = torch.from_numpy(self.history.lengths[block.user] > 0)
+        state = self.table.new_zeros(len(block), self.network.shape.width)
+        if known.any():
+            asking = block[known.numpy()]
+            batch = last_events(self.events, self.history, asking, self.network.shape.longest)
+            state[known.to(state.device)] = self.network(batch.to(state.device), self.table)
+        score = state @ self.table.T
+        if self.clicks is not None and self.network.recent is not None and block.time is not None:
+            weight = self.network.recent(state)
+            for number, counts in enumerate(self.clicks.as_of(block.time)):
+                score.addcmul_(torch.from_numpy(counts).to(score.device), weight[:, number, None])
+        else:
+            score[~known.to(score.device)] = -torch.inf
+        table: Floats = score.cpu().numpy()
+        table[:, ~self.reachable] = -np.inf
+        return table
+
+
+def load(folder: Path | str) -> FittedTransformer:
+    """Return the retriever that ``save`` wrote into this folder, on the first device there is.
+
+    Raises:
+        InputError: there is none, or its files are damaged.
+    """
+    from recx_transformer.retriever import Transformer
+
+    folder = Path(folder)
+    if not (folder / FACTS).is_file():
+        raise InputError(f"{folder} holds no fitted transformer (no {FACTS}): name a run with retriever=transformer")
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        network = Network(Shape(**facts["shape"]))
+        network.load_state_dict(load_file(folder / MODEL))
+        category = None if facts["category"] is None else np.array(facts["category"], dtype=np.int64)
+        catalogue = Catalogue(np.array(facts["ids"]), category, facts["embedding"])
+        settings = Transformer(**facts["settings"])
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise InputError(
+            f"{folder} holds a transformer that cannot be read ({type(error).__name__}): run the experiment again"
+        ) from error
+    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, facts["curves"], facts["notes"])

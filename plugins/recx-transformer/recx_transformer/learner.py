@@ -1,0 +1,160 @@
+"""One training in memory: the network, its optimiser and its lessons, and what a step does with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from recx.ragged import position_of_rows
+from recx.types import Interactions
+from recx_transformer.catalogue import Catalogue
+from recx_transformer.losses import Asked, bce, full_softmax, sampled_softmax
+from recx_transformer.model import Items, Network, Shape
+from recx_transformer.recent import Fading, Recent
+from recx_transformer.sequences import Batch, Events, Lessons, row_width
+
+if TYPE_CHECKING:
+    from recx_transformer.retriever import Transformer
+
+CLIP = 1.0
+"""Length of the longest gradient; a longer one is shortened."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """What a training changes (network, optimiser), and what it learns from.
+
+    items: the clicked ones. share: [n_clicked], each one's share of what is to be foreseen. dtype: of the products.
+    """
+
+    settings: Transformer
+    catalogue: Catalogue
+    lessons: Lessons
+    items: Items
+    share: Tensor
+    recent: Recent | None
+    network: Network
+    optimiser: torch.optim.AdamW
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, settings: Transformer, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
+        """Return a learner at its start; its first weights are drawn from PyTorch's present random state."""
+        catalogue, number = Catalogue.of(history, category=settings.category, embedding=settings.embedding)
+        item, n = number[history.item], len(catalogue.ids)
+        recent = moment = None
+        if settings.recent and history.time is not None and n:
+            recent, moments = Recent.of(Fading.of(history.time, item, n, settings.half_lives), dtype)
+            recent, moment = recent.to(device), np.searchsorted(moments, history.time, side="right") - 1
+        events = Events.of(history, item, gap=settings.time_gap, hour=settings.time_of_day)
+        network = Network(_shape(settings, catalogue, events, recent)).to(device)
+        targets = np.bincount(item[position_of_rows(history.indptr) > 0], minlength=n)
+        return cls(
+            settings=settings,
+            catalogue=catalogue,
+            lessons=Lessons.of(history, events, settings.max_length, moment),
+            items=catalogue.describe(history.items).take(torch.from_numpy(np.flatnonzero(number >= 0))).to(device),
+            share=torch.from_numpy(targets / max(1, targets.sum())).float().to(device),
+            recent=recent,
+            network=network,
+            optimiser=_optimiser(network, settings),
+            dtype=dtype,
+        )
+
+    @property
+    def rows(self) -> int:
+        """Packed rows of a batch."""
+        return max(1, self.settings.batch_size // row_width(self.settings.max_length))
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.own.device
+
+    def step(self, batch: Batch, rate: float) -> Tensor:
+        """Learn from one batch at this learning rate; return the sum of its losses."""
+        self.network.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        loss = self._loss(batch.to(self.device))
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        self.optimiser.step()
+        return loss.detach() * len(batch.cell)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        network, shape = self.network, self.network.shape
+        assert batch.target is not None
+        keep = None
+        if shape.embedding or shape.categories:
+            keep = torch.rand(shape.items, device=self.device) >= self.settings.id_dropout
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            table = network.table(self.items, keep)
+            state = network(batch, table)
+            weight = None if network.recent is None else network.recent(state).float()
+        asked = Asked(state.float(), table.float(), batch.target, self.dtype, self.recent, weight, batch.moment)
+        if self.settings.loss == "full_softmax":
+            return full_softmax(asked)
+        if self.settings.loss == "bce":
+            return bce(asked, self._uniform(len(batch.target)))
+        return sampled_softmax(asked, *self._sample(batch.target))
+
+    def _sample(self, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return items, one half drawn from all and one from the batch's targets, and how often each was expected."""
+        others = self.settings.negatives // 2
+        seen = self.settings.negatives - others
+        drawn = target[torch.randint(len(target), (seen,)).to(self.device)]
+        negative = torch.cat([self._uniform(others), drawn])
+        return negative, others / len(self.share) + seen * self.share[negative]
+
+    def _uniform(self, n: int) -> Tensor:
+        return torch.randint(len(self.share), (n,)).to(self.device)
+
+    def tensors(self, *, moments: bool) -> dict[str, Tensor]:
+        """Return the weights by name, and the optimiser's moments if asked for."""
+        found: dict[str, Tensor] = {f"weight/{name}": tensor for name, tensor in self.network.named_parameters()}
+        if not moments:
+            return found
+        for name, parameter in self.network.named_parameters():
+            for kind, tensor in self.optimiser.state.get(parameter, {}).items():
+                found[f"{kind}/{name}"] = tensor
+        return found
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take over what ``tensors`` returned."""
+        for name, parameter in self.network.named_parameters():
+            parameter.data.copy_(tensors[f"weight/{name}"])
+            state = {kind: tensors.get(f"{kind}/{name}") for kind in ("step", "exp_avg", "exp_avg_sq")}
+            if state["step"] is not None:
+                self.optimiser.state[parameter] = state
+
+
+def _shape(settings: Transformer, catalogue: Catalogue, events: Events, recent: Recent | None) -> Shape:
+    return Shape(
+        items=len(catalogue.ids),
+        width=settings.factors,
+        blocks=settings.blocks,
+        heads=settings.heads,
+        longest=settings.max_length,
+        relative=settings.positions == "relative",
+        dropout=settings.dropout,
+        embedding=catalogue.embedding,
+        categories=catalogue.n_categories,
+        gap=events.gap is not None,
+        hour=events.hour is not None,
+        recent=0 if recent is None else len(recent.table),
+    )
+
+
+def _optimiser(network: Network, settings: Transformer) -> torch.optim.AdamW:
+    """Return AdamW; biases, norms and other vectors are not drawn to 0."""
+    tensors = list(network.parameters())
+    groups = [
+        {"params": [tensor for tensor in tensors if tensor.dim() > 1], "weight_decay": settings.l2},
+        {"params": [tensor for tensor in tensors if tensor.dim() == 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=network.own.device.type != "mps")

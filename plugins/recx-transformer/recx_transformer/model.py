@@ -1,0 +1,171 @@
+"""The network: causal self-attention over a user's events, with tied item vectors (SASRec: Kang and McAuley 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from recx_transformer.dropout import Dropout
+from recx_transformer.sequences import GAPS, HOURS, Batch
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the network is made of.
+
+    items: items with a vector of their own. embedding: length of the items' given embeddings, 0 for none. categories:
+    number of categories, that of unknown ones included, 0 for none. gap, hour: whether it is told of time. recent:
+    click counts (half-lives) that are added to its scores.
+    """
+
+    items: int
+    width: int
+    blocks: int
+    heads: int
+    longest: int
+    relative: bool
+    dropout: float
+    embedding: int = 0
+    categories: int = 0
+    gap: bool = False
+    hour: bool = False
+    recent: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The items that a table of vectors is made for.
+
+    row: int64 [n], number of each one's own vector, -1 where it has none. embedding: float32 [n, e], 0 where unknown.
+    category: int64 [n], 0 where unknown.
+    """
+
+    row: Tensor
+    embedding: Tensor | None
+    category: Tensor | None
+
+    def to(self, device: torch.device) -> Items:
+        """Return the same on a device."""
+        return self._each(lambda part: part.to(device))
+
+    def take(self, chosen: Tensor) -> Items:
+        """Return the chosen items (int64)."""
+        return self._each(lambda part: part[chosen])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Items:
+        embedding, category = (None if part is None else change(part) for part in (self.embedding, self.category))
+        return Items(change(self.row), embedding, category)
+
+
+class Network(nn.Module):
+    """Turns a batch of packed sequences into states; a state's product with an item's vector is the item's score."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        d = shape.width
+        self.own = nn.Parameter(torch.empty(shape.items, d))
+        self.content = nn.Linear(shape.embedding, d, bias=False) if shape.embedding else None
+        self.category = nn.Embedding(shape.categories, d) if shape.categories else None
+        self.place = None if shape.relative else nn.Embedding(shape.longest, d)
+        self.gap = nn.Embedding(GAPS, d) if shape.gap else None
+        self.hour = nn.Embedding(HOURS, d) if shape.hour else None
+        self.next_gap = nn.Embedding(GAPS, d) if shape.gap else None
+        self.next_hour = nn.Embedding(HOURS, d) if shape.hour else None
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.blocks))
+        self.norm = nn.LayerNorm(d)
+        self.recent = nn.Linear(d, shape.recent) if shape.recent else None
+        self.dropout = Dropout(shape.dropout)
+        self.apply(_initialise)
+        nn.init.normal_(self.own, std=0.02)
+        if self.recent is not None:
+            nn.init.zeros_(self.recent.weight)
+            nn.init.constant_(self.recent.bias, 1 / shape.recent)
+
+    def table(self, items: Items, keep: Tensor | None = None) -> Tensor:
+        """Return the items' vectors [n, d]. keep: bool [n], whose own vector counts; the others have content only."""
+        own = F.embedding(items.row.clamp(min=0), self.own)
+        with_own = items.row >= 0 if keep is None else (items.row >= 0) & keep
+        table = own if bool(with_own.all()) else own * with_own[:, None]
+        if self.content is not None and items.embedding is not None:
+            table = table + self.content(items.embedding)
+        if self.category is not None and items.category is not None:
+            table = table + self.category(items.category)
+        return table
+
+    def forward(self, batch: Batch, table: Tensor) -> Tensor:
+        """Return the states [n, d] after the cells that the batch asks for."""
+        x = F.embedding(batch.item, table) * self.shape.width**0.5
+        if self.place is not None:
+            x = x + self.place(batch.place)
+        if self.gap is not None and batch.gap is not None:
+            x = x + self.gap(batch.gap)
+        if self.hour is not None and batch.hour is not None:
+            x = x + self.hour(batch.hour)
+        x = self.dropout(x)
+        apart, allowed = _apart(batch.place)
+        for block in self.blocks:
+            x = block(x, apart, allowed)
+        x = x.flatten(0, 1).index_select(0, batch.cell)
+        if self.next_gap is not None and batch.next_gap is not None:
+            x = x + self.next_gap(batch.next_gap)
+        if self.next_hour is not None and batch.next_hour is not None:
+            x = x + self.next_hour(batch.next_hour)
+        state: Tensor = self.norm(x)
+        return state
+
+
+class Block(nn.Module):
+    """Attention, then two layers for each event alone; each on normalised input and added to it (pre-norm)."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        d = shape.width
+        self.heads, self.drop = shape.heads, shape.dropout
+        self.norm = nn.LayerNorm(d)
+        self.asked = nn.Linear(d, 3 * d)
+        self.mixed = nn.Linear(d, d)
+        # One number a head and distance: how much an event so many places back counts.
+        self.distance = nn.Parameter(torch.zeros(shape.heads, shape.longest)) if shape.relative else None
+        self.norm_alone = nn.LayerNorm(d)
+        self.wide = nn.Linear(d, 4 * d)
+        self.narrow = nn.Linear(4 * d, d)
+        self.dropout = Dropout(shape.dropout)
+
+    def forward(self, x: Tensor, apart: Tensor, allowed: Tensor) -> Tensor:
+        x = x + self.dropout(self.attend(self.norm(x), apart, allowed))
+        wide = self.dropout(F.gelu(self.wide(self.norm_alone(x))))
+        result: Tensor = x + self.dropout(self.narrow(wide))
+        return result
+
+    def attend(self, x: Tensor, apart: Tensor, allowed: Tensor) -> Tensor:
+        rows, width, d = x.shape
+        q, k, v = self.asked(x).view(rows, width, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        mask = allowed[:, None]
+        if self.distance is not None:
+            bias = self.distance[:, apart.clamp(max=self.distance.shape[1] - 1)]
+            mask = bias[None].masked_fill(~mask, float("-inf")).to(q.dtype)
+        mixed = F.scaled_dot_product_attention(q, k, v, mask, self.drop if self.training else 0.0)
+        result: Tensor = self.mixed(mixed.transpose(1, 2).reshape(rows, width, d))
+        return result
+
+
+def _apart(place: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how far back the second of two cells lies [width, width], and who may look at whom [n_rows, width, width].
+
+    A cell may look at itself and at the earlier cells of its own piece: as far back as its place in the piece.
+    """
+    cell = torch.arange(place.shape[1], device=place.device)
+    back = cell[:, None] - cell
+    return back.clamp(min=0), (back >= 0) & (back <= place[:, :, None])
+
+
+def _initialise(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)

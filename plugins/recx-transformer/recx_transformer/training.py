@@ -1,0 +1,228 @@
+"""A fit: choose the number of epochs on an inner cut of the history, then train once more on all of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from torch import Tensor
+
+from recx.errors import RecxError
+from recx.progress import say
+from recx.types import Interactions
+from recx_transformer.checkpoint import Keeper, Saved, fingerprint
+from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
+from recx_transformer.fitted import FittedTransformer
+from recx_transformer.learner import Learner
+from recx_transformer.validation import Inner, by_clock, by_users
+
+if TYPE_CHECKING:
+    from recx_transformer.retriever import Transformer
+
+LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transformer/valid_ndcg_at_10"
+
+OUTSIDE = ("device", "checkpoints", "checkpoint_minutes", "resume", "from_run")
+"""Settings that do not make a training another one; the device that was found does."""
+
+SAY_AFTER = 5.0  # seconds between two lines of progress
+
+
+@dataclass
+class Course:
+    """Where a training stands.
+
+    phase: ``choose`` the number of epochs, or ``refit`` on all of the history. epochs: planned. epoch: finished ones.
+    step: finished steps of the epoch under way; loss, positions: their sums. best_epoch, best: of the validation.
+    curves: name -> one value an epoch.
+    """
+
+    phase: Literal["choose", "refit"]
+    epochs: int
+    epoch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    positions: int = 0
+    best_epoch: int = 0
+    best: float = -1.0
+    curves: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """What all random draws follow from, besides the seed and the number of the step."""
+        return ("choose", "refit").index(self.phase), self.epoch
+
+    def close_epoch(self) -> None:
+        """Note the mean loss of the epoch and turn to the next."""
+        name = LOSS if self.phase == "choose" or NDCG not in self.curves else REFIT_LOSS
+        self.curves.setdefault(name, []).append(self.loss / max(1, self.positions))
+        self.epoch, self.step, self.loss, self.positions = self.epoch + 1, 0, 0.0, 0
+
+    def close_validation(self, ndcg: float) -> bool:
+        """Note what the epoch reached; return whether it is the best so far."""
+        self.curves.setdefault(NDCG, []).append(ndcg)
+        better = ndcg > self.best
+        if better:
+            self.best, self.best_epoch = ndcg, self.epoch
+        return better
+
+
+def fit(settings: Transformer, history: Interactions) -> FittedTransformer:
+    """Return the network fitted on a history.
+
+    Raises:
+        InputError: the device is not there, or the checkpoint to go on from is another training's.
+        RecxError: the loss became NaN.
+    """
+    device = device_of(settings.device)
+    depends = {name: value for name, value in asdict(settings).items() if name not in OUTSIDE}
+    folder = None if settings.checkpoints is None else Path(settings.checkpoints)
+    keeper = Keeper(folder, {**depends, "device": device.type, **fingerprint(history)}, settings.checkpoint_minutes)
+    saved = keeper.resumed() if settings.resume else None
+    with reproducible(device):
+        inner = _inner(settings, history)
+        course = Course("refit" if inner is None else "choose", settings.epochs)
+        if saved is not None:
+            course = Course(**saved.course)
+        if inner is not None and course.phase == "choose":
+            study = Study.of(settings, inner.train, course, keeper, saved)
+            study.run(inner)
+            if settings.refit_all:
+                course, saved = Course("refit", max(1, course.best_epoch), curves=course.curves), None
+            else:
+                study.learner.restore(study.best)
+        if course.phase == "refit":
+            study = Study.of(settings, history, course, keeper, saved)
+            study.run(None)
+        keeper.finish(Saved(asdict(study.course), study.tensors(moments=False)))
+    return study.fitted(0 if inner is None else len(inner.requests))
+
+
+@dataclass
+class Study:
+    """A training under way. best: the weights of the best epoch, kept where the refit will not replace them."""
+
+    learner: Learner
+    course: Course
+    keeper: Keeper
+    best: dict[str, Tensor] = field(default_factory=dict)
+    _said: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(
+        cls, settings: Transformer, history: Interactions, course: Course, keeper: Keeper, saved: Saved | None
+    ) -> Study:
+        """Return the training of a history at its start, or where a checkpoint left it."""
+        device = device_of(settings.device)
+        draw_from(settings.seed, *Course(course.phase, 0).numbers)
+        learner = Learner.of(settings, history, device, dtype_on(device, settings.precision))
+        best = {}
+        if saved is not None:
+            learner.restore(saved.tensors)
+            best = {
+                name.removeprefix("best/"): part for name, part in saved.tensors.items() if name.startswith("best/")
+            }
+        return cls(learner, course, keeper, best)
+
+    def run(self, inner: Inner | None) -> None:
+        """Train until the course is done; ``inner`` says after each epoch what was reached."""
+        while not self._done():
+            rate = self._epoch()
+            self.course.close_epoch()
+            better = inner is not None and self.course.close_validation(inner.ndcg(self.fitted()))
+            if better and not self.learner.settings.refit_all:
+                self.best = {name: part.clone() for name, part in self.learner.tensors(moments=False).items()}
+            self.keeper.save(Saved(asdict(self.course), self.tensors()))
+            self._tell(rate)
+
+    def _done(self) -> bool:
+        course, settings = self.course, self.learner.settings
+        waited = course.best_epoch > 0 and course.epoch - course.best_epoch >= settings.patience
+        return not len(self.learner.lessons) or course.epoch >= course.epochs or (course.phase == "choose" and waited)
+
+    def _epoch(self) -> float:
+        """Train until the end of the epoch; return the events a second."""
+        course, settings, learner = self.course, self.learner.settings, self.learner
+        steps = learner.lessons.steps(learner.rows)
+        started, before = time.perf_counter(), course.positions
+        rng = np.random.default_rng((settings.seed, *course.numbers))
+        for number, batch in enumerate(learner.lessons.epoch(learner.rows, rng)):
+            if number < course.step:  # learnt before the checkpoint
+                continue
+            draw_from(settings.seed, *course.numbers, number + 1)
+            loss = learner.step(batch, self._rate(course.epoch * steps + number, steps)).item()
+            if not np.isfinite(loss):
+                raise RecxError(
+                    f"the loss of retriever=transformer became {loss} in epoch {course.epoch + 1}: "
+                    "lower retriever.learning_rate, or set retriever.precision=float32"
+                )
+            course.step, course.loss, course.positions = (
+                number + 1,
+                course.loss + loss,
+                course.positions + len(batch.cell),
+            )
+            if self.keeper.due():
+                self.keeper.save(Saved(asdict(course), self.tensors()))
+            if time.perf_counter() - self._said > SAY_AFTER:
+                rate = (course.positions - before) / (time.perf_counter() - started)
+                self._say(
+                    f"{course.step / steps:.0%} of epoch {course.epoch + 1}", course.loss / course.positions, rate
+                )
+        return (course.positions - before) / max(1e-9, time.perf_counter() - started)
+
+    def _rate(self, step: int, steps: int) -> float:
+        """Return the learning rate: it rises over the first steps, and falls in a line to 0 at the last planned epoch.
+
+        A refit of fewer epochs goes the same way, and ends where the validation was best.
+        """
+        settings = self.learner.settings
+        rise = min(1.0, (step + 1) / max(1, settings.warmup))
+        return settings.learning_rate * rise * (1 - step / (steps * settings.epochs))
+
+    def _tell(self, rate: float) -> None:
+        """Say what the epoch reached, unless something was said a moment ago."""
+        course = self.course
+        if time.perf_counter() - self._said > SAY_AFTER or course.epoch == course.epochs:
+            loss = self.course.curves[REFIT_LOSS if REFIT_LOSS in course.curves else LOSS][-1]
+            self._say(f"epoch {course.epoch}", loss, rate)
+
+    def _say(self, place: str, loss: float, rate: float) -> None:
+        course = self.course
+        valid = (
+            f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}"
+            if course.phase == "choose" and NDCG in course.curves
+            else ""
+        )
+        say(f"  {course.phase}: {place} of {course.epochs}, loss {loss:.4f}{valid}, {rate:,.0f} events/s")
+        self._said = time.perf_counter()
+
+    def tensors(self, *, moments: bool = True) -> dict[str, Tensor]:
+        """Return all numbers of the training by name; ``moments``: those of the optimiser too."""
+        best = {f"best/{name}": part for name, part in self.best.items()}
+        return {**self.learner.tensors(moments=moments), **best}
+
+    def fitted(self, validation_users: int = 0) -> FittedTransformer:
+        """Return the retriever with the weights of this moment."""
+        course, learner = self.course, self.learner
+        notes = {
+            "transformer_epochs": course.epoch if course.phase == "refit" else course.best_epoch,
+            "transformer_validation_users": validation_users,
+        }
+        return FittedTransformer(learner.settings, learner.network, learner.catalogue, course.curves, notes)
+
+
+def _inner(settings: Transformer, history: Interactions) -> Inner | None:
+    """Return the inner cut, or None where the settings want none or the history is too short for one."""
+    if not settings.validation_users:
+        return None
+    rng = np.random.default_rng(settings.seed)
+    by = settings.validation
+    if by == "auto":
+        by = "users" if history.time is None else "clock"
+    if by == "clock" and history.time is not None:
+        inner = by_clock(history, settings.validation_users, settings.validation_share, rng)
+    else:
+        inner = by_users(history, settings.validation_users, rng)
+    return inner if len(inner.requests) and (inner.train.lengths > 1).any() else None

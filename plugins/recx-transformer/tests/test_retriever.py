@@ -1,0 +1,209 @@
+"""The retriever's promises, what it can learn, and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from recx_transformer.circle import circle, small
+from recx_transformer.learner import Learner
+from recx_transformer.retriever import Transformer, load
+
+from recx import results
+from recx.errors import InputError, RecxError
+from recx.testing import check_retriever, tiny_world
+from recx.tiny import everyone_asks, last_out
+from recx.types import Entities, Interactions, Requests
+
+QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "batch_size": 128, "max_length": 6}
+
+
+@pytest.mark.parametrize("world", [{}, {"times": False}, {"embeddings": False}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"seen": "keep", "recent": (), "loss": "sampled_softmax"}], ids=str)
+def test_it_keeps_the_promises_of_a_retriever(world: dict[str, Any], settings: dict[str, Any]) -> None:
+    check_retriever(Transformer(**{**QUICK, **settings}), tiny_world(**world))
+
+
+def test_it_keeps_them_without_refit_and_with_learned_places() -> None:
+    check_retriever(Transformer(**QUICK, refit_all=False, positions="learned", validation="users"))
+
+
+@pytest.mark.parametrize("loss", ["full_softmax", "sampled_softmax", "bce"])
+def test_a_circle_is_learnt(loss: str) -> None:
+    world = circle()
+    fitted = small(loss=loss, seen="keep", epochs=20).fit(world)
+    asked = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
+    following = (world.item[world.indptr[1:] - 1] + 1) % world.n_items
+    assert (asked.item == following).mean() > 0.95
+
+
+def test_the_curves_have_one_value_an_epoch() -> None:
+    fitted = small(epochs=4, patience=4).fit(circle(60, 8))
+    assert len(fitted.curves["transformer/loss"]) == len(fitted.curves["transformer/valid_ndcg_at_10"]) == 4
+    assert len(fitted.curves["transformer/refit_loss"]) == fitted.notes["transformer_epochs"]
+    assert fitted.curves["transformer/loss"][-1] < fitted.curves["transformer/loss"][0]
+    assert fitted.notes["transformer_validation_users"] == 50
+
+
+def test_it_stops_when_the_validation_grows_no_more() -> None:
+    fitted = small(epochs=60, patience=2).fit(circle(60, 8))
+    assert len(fitted.curves["transformer/loss"]) < 60
+    best = int(np.argmax(fitted.curves["transformer/valid_ndcg_at_10"])) + 1
+    assert fitted.notes["transformer_epochs"] == best
+
+
+def test_the_random_state_of_others_is_left_alone() -> None:
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    small(epochs=1).fit(circle(20, 5))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_another_seed_makes_another_network() -> None:
+    one, other = (small(epochs=1, seed=seed).fit(circle(20, 5)).network.own for seed in (0, 1))
+    assert not torch.equal(one, other)
+
+
+def test_a_longer_history_asks_without_a_new_fit() -> None:
+    world = circle(events=8)
+    fitted = small(seen="keep", epochs=15).fit(last_out(world).history)
+    asked = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
+    assert (asked.item == (world.item[world.indptr[1:] - 1] + 1) % world.n_items).mean() > 0.9
+
+
+def content_world(n_items: int) -> Interactions:
+    """Return a circle of categories: users go from any article of one category to any of the next."""
+    rng = np.random.default_rng(0)
+    category = np.arange(n_items) % 4
+    walk = (rng.integers(0, 4, 300)[:, None] + np.arange(6)) % 4
+    item = (walk + 4 * rng.integers(0, 5, walk.shape)).astype(np.int32).ravel()  # of the first twenty
+    return Interactions(
+        np.arange(301) * 6,
+        item,
+        None,
+        np.ones(len(item), dtype=np.float32),
+        Entities(np.arange(300)),
+        Entities(np.arange(n_items), {"category": category.astype(np.int32)}, np.eye(4, dtype=np.float32)[category]),
+    )
+
+
+@pytest.mark.parametrize("told", ["embedding", "category"])
+def test_items_that_nobody_clicked_are_reached_through_their_content(told: str) -> None:
+    world = content_world(24)  # the last four were never clicked
+    settings: dict[str, Any] = {"embedding": told == "embedding", "category": told == "category", "seen": "keep"}
+    fitted = small(epochs=20, id_dropout=0.5, **settings).fit(world)
+    lists = fitted.retrieve(world, Requests(np.arange(300, dtype=np.int32)), 6)
+    fresh = lists.item >= 20
+    assert fresh.sum() > 150
+    following = (world.item[world.indptr[1:] - 1] + 1) % 4
+    assert (lists.item[fresh] % 4 == following[lists.list_of_row[fresh]]).mean() > 0.95
+    assert lists.notes["items_out_of_reach"] == 0
+
+
+def test_without_content_they_are_out_of_reach_and_counted() -> None:
+    world = content_world(24)
+    lists = (
+        small(epochs=1, embedding=False, category=False)
+        .fit(world)
+        .retrieve(world, Requests(np.arange(9, dtype=np.int32)), 24)
+    )
+    assert lists.item.max() < 20
+    assert lists.notes["items_out_of_reach"] == 4
+
+
+def test_a_user_without_events_gets_what_was_clicked_last_or_nothing() -> None:
+    history, requests = everyone_asks(tiny_world())
+    nobody = np.flatnonzero(history.lengths[requests.user] == 0)
+    assert len(nobody)
+    assert (Transformer(**QUICK).fit(history).retrieve(history, requests, 5).lengths[nobody] > 0).all()
+    plain = Transformer(**QUICK, recent=()).fit(history).retrieve(history, requests, 5)
+    assert (plain.lengths[nobody] == 0).all()
+    assert plain.notes["requests_without_history"] == len(nobody)
+
+
+@pytest.mark.parametrize("text_ids", [False, True])
+def test_what_was_saved_retrieves_the_same(text_ids: bool, tmp_path: Path) -> None:
+    history, requests = everyone_asks(tiny_world())
+    if text_ids:
+        history = replace(history, items=replace(history.items, ids=history.items.ids.astype(str).astype(object)))
+    fitted = Transformer(**QUICK).fit(history)
+    fitted.save(tmp_path / "retriever")
+    again = load(tmp_path / "retriever")
+    one, other = (part.retrieve(history, requests, 5) for part in (fitted, again))
+    assert np.array_equal(one.item, other.item)
+    assert np.array_equal(one.score, other.score)
+    assert again.curves == fitted.curves
+    assert again.settings == fitted.settings
+
+
+def test_a_loaded_network_serves_a_catalogue_in_another_order(tmp_path: Path) -> None:
+    world = circle(60, 8)
+    small(seen="keep", epochs=15).fit(world).save(tmp_path)
+    turned = replace(
+        world, item=(world.n_items - 1 - world.item).astype(np.int32), items=Entities(world.items.ids[::-1].copy())
+    )
+    requests = Requests(np.arange(60, dtype=np.int32))
+    one, other = load(tmp_path).retrieve(world, requests, 3), load(tmp_path).retrieve(turned, requests, 3)
+    assert np.array_equal(world.items.ids[one.item], turned.items.ids[other.item])
+
+
+def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
+    small(epochs=2).fit(world).save(folder / "retriever")
+    (folder / "metrics.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert results.load("last").folder.resolve() == folder
+    monkeypatch.setattr(Learner, "step", None)
+    fitted = Transformer(from_run="last", seen="keep").fit(world)
+    assert fitted.settings.seen == "keep"
+    assert fitted.settings.factors == 32
+    (folder / "retriever" / "model.json").unlink()
+    with pytest.raises(InputError, match="holds no fitted transformer"):
+        Transformer(from_run="last").fit(world)
+
+
+def test_other_content_than_at_the_fit_is_refused() -> None:
+    history, requests = everyone_asks(tiny_world())
+    fitted = Transformer(**QUICK).fit(history)
+    table = {**history.items.table, "category": (history.items.table["category"] + 1).astype(np.int32)}
+    with pytest.raises(InputError, match="categories are numbered otherwise"):
+        fitted.retrieve(replace(history, items=replace(history.items, table=table)), requests, 5)
+    longer = np.ones((history.n_items, 7), dtype=np.float32)
+    with pytest.raises(InputError, match="7 numbers and had 6"):
+        fitted.retrieve(replace(history, items=replace(history.items, embedding=longer)), requests, 5)
+    with pytest.raises(InputError, match="ids of one type"):
+        fitted.retrieve(replace(history, items=replace(history.items, ids=history.items.ids.astype(str))), requests, 5)
+
+
+def test_a_loss_that_is_no_number_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Learner, "_loss", lambda self, batch: self.network.own.sum() * float("nan"))
+    with pytest.raises(RecxError, match=r"became nan in epoch 1: lower retriever.learning_rate"):
+        small().fit(circle(20, 5))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"heads": 3}, "retriever.factors=128: it must be a multiple of retriever.heads=3"),
+        ({"dropout": 1.0}, "retriever.dropout=1.0: it must be 0 or more and less than 1"),
+        ({"loss": "hinge"}, "retriever.loss='hinge': choose one of full_softmax, sampled_softmax, bce"),
+        ({"recent": ("1x",)}, "retriever.recent.0='1x' is no duration"),
+        ({"resume": True}, "retriever.resume=True: it must be false without retriever.checkpoints"),
+        ({"learning_rate": float("nan")}, "retriever.learning_rate=nan: it must be above 0"),
+        ({"epochs": 0}, "retriever.epochs=0: it must be 1 or more"),
+    ],
+)
+def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        Transformer(**settings)
+    assert str(error.value).startswith(said)
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    missing = "cuda" if not torch.cuda.is_available() else "mps"
+    with pytest.raises(InputError, match=f"retriever.device={missing}"):
+        Transformer(device=missing).fit(circle(20, 5))

@@ -1,0 +1,69 @@
+"""The inner cut holds back answers, and never lets a fit see one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from recx_transformer.validation import Inner, by_clock, by_users
+
+from recx.testing import tiny_world
+from recx.types import Entities, Interactions, RankedLists, Requests
+
+WORLD = Interactions(
+    indptr=np.array([0, 4, 6, 9]),
+    item=np.array([0, 1, 2, 3, 4, 0, 1, 2, 4], dtype=np.int32),
+    time=np.array([1, 2, 8, 9, 3, 4, 5, 6, 7], dtype=np.int64),
+    weight=np.ones(9, dtype=np.float32),
+    users=Entities(np.arange(3)),
+    items=Entities(np.arange(5)),
+)
+
+
+def test_the_last_event_of_users_who_have_two_more() -> None:
+    inner = by_users(WORLD, 10, np.random.default_rng(0))
+    assert inner.requests.user.tolist() == [0, 2]
+    assert inner.target.tolist() == [3, 4]
+    assert inner.requests.time is not None
+    assert inner.requests.time.tolist() == [9, 7]
+    assert inner.train.lengths.tolist() == [3, 2, 2]
+    assert inner.known is inner.train
+
+
+def test_the_first_event_after_a_moment_of_the_clock() -> None:
+    inner = by_clock(WORLD, 10, 0.3, np.random.default_rng(0))  # the last three of nine: from 7 on
+    assert inner.train.time is not None
+    assert inner.train.time.max() == 6
+    assert inner.requests.user.tolist() == [0, 2]
+    assert inner.target.tolist() == [2, 4]
+    assert inner.requests.time is not None
+    assert inner.requests.time.tolist() == [8, 7]
+    assert len(inner.known) == len(inner.train)  # all later events are those users' own
+
+
+def test_others_later_events_are_known_at_the_request() -> None:
+    inner = by_clock(WORLD, 1, 0.3, np.random.default_rng(0))
+    [asked] = inner.requests.user
+    other = 2 if asked == 0 else 0
+    assert inner.known.lengths[other] == WORLD.lengths[other]
+    assert inner.known.lengths[asked] == inner.train.lengths[asked]
+
+
+@pytest.mark.parametrize("by", ["users", "clock"])
+def test_no_target_is_in_what_is_fitted_on(by: str) -> None:
+    world, rng = tiny_world(), np.random.default_rng(0)
+    inner = by_users(world, 7, rng) if by == "users" else by_clock(world, 7, 0.2, rng)
+    for user, target in zip(inner.requests.user, inner.target, strict=True):
+        kept = inner.train.lengths[user]
+        assert 0 < kept < world.lengths[user]
+        assert world.item[world.indptr[user] + kept] == target
+
+
+def test_ndcg_by_hand() -> None:
+    class Fixed:
+        def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+            item = np.array([3, 2, 2, 4], dtype=np.int32)
+            return RankedLists(requests.user, np.array([0, 2, 4]), item, np.array([2, 1, 2, 1], dtype=np.float32))
+
+    requests = Requests(np.array([0, 2], dtype=np.int32))
+    inner = Inner(WORLD, WORLD, requests, np.array([3, 4], dtype=np.int32))
+    assert inner.ndcg(Fixed()) == pytest.approx((1 + 1 / np.log2(3)) / 2)
