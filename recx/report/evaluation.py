@@ -7,8 +7,6 @@ import json
 from recx.evaluation import Evaluation
 from recx.plain import plain
 
-NOT_ZERO_ONLY = "counts that are not zero"
-
 
 def print_evaluation(evaluation: Evaluation) -> None:
     """Print the means, their 95 % intervals and the counts, in plain columns."""
@@ -19,7 +17,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
     for name in names:
         interval = "{:.4f} to {:.4f}".format(*intervals[name]) if name in intervals else "one number for all"
         print(f"{name:<{width}}  {_number(evaluation.means[name]):>12}  {interval}")
-    print(f"\n{NOT_ZERO_ONLY}")
+    print("\ncounts that are not zero")
     for name, count in evaluation.notes.items():
         if count:
             print(f"{name:<{width}}  {_count(count):>12}")
