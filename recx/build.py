@@ -19,6 +19,7 @@ VERBS: Mapping[str, Mapping[str, int]] = {
     "split": {"split": 2},
     "retriever": {"fit": 1},
     "ranker": {"fit": 2, "rank": 3},
+    "encoder": {"fit": 1},
     "evaluator": {"evaluate": 3},
     "tracker": {"run": 2},
     "report": {"write": 2},

@@ -43,6 +43,7 @@ class Schema:
     dataset: Any = None
     split: Any = None
     feature: Any = None
+    encoder: Any = None
     retriever: Any = None
     ranker: Any = None
     evaluator: Any = None

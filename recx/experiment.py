@@ -53,7 +53,7 @@ class Experiment:
         with stage("load"):
             interactions = self.dataset.load()
         with stage("split"):
-            split = self.splitter.split(interactions, self.fold)
+            split = self.splitter.split(interactions.unnamed(), self.fold)
 
         early, ranker = self._learn_from_past(split.past, stage)
 

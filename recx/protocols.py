@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from recx.types import Doubles, Floats, Fold, Interactions, Judged, RankedLists, Report, Requests, Split
+from recx.types import Array, Doubles, Floats, Fold, Interactions, Judged, RankedLists, Report, Requests, Split, Vectors
 
 if TYPE_CHECKING:
     from recx.results import Result
@@ -70,6 +70,33 @@ class Feature(Protocol):
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         """Return one number a row [n_rows], from what was known before the request."""
+        ...
+
+
+@runtime_checkable
+class FeatureSet(Protocol):
+    """Several features at once, such as all columns that a slate's rows came with."""
+
+    def names(self, candidates: RankedLists) -> Sequence[str]:
+        """Return the features' names, from what all candidates have in common."""
+        ...
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        """Return one number a row and name [n_rows, n_names], from what was known before the request."""
+        ...
+
+
+class FittedEncoder(Protocol):
+    def encode(self, texts: Array) -> Vectors:
+        """Return a vector for each text [n, d], of length 1, or 0 where there is nothing to say (an empty text)."""
+        ...
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors that are near each other (by cosine) where the texts are."""
+
+    def fit(self, texts: Array) -> FittedEncoder:
+        """Learn from texts [n] which words count; what was trained elsewhere learns nothing."""
         ...
 
 

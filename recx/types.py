@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recx.errors import InputError, RecxError
+from recx.graphs import Graphs
 from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
+Vectors = Any
+"""float32 [n, d]: a NumPy array, or a SciPy CSR array where most numbers are 0 (see ``recx.texts``)."""
 Notes = Mapping[str, float]
 
 UNKNOWN_TIME = np.iinfo(np.int64).max
@@ -42,14 +45,24 @@ class Entities:
     table: column name -> [n]. A time column is int64 ms (``UNKNOWN_TIME`` where missing), a class column is int32
         codes (-1 where missing), a number is float32 (NaN where missing), a text is a string ("" where missing).
     embedding: float32 [n, d], a row of NaN where an entity has none; or None.
+    graphs: a graph of tools for each entity, or None.
+    names: what the files call each one [n], where ``ids`` must not tell; for people to read. The parts of a chain never
+        see it: ``Experiment.run`` takes it away.
     """
 
     ids: Array
     table: Mapping[str, Array] = field(default_factory=dict)
     embedding: Floats | None = None
+    graphs: Graphs | None = None
+    names: Array | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def shown(self) -> Array:
+        """What to show a person for each one [n]: its name, or its id where that is all."""
+        return self.ids if self.names is None else self.names
 
     @cached_property
     def has_embedding(self) -> Bools:
@@ -113,6 +126,12 @@ class Interactions:
         if self.time is not None:
             np.minimum.at(first, self.item, self.time)
         return first
+
+    def unnamed(self) -> Interactions:
+        """Return the same without names, which could tell a part the answer."""
+        if self.users.names is None and self.items.names is None:
+            return self
+        return replace(self, users=replace(self.users, names=None), items=replace(self.items, names=None))
 
     def keep(self, rows: Bools) -> Interactions:
         """Return the events for which ``rows`` [n] is true; users and items keep their numbers."""

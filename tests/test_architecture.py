@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "recx").rglob("*.py"))
-STAGES = {"dataset", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report"}
+STAGES = {"dataset", "encoder", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report"}
 HEAVY = {"faiss", "matplotlib", "mlflow", "pandas", "pyarrow", "scipy", "sklearn", "torch"}
 STARTUP = {"numpy", *HEAVY}
 

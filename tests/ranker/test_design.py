@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from recx import design
+from recx.design import design_matrix
 from recx.errors import RecxError
-from recx.ranker import design
-from recx.ranker.design import design_matrix
 from recx.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 
 Problem = tuple[RankedLists, Fold]

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from recx import examples
 from recx.errors import InputError, RecxError
-from recx.ranker import linear
 from recx.ranker.identity import Identity
 from recx.ranker.linear import FittedLinear, Linear
 from recx.ranker.softmax import Objective
@@ -170,7 +170,7 @@ def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, colu
 def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
     lists = lists_of({0: {1: [1.0]}, 1: {}, 2: {8: [3.0], 2: [2.0]}})
     fold = fold_of({0: {9: 1, 1: 1}, 1: {3: 1}, 2: {2: 1, 5: 1, 4: 1}})
-    full = linear._with_missed(lists, Truth.of(fold))
+    full = examples._with_missed(lists, Truth.of(fold))
     assert full.indptr.tolist() == [0, 2, 3, 7]
     assert full.item.tolist() == [1, 9, 3, 8, 2, 4, 5]
     assert np.array_equal(

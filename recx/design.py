@@ -1,0 +1,91 @@
+"""The design matrix: one row a candidate, one column a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from recx.errors import InputError, RecxError
+from recx.progress import track
+from recx.protocols import Feature, FeatureSet
+from recx.ragged import blocks, rows_of_groups
+from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests
+
+LISTS = 5_000  # lists whose features are computed at once: their intermediate arrays stay small
+
+Features = Mapping[str, Feature | FeatureSet]
+
+
+def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
+    """Return the names of the columns of the design matrix of these candidates.
+
+    Raises:
+        InputError: two columns have one name.
+    """
+    names: list[str] = []
+    for name, feature in features.items():
+        names.extend(feature.names(candidates) if isinstance(feature, FeatureSet) else [name])
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two features are named {name!r}: rename one of them")
+    return tuple(names)
+
+
+def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    """Return float32 [n_rows, n_columns]; raises as ``design_blocks`` does."""
+    table = np.empty((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
+    for rows, block in design_blocks(features, candidates, history, requests):
+        table[rows] = block
+    return table
+
+
+def design_blocks(
+    features: Features, candidates: RankedLists, history: Interactions, requests: Requests
+) -> Iterator[tuple[Longs, Floats]]:
+    """Yield (rows [m], float32 [m, n_columns]) that together cover all rows; ``requests`` has one entry a list.
+
+    Raises:
+        RecxError: a feature is not finite for some user's candidate, or does not return one number a row and column.
+    """
+    # Counts as of requests that lie close in time look at the same few places of memory.
+    order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
+    for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
+        chosen = np.sort(order[start:stop])
+        rows = rows_of_groups(candidates.indptr, chosen)
+        yield rows, _block(features, candidates.take(chosen), history, requests[chosen])
+
+
+def _block(features: Features, lists: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    columns = names_of(features, lists)
+    block = np.empty((len(columns), len(lists)), dtype=np.float32)  # a feature's numbers lie side by side
+    done = 0
+    for name, feature in features.items():
+        values = _values(name, feature, lists, history, requests)
+        with np.errstate(over="ignore"):  # what float32 cannot hold is found below
+            block[done : done + len(values)] = values
+        for column in range(done, done + len(values)):
+            finite = np.isfinite(block[column])
+            if not finite.all():
+                row = int(np.argmin(finite))
+                user = history.users.ids[lists.user[lists.list_of_row[row]]]
+                value = values[column - done][row]
+                raise RecxError(
+                    f"feature {columns[column]} is {value} for user {user}: a feature must be finite in float32"
+                )
+        done += len(values)
+    return block.T
+
+
+def _values(
+    name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
+) -> Array:
+    """Return what a feature says, [its columns, n_rows]."""
+    values = feature(lists, history, requests)
+    if isinstance(feature, FeatureSet):
+        expected: tuple[int, ...] = (len(lists), len(feature.names(lists)))
+    else:
+        expected = (len(lists),)
+    if values.shape != expected:
+        raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
+    return values.T if len(expected) == 2 else values[None]

@@ -1,0 +1,85 @@
+"""TF-IDF: how often a word stands in a text, times how rare it is; a truncated SVD makes short, dense vectors of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from recx.errors import InputError
+from recx.types import Array, Vectors
+from recx.vectors import unit
+
+
+@dataclass(frozen=True)
+class Tfidf:
+    """Counts words or characters in a row; offline and deterministic.
+
+    analyzer: ``word``, or ``char_wb`` (characters within words). shortest, longest: how many in a row make a term.
+    hashed: put terms into so many places by a hash, instead of keeping a vocabulary; None: a vocabulary.
+    factors: length of the vectors after a truncated SVD (latent semantic analysis: Deerwester et al. 1990); None: one
+    number a term, most of them 0.
+    """
+
+    analyzer: Literal["word", "char_wb"] = "word"
+    shortest: int = 1
+    longest: int = 1
+    hashed: int | None = None
+    factors: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.analyzer not in ("word", "char_wb"):
+            raise InputError(f"encoder.analyzer={self.analyzer!r}: choose word or char_wb")
+        if not 1 <= self.shortest <= self.longest:
+            raise InputError(
+                f"encoder.shortest={self.shortest}, encoder.longest={self.longest}: they must be 1 or more, and "
+                "the longest no less than the shortest"
+            )
+        for key in ("hashed", "factors"):
+            value = getattr(self, key)
+            if value is not None and value < 2:
+                raise InputError(f"encoder.{key}={value}: it must be 2 or more, or null")
+
+    def fit(self, texts: Array) -> FittedTfidf:
+        """Learn how rare every term is, and the axes of the SVD."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+
+        settings: dict[str, Any] = {"analyzer": self.analyzer, "ngram_range": (self.shortest, self.longest)}
+        if self.analyzer == "word":
+            settings["token_pattern"] = r"(?u)\b\w+\b"  # scikit-learn's own drops words of one letter
+        if self.hashed is None:
+            counter = CountVectorizer(**settings)
+        else:
+            counter = HashingVectorizer(**settings, n_features=self.hashed, norm=None, alternate_sign=False)
+        try:
+            counts = counter.fit_transform(texts)
+        except ValueError:  # scikit-learn's "empty vocabulary"
+            return FittedTfidf(None, None, None)
+        weight = TfidfTransformer(sublinear_tf=True).fit(counts)
+        axes = None
+        if self.factors is not None and min(counts.shape) > 2:
+            axes = TruncatedSVD(min(self.factors, min(counts.shape) - 1), random_state=self.seed)
+            axes.fit(weight.transform(counts))
+        return FittedTfidf(counter, weight, axes)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTfidf:
+    """counter, weight, axes: of scikit-learn; None where no text had a term, and where there is no SVD."""
+
+    counter: Any
+    weight: Any
+    axes: Any
+
+    def encode(self, texts: Array) -> Vectors:
+        """Return a vector a text [n, d]."""
+        if self.counter is None:
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        found = self.weight.transform(self.counter.transform(texts))
+        if self.axes is None:
+            return sparse.csr_array(found, dtype=np.float32)
+        return unit(self.axes.transform(found))
