@@ -130,7 +130,8 @@ class Scores:
         else:
             score[~known.to(score.device)] = -torch.inf
         table: Floats = score.cpu().numpy()
-        table[:, ~self.reachable] = -np.inf
+        if not self.reachable.all():
+            table[:, ~self.reachable] = -np.inf
         return table
 
 

@@ -71,9 +71,8 @@ def sampled_softmax(asked: Asked, negative: Tensor, expected: Tensor) -> Tensor:
     is left out of the sample (Bengio and Senécal 2008).
     """
     others = asked.scores_of_all(negative) - expected.log()
-    others = others.masked_fill(negative == asked.target[:, None], float("-inf"))
-    right = asked.scores_of(asked.target)[:, None]
-    return (torch.logsumexp(torch.cat([right, others], dim=1), dim=1) - right[:, 0]).mean()
+    others = others.masked_fill_(negative == asked.target[:, None], float("-inf"))
+    return F.softplus(torch.logsumexp(others, dim=1) - asked.scores_of(asked.target)).mean()
 
 
 def full_softmax(asked: Asked) -> Tensor:
