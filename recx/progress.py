@@ -7,7 +7,7 @@ On a terminal a spinner and bars (rich), elsewhere plain lines; nothing at all u
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 T = TypeVar("T")
+EVERY = 5.0  # seconds between two lines where there is no terminal
 _console: ContextVar[Console | None] = ContextVar("console", default=None)
 
 
@@ -67,12 +68,40 @@ class Stages:
         return {**self.seconds, "total": time.perf_counter() - self._started}
 
 
-def track(sequence: Sequence[T], what: str) -> Iterator[T]:
-    """Yield from the sequence and, while it takes long, say every five seconds how far it has come."""
+@contextmanager
+def bar() -> Iterator[Callable[[float, str], None]]:
+    """Give a function that shows how far (0 to 1) something long has come, and what there is to say of it.
+
+    On a terminal it moves a bar; elsewhere it prints a line every few seconds.
+    """
     console = _console.get()
+    if console is not None and console.is_terminal:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        with Progress(*columns, console=console, transient=True) as shown:
+            task = shown.add_task("", total=1.0)
+            yield lambda done, text: shown.update(task, completed=done, description=text)
+        return
     last = time.perf_counter()
-    for done, element in enumerate(sequence):
-        if console is not None and time.perf_counter() - last > 5:
-            say(f"  {done} of {len(sequence)} {what}")
+
+    def line(done: float, text: str) -> None:
+        nonlocal last
+        if console is not None and time.perf_counter() - last > EVERY:
+            say(f"  {text}")
             last = time.perf_counter()
-        yield element
+
+    yield line
+
+
+def track(sequence: Sequence[T], what: str) -> Iterator[T]:
+    """Yield from the sequence and, while it takes long, say every few seconds how far it has come."""
+    with bar() as show:
+        for done, element in enumerate(sequence):
+            show(done / len(sequence), f"{done} of {len(sequence)} {what}")
+            yield element

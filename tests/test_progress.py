@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from recx import progress
-from recx.progress import Stages, say, shown_on, track
+from recx.progress import Stages, bar, say, shown_on, track
 
 
 class Clock:
@@ -85,3 +86,31 @@ def test_brackets_in_what_is_said_stay_text() -> None:
     with shown_on(console):
         say("[bold]x[/bold]")
     assert shown(console) == "[bold]x[/bold]\n"
+
+
+def test_a_bar_moves_on_a_terminal_within_a_stage() -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with shown_on(console), Stages()("fit"), bar() as show:
+        show(0.5, "loss [0.25]")
+        time.sleep(0.5)  # rich draws it ten times a second
+        console.print("a line between")
+    said = shown(console)
+    assert "50%" in said
+    assert "loss [0.25]" in said
+    assert "a line between" in said
+    assert "fit" in said
+
+
+def test_a_bar_is_a_line_every_few_seconds_elsewhere(clock: Clock) -> None:
+    console = plain()
+    with shown_on(console), bar() as show:
+        for second in range(12):
+            clock.now += 1
+            show(second / 12, f"step {second}")
+    assert shown(console).split() == ["step", "5", "step", "11"]
+
+
+def test_a_bar_is_silent_unless_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar() as show:
+        show(0.5, "nothing")
+    assert capsys.readouterr() == ("", "")

@@ -35,7 +35,7 @@ BLEND = [
     "~retriever.sources.popularity",
     "+retriever@retriever.sources.ease=ease",
     "+retriever@retriever.sources.transformer=transformer",
-    "retriever.weights={ease: 0.7}",
+    "+retriever.weights.ease=0.7",
 ]
 Row = tuple[str, str, str]
 

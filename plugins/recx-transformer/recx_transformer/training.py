@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from recx.errors import RecxError
-from recx.progress import say
+from recx.progress import bar, say
 from recx.types import Interactions
 from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
@@ -26,8 +27,6 @@ LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transfor
 
 OUTSIDE = ("device", "checkpoints", "checkpoint_minutes", "resume", "from_run")
 """Settings that do not make a training another one; the device that was found does."""
-
-SAY_AFTER = 5.0  # seconds between two lines of progress
 
 
 @dataclass
@@ -108,7 +107,6 @@ class Study:
     course: Course
     keeper: Keeper
     best: dict[str, Tensor] = field(default_factory=dict)
-    _said: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(
@@ -129,20 +127,21 @@ class Study:
     def run(self, inner: Inner | None) -> None:
         """Train until the course is done; ``inner`` says after each epoch what was reached."""
         while not self._done():
-            rate = self._epoch()
+            with bar() as show:
+                rate = self._epoch(show)
             self.course.close_epoch()
             better = inner is not None and self.course.close_validation(inner.ndcg(self.fitted()))
             if better and not self.learner.settings.refit_all:
                 self.best = {name: part.clone() for name, part in self.learner.tensors(moments=False).items()}
             self.keeper.save(Saved(asdict(self.course), self.tensors()))
-            self._tell(rate)
+            say(f"  {self._standing(f'epoch {self.course.epoch}', self._last_loss, rate)}")
 
     def _done(self) -> bool:
         course, settings = self.course, self.learner.settings
         waited = course.best_epoch > 0 and course.epoch - course.best_epoch >= settings.patience
         return not len(self.learner.lessons) or course.epoch >= course.epochs or (course.phase == "choose" and waited)
 
-    def _epoch(self) -> float:
+    def _epoch(self, show: Callable[[float, str], None]) -> float:
         """Train until the end of the epoch; return the events a second."""
         course, settings, learner = self.course, self.learner.settings, self.learner
         steps = learner.lessons.steps(learner.rows)
@@ -165,11 +164,9 @@ class Study:
             )
             if self.keeper.due():
                 self.keeper.save(Saved(asdict(course), self.tensors()))
-            if time.perf_counter() - self._said > SAY_AFTER:
-                rate = (course.positions - before) / (time.perf_counter() - started)
-                self._say(
-                    f"{course.step / steps:.0%} of epoch {course.epoch + 1}", course.loss / course.positions, rate
-                )
+            rate = (course.positions - before) / (time.perf_counter() - started)
+            place = f"{course.step / steps:.0%} of epoch {course.epoch + 1}"
+            show(course.step / steps, self._standing(place, course.loss / course.positions, rate))
         return (course.positions - before) / max(1e-9, time.perf_counter() - started)
 
     def _rate(self, step: int, steps: int) -> float:
@@ -181,22 +178,17 @@ class Study:
         rise = min(1.0, (step + 1) / max(1, settings.warmup))
         return settings.learning_rate * rise * (1 - step / (steps * settings.epochs))
 
-    def _tell(self, rate: float) -> None:
-        """Say what the epoch reached, unless something was said a moment ago."""
-        course = self.course
-        if time.perf_counter() - self._said > SAY_AFTER or course.epoch == course.epochs:
-            loss = self.course.curves[REFIT_LOSS if REFIT_LOSS in course.curves else LOSS][-1]
-            self._say(f"epoch {course.epoch}", loss, rate)
+    @property
+    def _last_loss(self) -> float:
+        curves = self.course.curves
+        return curves[REFIT_LOSS if REFIT_LOSS in curves else LOSS][-1]
 
-    def _say(self, place: str, loss: float, rate: float) -> None:
+    def _standing(self, place: str, loss: float, rate: float) -> str:
+        """Return what to say of this moment."""
         course = self.course
-        valid = (
-            f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}"
-            if course.phase == "choose" and NDCG in course.curves
-            else ""
-        )
-        say(f"  {course.phase}: {place} of {course.epochs}, loss {loss:.4f}{valid}, {rate:,.0f} events/s")
-        self._said = time.perf_counter()
+        asked = course.phase == "choose" and NDCG in course.curves
+        valid = f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}" if asked else ""
+        return f"{course.phase}: {place} of {course.epochs}, loss {loss:.4f}{valid}, {rate:,.0f} events/s"
 
     def tensors(self, *, moments: bool = True) -> dict[str, Tensor]:
         """Return all numbers of the training by name; ``moments``: those of the optimiser too."""
