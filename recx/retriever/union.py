@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from recx.errors import InputError
 from recx.progress import track
-from recx.protocols import FittedRetriever, Retriever
+from recx.protocols import FittedRetriever, Retriever, Saveable
 from recx.ragged import blocks, distinct, indptr_of, max_of_groups
 from recx.types import Floats, Interactions, Longs, RankedLists, Requests
 
@@ -79,6 +80,21 @@ class FittedUnion:
             columns={name: np.concatenate([part.columns[name] for part in found]) for name in found[0].columns},
             notes=notes,
         )
+
+    @property
+    def curves(self) -> dict[str, Sequence[float]]:
+        """What the sources tell of their training: ``<source>/<figure>`` -> its value after each epoch."""
+        return {
+            f"{name}/{figure.rpartition('/')[2]}": values
+            for name, source in self.sources.items()
+            for figure, values in getattr(source, "curves", {}).items()
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write each source that is worth keeping into a folder of its name."""
+        for name, source in self.sources.items():
+            if isinstance(source, Saveable):
+                source.save(folder / name)
 
     def _merge(self, history: Interactions, block: Requests, k: int) -> RankedLists:
         lists = {name: source.retrieve(history, block, k) for name, source in self.sources.items()}

@@ -135,6 +135,19 @@ class Scores:
         return table
 
 
+def saved_in(folder: Path) -> Path:
+    """Return where a run's only fitted transformer lies: in the retriever's folder, or in that of a source of a union.
+
+    Raises:
+        InputError: there are several.
+    """
+    found = sorted(path.parent for path in folder.rglob(FACTS))
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise InputError(f"{folder} holds several fitted transformers ({names}): name the run of a single one")
+    return found[0] if found else folder
+
+
 def load(folder: Path | str) -> FittedTransformer:
     """Return the retriever that ``save`` wrote into this folder, on the first device there is.
 

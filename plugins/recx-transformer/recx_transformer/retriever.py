@@ -9,7 +9,7 @@ from recx.duration import milliseconds
 from recx.errors import InputError
 from recx.protocols import Seen
 from recx.types import Interactions
-from recx_transformer.fitted import FittedTransformer, load
+from recx_transformer.fitted import FittedTransformer, load, saved_in
 from recx_transformer.training import fit
 
 __all__ = ["FittedTransformer", "Transformer", "load"]
@@ -116,5 +116,5 @@ class Transformer:
             return fit(self, history)
         from recx import results
 
-        fitted = load(results.load(self.from_run).folder / "retriever")
+        fitted = load(saved_in(results.load(self.from_run).folder / "retriever"))
         return replace(fitted, settings=replace(fitted.settings, seen=self.seen))

@@ -15,6 +15,8 @@ from recx_transformer.retriever import Transformer, load
 
 from recx import results
 from recx.errors import InputError, RecxError
+from recx.retriever.item_knn import ItemKNN
+from recx.retriever.union import Union
 from recx.testing import check_retriever, tiny_world
 from recx.tiny import everyone_asks, last_out
 from recx.types import Entities, Interactions, Requests
@@ -207,3 +209,19 @@ def test_a_device_that_is_not_there_is_told() -> None:
     missing = "cuda" if not torch.cuda.is_available() else "mps"
     with pytest.raises(InputError, match=f"retriever.device={missing}"):
         Transformer(device=missing).fit(circle(20, 5))
+
+
+def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
+    union = Union({"network": small(epochs=2), "co_clicks": ItemKNN()}).fit(world)
+    assert union.curves["network/loss"] == union.sources["network"].curves["transformer/loss"]  # type: ignore[attr-defined]
+    union.save(folder / "retriever")
+    assert [path.name for path in (folder / "retriever").iterdir()] == ["network"]
+    (folder / "metrics.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert Transformer(from_run="last").fit(world).settings.factors == 32
+    small(epochs=1).fit(world).save(folder / "retriever" / "other")
+    with pytest.raises(InputError, match=r"holds several fitted transformers \(network, other\)"):
+        Transformer(from_run="last").fit(world)
