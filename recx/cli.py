@@ -30,6 +30,7 @@ recx: recommendation experiments. One run is one chain: dataset -> split -> retr
   python -m recx -m KEY=VALUE,VALUE ...                run all combinations, one after the other
   python -m recx evaluate LISTS TRUTH [--k 10 ...]     judge lists from files: CSV, TSV, Parquet, TREC
   python -m recx compare RUN RUN ...                   compare runs, with intervals and tests
+  python -m recx explain RUN user=ID                   why a run showed a user what it did; --worst 20: whom it lost
   python -m recx doctor [KEY=VALUE ...]                look at the data before any training
   python -m recx list [GROUP]                          what there is to choose from, a line each
   python -m recx new-plugin NAME                       a package of your own parts to start from
@@ -111,7 +112,7 @@ def _verb(name: str, arguments: Sequence[str]) -> int:
 
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "list", "new-plugin", "ui")
+    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "explain", "list", "new-plugin", "ui")
 }
 """What may stand in front; each has a module in ``recx/verb``."""
 

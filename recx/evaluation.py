@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 OnDuplicates = Literal["error", "first"]
 METRICS_AT_10 = tuple(f"{figure}_at_10" for figure in ("ndcg", "recall", "hit", "precision", "map", "mrr"))
+JUDGED = ("retrieval/", "ranking/", "end_to_end/", "funnel/")
+"""What a run's figures of quality begin with; the others are counts, seconds and what the ranker learnt."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +137,7 @@ class Evaluation:
             name=run.folder.name,
             users=table["user"].to_numpy(),
             values=values,
-            scalars={name: number for name, number in others.items() if not name.startswith(("time/", "data/"))},
+            scalars={name: number for name, number in others.items() if name.startswith(JUDGED)},
             notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
             rules=rules(run.protocol),
             slices=slices,

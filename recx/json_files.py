@@ -29,7 +29,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _parsed(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, where))
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: byte {error.start + 1} is not UTF-8: save the file as UTF-8") from error
     except json.JSONDecodeError as error:
@@ -37,6 +37,16 @@ def _parsed(data: bytes, where: str) -> Any:
         raise InputError(f"{where}: it is not JSON at {line} ({error.msg}): correct the file") from error
     except RecursionError as error:
         raise InputError(f"{where}: it is nested too deeply to be read: correct the file") from error
+
+
+def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    """Return an object; JSON allows a key to stand twice in it, of which the first would be lost unseen."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        key = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{where}: the key {key!r} stands twice in one object: rename or remove one of them")
+    return found
 
 
 def entry(record: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:

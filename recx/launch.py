@@ -32,7 +32,9 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
     """
     with limited_to(config["runtime"]["threads"]):
         from recx import build, protocol, results
+        from recx.advice import advice
         from recx.progress import shown_on
+        from recx.protocols import TableWriter
         from recx.report.console import print_summary
 
         plan = build.plan(config)
@@ -43,12 +45,15 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
             folder.mkdir(parents=True, exist_ok=True)
             results.save(result, folder, config, card)
             if plan.report is not None:
-                plan.report.write(result, folder)
+                written = plan.report.write(result, folder)
+                if isinstance(plan.report, TableWriter):
+                    run.log_table(written.stem, plan.report.table(result))
             run.log_metrics(result.metrics)
             run.log_curves(result.curves)
-            run.log_tags(protocol.tags(card))
+            told = advice(result.metrics)
+            run.log_tags({**protocol.tags(card), **({"recx.advice": "\n".join(told)} if told else {})})
             run.log_files(folder)
-        print_summary(console, result, folder, run)
+        print_summary(console, result, folder, run, told)
         return result
 
 

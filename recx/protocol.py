@@ -87,7 +87,7 @@ def tags(card: Mapping[str, Any]) -> dict[str, str]:
 
 
 def data_hash(interactions: Interactions) -> str:
-    """Return 32 hex digits of blake2b over the events, the ids and all that is known of users and items."""
+    """Return 32 hex digits of blake2b over the events, slates, ids and all that parts know of users and items."""
     digest = hashlib.blake2b(digest_size=16)
     for array in (interactions.indptr, interactions.item, interactions.time, interactions.weight):
         _update(digest, array)
@@ -96,6 +96,7 @@ def data_hash(interactions: Interactions) -> str:
     if interactions.slates is not None:
         for array in (interactions.slates.user, interactions.slates.indptr, interactions.slates.item):
             _update(digest, array)
+        _update_columns(digest, interactions.slates.columns)
     _update(digest, interactions.to_predict)
     return digest.hexdigest()
 
@@ -142,10 +143,18 @@ def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
 
 def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:
     _update(digest, entities.ids)
-    for name, column in sorted(entities.table.items()):
+    _update_columns(digest, entities.table)
+    _update(digest, entities.embedding)
+    graphs = entities.graphs
+    if graphs is not None:
+        for array in (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts):
+            _update(digest, array)
+
+
+def _update_columns(digest: hashlib.blake2b, columns: Mapping[str, Array]) -> None:
+    for name, column in sorted(columns.items()):
         digest.update(name.encode())
         _update(digest, column)
-    _update(digest, entities.embedding)
 
 
 def _update(digest: hashlib.blake2b, array: Array | None) -> None:

@@ -57,7 +57,9 @@ class Ranker(Protocol):
 class Saveable(Protocol):
     """A fitted retriever or ranker that is worth keeping: it is saved with the run, in a folder of its stage's name.
 
-    One that trains in epochs may also have ``curves``: a figure's name -> its value after each epoch.
+    One that trains in epochs may also have ``curves``: a figure's name -> its value after each epoch. One that has more
+    to tell may have ``tables``: a name -> columns; a ranker ``weights``: what each feature counts, by name, and
+    ``held_out``: ``before`` and ``after`` -> lists with the probabilities of users it set apart to calibrate them.
     """
 
     def save(self, folder: Path) -> None:
@@ -125,6 +127,8 @@ class Run(Protocol):
 
     def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None: ...
 
+    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None: ...
+
     def log_tags(self, tags: Mapping[str, str]) -> None: ...
 
     def log_files(self, folder: Path) -> None: ...
@@ -137,4 +141,13 @@ class Tracker(Protocol):
 class ReportWriter(Protocol):
     def write(self, result: Result, folder: Path) -> Path:
         """Write one more file or folder of a run and return where."""
+        ...
+
+
+@runtime_checkable
+class TableWriter(Protocol):
+    """A report writer whose rows the tracker keeps as a table too."""
+
+    def table(self, result: Result) -> Mapping[str, Sequence[Any]]:
+        """Return the columns by name, one value a row."""
         ...

@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx import calibration
 from recx.errors import InputError, did_you_mean
 from recx.files import write_lists, write_report, write_table, write_text
 from recx.plain import plain
 from recx.protocols import FittedRanker, FittedRetriever, Saveable
-from recx.types import Interactions, RankedLists, Report, Split
+from recx.types import Array, Interactions, Judged, RankedLists, Report, Split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +66,24 @@ class Result:
         return {name: values for part in parts for name, values in getattr(part, "curves", {}).items()}
 
     @cached_property
+    def tables(self) -> dict[str, Mapping[str, Array]]:
+        """Every curve and table: the report's, what the fitted parts learnt, and how well the ranker is calibrated."""
+        parts = (self.report, self.retriever, self.ranker)
+        tables = {name: table for part in parts for name, table in getattr(part, "tables", {}).items()}
+        return {**tables, **calibration.tables(self._held_out)}
+
+    @cached_property
+    def _held_out(self) -> dict[str, Judged]:
+        held_out = getattr(self.ranker, "held_out", {})
+        return {} if self.split.past is None else calibration.judged(held_out, self.split.past)
+
+    @cached_property
     def metrics(self) -> dict[str, float]:
-        """Every figure of the run by its full name: the report's, ``time/`` in seconds and ``data/`` counts."""
+        """Every figure of the run by its full name.
+
+        They are the report's, the number of users judged, what the ranker learnt (``weight/``, ``calibration/``),
+        ``time/`` in seconds and ``data/`` counts.
+        """
         requests, target = self.split.fold.requests, self.split.fold.target
         counts = {
             "users": self.interactions.n_users,
@@ -79,10 +96,23 @@ class Result:
         }
         counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
         return {
-            **({} if self.report is None else self.report.means),
+            **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.user))}),
+            **self._learnt,
             **{f"time/{stage}": float(seconds) for stage, seconds in self.seconds.items()},
             **{f"data/{name}": float(count) for name, count in counts.items()},
         }
+
+    @property
+    def _learnt(self) -> dict[str, float]:
+        table = self.tables.get("weights", {})
+        bounds = {
+            f"weight_{end}/{name}": float(bound)
+            for end in ("low", "high")
+            for name, bound in zip(table.get("feature", ()), table.get(end, ()), strict=True)
+            if bound == bound
+        }
+        weights = {f"weight/{name}": weight for name, weight in self.weights.items()}
+        return {**weights, **bounds, **calibration.figures(self._held_out)}
 
 
 def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
@@ -103,21 +133,22 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
             part.save(folder / name)
     if result.report is not None:
         write_report(folder / "per_user.parquet", result.report, users)
-        _save_tables(result.report, folder)
+    _save_tables(result.tables, folder)
     write_text(folder / "metrics.json", _json(result.metrics))
 
 
-def _save_tables(report: Report, folder: Path) -> None:
-    """Write every curve and table of a report twice: ``tables/NAME.csv`` and ``figures/NAME.png``."""
-    if not report.tables:
+def _save_tables(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
+    """Write every curve and table twice: ``tables/NAME.csv`` and, where there is a drawing, ``figures/NAME.png``."""
+    if not tables:
         return
-    from recx.report.drawing import draw
+    from recx.report.drawing import DRAWINGS, draw
 
     for inner in ("tables", "figures"):
         (folder / inner).mkdir(exist_ok=True)
-    for name, columns in report.tables.items():
+    for name, columns in tables.items():
         write_table(folder / "tables" / f"{name}.csv", columns)
-        draw(name, columns, folder / "figures" / f"{name}.png")
+        if name in DRAWINGS:
+            draw(name, columns, folder / "figures" / f"{name}.png")
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from recx.clicks import once_per_input
 from recx.errors import InputError
-from recx.protocols import Encoder
+from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import blocks
-from recx.types import Array, Entities, Floats, Interactions, Longs, Vectors
+from recx.types import Array, Entities, Floats, Interactions, RankedLists, Vectors
+from recx.vectors import unit
 
 ROWS = 50_000  # pairs whose vectors lie in memory at once
+LISTS = 2_000  # lists whose products with all items lie in memory at once
+FEW = 2_000  # up to so many items, products with all of them are faster than products pair by pair
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """users: [n_users, d]. items: [n_items, d]. Their product is the cosine."""
+    """users: [n_users, d]. items: [n_items, d]. Their product is the cosine. fitted: what made them."""
 
     users: Vectors
     items: Vectors
+    fitted: FittedEncoder
 
 
 @once_per_input
@@ -32,14 +37,38 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
     """Return the texts of all users and items as vectors, by an encoder fitted on what is known.
 
     It learns from the items' texts and from those of the users with events in the history, so that who else asks
-    changes nothing.
+    changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others.
 
     Raises:
         InputError: the users or the items have no texts.
     """
     users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
-    fitted = encoder.fit(np.concatenate([items, users[history.lengths > 0]]))
-    return Encoded(fitted.encode(users), fitted.encode(items))
+    known = users[history.lengths > 0] if history.time is None else users[:0]
+    fitted = encoder.fit(np.concatenate([items, known]))
+    return Encoded(fitted.encode(users), fitted.encode(items), fitted)
+
+
+@once_per_input
+def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the mean of the texts that every item has answered in the history, at length 1 [n_items, d], 0 if none."""
+    one = np.ones(len(history), dtype=np.float32)
+    pairs = sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
+    return unit_rows(pairs @ encoded(history, encoder).users)
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Return the vectors [n, d], dense or sparse, at length 1; a zero vector stays zero."""
+    if isinstance(vectors, np.ndarray):
+        return unit(vectors)
+    length = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1), dtype=np.float64).ravel())
+    return scaled_rows(vectors, 1 / np.maximum(length, 1e-12))
+
+
+def scaled_rows(vectors: Vectors, by: Array) -> Vectors:
+    """Return the vectors [n, d], dense or sparse, each multiplied by its number [n]."""
+    if isinstance(vectors, np.ndarray):
+        return vectors * by[:, None].astype(np.float32)
+    return sparse.csr_array(sparse.diags_array(by.astype(np.float32)) @ vectors)
 
 
 def texts_of(entities: Entities, whose: str) -> Array:
@@ -55,7 +84,7 @@ def products(users: Vectors, items: Vectors) -> Floats:
     return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)
 
 
-def products_of_pairs(users: Vectors, user: Longs, items: Vectors, item: Longs) -> Floats:
+def products_of_pairs(users: Vectors, user: Array, items: Vectors, item: Array) -> Floats:
     """Return the product of row ``user[i]`` and row ``item[i]`` for each pair [n]."""
     found = np.empty(len(user), dtype=np.float32)
     for start, stop in blocks(len(user), ROWS):
@@ -64,4 +93,16 @@ def products_of_pairs(users: Vectors, user: Longs, items: Vectors, item: Longs) 
             found[start:stop] = np.einsum("nd,nd->n", one, other)
         else:
             found[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+    return found
+
+
+def products_of_lists(lists: RankedLists, users: Vectors, items: Vectors) -> Floats:
+    """Return the product of each row's user and item [n_rows]; ``users``, ``items``: of all of them."""
+    if isinstance(items, np.ndarray) or items.shape[0] > FEW:
+        return products_of_pairs(users, lists.user[lists.list_of_row], items, lists.item)
+    found = np.empty(len(lists), dtype=np.float32)
+    for start, stop in blocks(lists.n_lists, LISTS):
+        rows = slice(int(lists.indptr[start]), int(lists.indptr[stop]))
+        whole = products(users[lists.user[start:stop]], items)
+        found[rows] = whole[lists.list_of_row[rows] - start, lists.item[rows]]
     return found

@@ -29,6 +29,11 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Encoder:
+    def fit(self, texts: object) -> None: ...
+
+
+@dataclass(frozen=True)
 class Retriever:
     window: float
     inner: tuple[Any, ...] = ()
@@ -63,7 +68,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return a whole configuration of stand-ins that lie in a module of recx."""
     module = ModuleType("recx.stand_ins")
     module.sys = sys  # type: ignore[attr-defined]
-    for kind in (Data, Split, Retriever, Ranker, Evaluator, Tracker):
+    for kind in (Data, Split, Encoder, Retriever, Ranker, Evaluator, Tracker):
         monkeypatch.setattr(kind, "__module__", "recx.stand_ins")
         setattr(module, kind.__name__, kind)
     vars(module).update({"Any": Any, "Mapping": Mapping})
@@ -80,6 +85,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "feature": {},
         "dataset": {"_target_": "recx.stand_ins.Data"},
         "split": {"_target_": "recx.stand_ins.Split"},
+        "encoder": {"_target_": "recx.stand_ins.Encoder"},
         "retriever": {"_target_": "recx.stand_ins.Retriever", "window": 2},
         "ranker": {"_target_": "recx.stand_ins.Ranker", "l2": 1},
         "evaluator": {"_target_": "recx.stand_ins.Evaluator"},

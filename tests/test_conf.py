@@ -114,8 +114,15 @@ def test_the_schema_knows_the_keys_of_the_top_level_and_no_others() -> None:
     assert set(composed()) == {field.name for field in fields(Schema)}
 
 
+MADE_UP = {
+    "agents": ["dataset.traces=60"],
+    "rerank": ["dataset.queries=60", "evaluator.end_to_end=[hit_at_10]"],
+}
+"""What keeps an experiment small that makes its own data up; of others that do, the news site is made small."""
+
+
 def tiny(name: str, folder: Path) -> list[str]:
-    """Return what makes an experiment small: a made-up news site, or a file in its format."""
+    """Return what makes an experiment small: a small made-up world, or a file in its format."""
     users, items = range(60), range(30)
     # Everybody walks through the items in one order, so that there is something to learn.
     events = [(u, (u + n) % len(items), 1_000_000 + u * 3 + n * 600) for u in users for n in range(6)]
@@ -131,8 +138,10 @@ def tiny(name: str, folder: Path) -> list[str]:
     elif name.startswith("sequences"):
         file = folder / "sequences.txt"
         file.write_text("".join(f"{u} {' '.join(str(i) for v, i, _ in events if v == u)}\n" for u in users))
+    elif name == "tools":
+        return ["dataset.tasks=300", "dataset.tools=30"]
     else:
-        return ["dataset.readers=300", "dataset.articles=100"]
+        return MADE_UP.get(name, ["dataset.readers=300", "dataset.articles=100"])
     return [f"dataset.path={file}"]
 
 

@@ -467,7 +467,7 @@ def test_what_a_run_wrote_is_judged_as_the_run_judged_it(run: tuple[recx.Result,
 
 def test_curves_and_tables_of_a_run_are_files(run: tuple[recx.Result, results.SavedRun]) -> None:
     _, saved = run
-    names = {"roc_curve", "confusion_matrix", "classification", "cascade"}
+    names = {"roc_curve", "confusion_matrix", "classification", "cascade", "weights"}
     assert {path.stem for path in (saved.folder / "tables").glob("*.csv")} == names
     assert {path.stem for path in (saved.folder / "figures").glob("*.png")} == names
     for path in (saved.folder / "figures").iterdir():

@@ -20,11 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from recx import build, select
+from recx import build, design, select
 from recx.compose import compose, plain
 from recx.experiment import Experiment
 from recx.ragged import indptr_of
-from recx.ranker import design
 from recx.results import Result
 from recx.retriever import union
 from recx.types import Array, Entities, Interactions, RankedLists, Report

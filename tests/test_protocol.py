@@ -13,6 +13,7 @@ import pytest
 from recx import protocol
 from recx.definitions import METRICS
 from recx.evaluator.metric import NAMES
+from recx.graphs import Graphs
 from recx.plain import flat, plain
 from recx.ragged import indptr_of
 from recx.results import Result
@@ -107,9 +108,19 @@ def test_the_hash_knows_every_change() -> None:
         replace(base, items=table),
         replace(base, items=replace(table, embedding=np.ones((2, 3), np.float32))),
     ]
+    ends = np.array([0, 1, 1]), np.array([0], np.int32), np.array([0, 0, 0]), np.zeros((0, 2), np.int32)
+    graphs = Graphs(*ends, np.array(["a"]), np.array(["text"]))
+    for made in (graphs, replace(graphs, tool=np.array([-1], np.int32)), replace(graphs, texts=np.array(["other"]))):
+        worlds.append(replace(base, items=replace(base.items, graphs=made)))
+    slates = RankedLists(np.array([0], np.int32), np.array([0, 1]), np.array([0], np.int32), np.zeros(1, np.float32))
+    for column in (0.0, 1.0):
+        columns = {"x": np.array([column], np.float32)}
+        worlds.append(replace(base, slates=replace(slates, columns=columns)))
     hashes = [protocol.data_hash(world) for world in worlds]
     assert len(set(hashes)) == len(worlds)
     assert protocol.data_hash(events(["ab", "c"], [1, 2])) == hashes[0]
+    named = replace(base, items=replace(base.items, names=np.array(["x", "y"])))
+    assert protocol.data_hash(named) == hashes[0], "what is only shown is no part of the data"
 
 
 def test_plain_values() -> None:

@@ -1,4 +1,4 @@
-"""The softmax cross-entropy of grouped candidates and three ways to its minimum.
+"""The softmax cross-entropy of grouped candidates, its derivatives, and three ways to its minimum.
 
 For one user with scores s = X w and gains y >= 0 the loss is -sum_i y_i log softmax(s)_i, its gradient
 X'(sum(y) p - y). The objective is the mean over users plus l2 |w|^2, once.
@@ -6,21 +6,32 @@ X'(sum(y) p - y). The objective is the mean over users plus l2 |w|^2, once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
-from recx.ragged import blocks, max_of_groups, sum_of_groups
+from recx.ragged import max_of_groups, sum_of_groups
 from recx.types import Array, Doubles, Longs
 
-ROWS = 4_096  # rows turned into float64 at once: in float32 the loss is too rough for a line search near the optimum
+CELLS = 400_000  # cells of the table turned into float64 at once: in float32 the loss is too rough for a line search
+ROWS_OF_CURVATURE = 100_000  # rows that the preconditioner is made from, where there are more: it need not be exact
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """weights: float64 [n_features]. losses: the objective after each epoch, or each iteration of L-BFGS."""
+
+    weights: Doubles
+    losses: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """table: [n_rows, n_features], standardised. gain: [n_rows]. indptr: the users' rows; each has a gain."""
+    """table: [n_rows, n_features], standardised. gain: [n_rows]. indptr: the users' rows."""
 
     table: Array
     gain: Doubles
@@ -38,67 +49,118 @@ class Objective:
 
     def value_and_gradient(self, weights: Doubles) -> tuple[float, Doubles]:
         """Return the objective and its gradient [n_features]."""
-        lengths = np.diff(self.indptr)
-        borders = list(blocks(len(self.table), ROWS))
-        score: Doubles = np.concatenate([self.table[start:stop] @ weights for start, stop in borders])
-        score -= np.repeat(max_of_groups(score, self.indptr), lengths)
+        loss, gradient = 0.0, np.zeros(len(weights))
+        for block in self._blocks():
+            table = block.table.astype(np.float64)
+            score, odds, total = block._softmax(table, weights)
+            loss += float(block.total_gain @ np.log(total) - block.gain @ score)
+            pull = odds * np.repeat(block.total_gain / total, np.diff(block.indptr)) - block.gain
+            gradient += pull @ table
+        value = loss / self.n_users + self.l2 * float(weights @ weights)
+        return value, gradient / self.n_users + 2 * self.l2 * weights
+
+    def gradient_of_users(self, weights: Doubles) -> Doubles:
+        """Return each user's own gradient, the penalty's included [n_users, n_features]; their mean is the gradient."""
+        gradients = []
+        for block in self._blocks():
+            table = block.table.astype(np.float64)
+            _, odds, total = block._softmax(table, weights)
+            pull = odds * np.repeat(block.total_gain / total, np.diff(block.indptr)) - block.gain
+            gradients.append(np.stack([sum_of_groups(pull * column, block.indptr) for column in table.T], axis=1))
+        return np.concatenate(gradients) + 2 * self.l2 * weights
+
+    def curvature(self, weights: Doubles, n_rows: int | None = None) -> Doubles:
+        """Return the Hessian [n_features, n_features]; ``n_rows``: that of about so many rows, users taken evenly."""
+        blocks = list(self._blocks())
+        every = 1 if n_rows is None else max(1, len(self.table) // n_rows)
+        hessian, users = np.zeros((len(weights), len(weights))), 0
+        for block in blocks[::every]:
+            table = block.table.astype(np.float64)
+            _, odds, total = block._softmax(table, weights)
+            share = odds / np.repeat(total, np.diff(block.indptr))
+            shared = table * share[:, None]
+            mean = np.stack([sum_of_groups(column, block.indptr) for column in shared.T], axis=1)
+            shared *= np.repeat(block.total_gain, np.diff(block.indptr))[:, None]
+            hessian += table.T @ shared - (mean * block.total_gain[:, None]).T @ mean
+            users += block.n_users
+        return hessian / users + 2 * self.l2 * np.eye(len(weights))
+
+    def _softmax(self, table: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        """Return each row's score and odds, less its user's highest score, and each user's sum of odds."""
+        score = table @ weights
+        score -= np.repeat(max_of_groups(score, self.indptr), np.diff(self.indptr))
         odds = np.exp(score)
-        total = sum_of_groups(odds, self.indptr)
-        loss = (self.total_gain * np.log(total)).sum() - (self.gain * score).sum()
-        pull = odds * np.repeat(self.total_gain / total, lengths) - self.gain
-        gradient = 2 * self.l2 * weights
-        for start, stop in borders:
-            gradient += pull[start:stop] @ self.table[start:stop] / self.n_users
-        value = loss / self.n_users + self.l2 * weights @ weights
-        return float(value), gradient
+        return score, odds, sum_of_groups(odds, self.indptr)
 
-    def curvature(self) -> Doubles:
-        """Return the Hessian at w = 0 [n_features, n_features]: what L-BFGS is preconditioned with."""
-        lengths = np.diff(self.indptr)
-        share = np.repeat(self.total_gain / np.maximum(1, lengths), lengths) / self.n_users
-        mean = np.stack([sum_of_groups(column, self.indptr) for column in self.table.T], axis=1) / lengths[:, None]
-        spread = self.table.T @ (self.table * share[:, None].astype(self.table.dtype))
-        between = (mean * (self.total_gain / self.n_users)[:, None]).T @ mean
-        hessian: Doubles = (spread - between).astype(np.float64)
-        return hessian + (2 * self.l2 + 1e-6) * np.eye(len(hessian))
+    def _blocks(self) -> Iterator[Objective]:
+        """Yield the objectives of blocks of users that the processor's cache holds."""
+        rows = max(1, CELLS // max(1, self.table.shape[1]))
+        borders = np.searchsorted(self.indptr, np.arange(0, len(self.table) + rows, rows))
+        borders = np.unique(np.minimum(borders, self.n_users))
+        for start, stop in pairwise(borders):
+            first, last = self.indptr[start], self.indptr[stop]
+            indptr = self.indptr[start : stop + 1] - first
+            yield Objective(self.table[first:last], self.gain[first:last], indptr, self.l2)
 
 
-def by_lbfgs(objective: Objective) -> Doubles:
-    """Return the minimum, found by L-BFGS in coordinates in which the Hessian at 0 is the identity.
+def by_lbfgs(objective: Objective, non_negative: bool = False) -> Minimum:
+    """Return the minimum, found by L-BFGS in coordinates in which the Hessian at 0 is about the identity.
 
     Correlated features (clicks of the last 1, 6, 24 hours) would otherwise cost hundreds of passes over the rows.
+    ``non_negative`` keeps every weight at 0 or above; the coordinates are then the weights, each scaled by itself.
     """
-    curvature, axes = np.linalg.eigh(objective.curvature())
+    hessian = objective.curvature(np.zeros(objective.table.shape[1]), ROWS_OF_CURVATURE)
+    if non_negative:
+        curvature, axes = np.diag(hessian), np.eye(len(hessian))
+    else:
+        curvature, axes = np.linalg.eigh(hessian)
     # Rounding may leave collinear features a curvature of 0 or below.
-    axes = axes / np.sqrt(np.maximum(curvature, 1e-6 * curvature.max()))
+    axes = axes / np.sqrt(np.maximum(curvature, 1e-6 * curvature.max() + 1e-12))
+    losses: list[float] = []
 
     def in_new_coordinates(v: Doubles) -> tuple[float, Doubles]:
         value, gradient = objective.value_and_gradient(axes @ v)
         return value, axes.T @ gradient
 
-    options = {"maxiter": 200, "gtol": 1e-6, "ftol": 1e-13}
-    found = minimize(in_new_coordinates, np.zeros(len(axes)), jac=True, method="L-BFGS-B", options=options)
-    weights: Doubles = axes @ found.x
-    return weights
+    def keep(intermediate_result: OptimizeResult) -> None:  # SciPy goes by the argument's name
+        losses.append(float(intermediate_result.fun))
+
+    found = minimize(
+        in_new_coordinates,
+        np.zeros(len(axes)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(axes) if non_negative else None,
+        callback=keep,
+        options={"maxiter": 1000 if non_negative else 200, "gtol": 1e-6, "ftol": 1e-13},
+    )
+    return Minimum(axes @ found.x, tuple(losses))
 
 
-def by_gradient_descent(objective: Objective, learning_rate: float, epochs: int) -> Doubles:
-    """Return the weights after ``epochs`` full steps from 0."""
+def by_gradient_descent(objective: Objective, learning_rate: float, epochs: int, non_negative: bool = False) -> Minimum:
+    """Return the weights after ``epochs`` full steps from 0; ``non_negative`` puts what falls below 0 back to 0."""
     weights = np.zeros(objective.table.shape[1])
+    least = 0.0 if non_negative else -np.inf
+    losses = []
     for _ in range(epochs):
-        weights -= learning_rate * objective.value_and_gradient(weights)[1]
-    return weights
+        value, gradient = objective.value_and_gradient(weights)
+        weights = np.maximum(weights - learning_rate * gradient, least)
+        losses.append(value)
+    return Minimum(weights, (*losses[1:], objective.value_and_gradient(weights)[0]))
 
 
-def by_sgd(objective: Objective, learning_rate: float, epochs: int, seed: int) -> Doubles:
+def by_sgd(objective: Objective, learning_rate: float, epochs: int, seed: int, non_negative: bool = False) -> Minimum:
     """Return the weights after ``epochs`` rounds of one step a user, in a seeded order: slow, for comparison."""
     weights = np.zeros(objective.table.shape[1])
+    least = 0.0 if non_negative else -np.inf
     order = np.random.default_rng(seed)
     users = [
         Objective(objective.table[a:b], objective.gain[a:b], np.array([0, b - a]), objective.l2)
         for a, b in zip(objective.indptr[:-1], objective.indptr[1:], strict=True)
     ]
+    losses = []
     for _ in range(epochs):
         for user in order.permutation(len(users)):
-            weights -= learning_rate * users[user].value_and_gradient(weights)[1]
-    return weights
+            weights = np.maximum(weights - learning_rate * users[user].value_and_gradient(weights)[1], least)
+        losses.append(objective.value_and_gradient(weights)[0])
+    return Minimum(weights, tuple(losses))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,11 @@ NAME, CELL, WIDEST = 22, 9, 100
 """Columns of the table's names, of one figure, and of everything."""
 
 
-def print_summary(console: Console, result: Result, folder: Path, run: Run) -> None:
-    """Print the outcome of a run: one table of figures (what was written, when predicting), then the rest."""
+def print_summary(console: Console, result: Result, folder: Path, run: Run, advice: Sequence[str] = ()) -> None:
+    """Print the outcome of a run: one table of figures (what was written, when predicting), then the rest.
+
+    advice: sentences on what the figures call for (see ``recx.advice``).
+    """
     width = min(console.width, WIDEST)
     sections = {
         "": _figures(result.report.means) if result.report else [],
@@ -39,6 +42,7 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run) -> N
         "learnt weights (standardised features)": _weights(result.weights, width),
         "counts": _counts(result.metrics, width),
         "seconds": _columns({stage: f"{seconds:.2f}" for stage, seconds in result.seconds.items()}, width),
+        "advice": [Text(f"  {sentence}") for sentence in advice],
         "where": _where(folder, run),
     }
     for title, lines in sections.items():

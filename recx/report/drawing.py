@@ -1,4 +1,4 @@
-"""Draws the evaluator's curves and tables as PNG files."""
+"""Draws the curves and tables of a run as PNG files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLUE, ORANGE, GREEN, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#a0aec0"
 
 
 def draw(name: str, table: Mapping[str, Array], path: Path) -> None:
-    """Draw a table of ``recx.evaluator.tables`` by its name and write it to ``path`` as a PNG.
+    """Draw a table of a run by its name and write it to ``path`` as a PNG.
 
     Raises:
         InputError: there is no drawing of that name.
@@ -108,11 +108,25 @@ def cascade(axes: Axes, table: Mapping[str, Array]) -> None:
     axes.legend(loc="upper left", frameon=False)
 
 
+def weights(axes: Axes, table: Mapping[str, Array]) -> None:
+    place = np.arange(len(table["feature"]))
+    reach = np.nan_to_num([table["weight"] - table["low"], table["high"] - table["weight"]]).clip(min=0)
+    axes.barh(place, table["weight"], color=[BLUE if weight >= 0 else ORANGE for weight in table["weight"]])
+    axes.errorbar(table["weight"], place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.8, capsize=2)
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.set(title="Weights, with 95 % bootstrap intervals", xlabel="Weight on the standardised feature")
+    axes.set_yticks(place, table["feature"], fontsize=8 if len(place) <= 25 else 5)
+    axes.invert_yaxis()
+
+
 DRAWINGS: dict[str, Callable[[Axes, Mapping[str, Array]], None]] = {
     "roc_curve": roc_curve,
     "confusion_matrix": confusion_matrix,
     "classification": classification,
     "reliability": reliability,
+    "reliability_before": reliability,
+    "reliability_after": reliability,
     "cascade": cascade,
+    "weights": weights,
 }
 """Name of a table -> what draws it."""

@@ -9,7 +9,7 @@ import numpy as np
 from recx.errors import InputError
 from recx.protocols import FoldName
 from recx.ragged import position_of_rows
-from recx.split.folds import STEPS, Past, RequestTime, check_settings, may_be_target, split_by_steps
+from recx.split.folds import STEPS, Past, RequestTime, check_settings, deal, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Longs, Split
 
 
@@ -58,12 +58,10 @@ class ByUser:
     def _deal(self, interactions: Interactions) -> Longs:
         """Return the step, from 1, that every user is a requester of [n_users]."""
         groups = self._groups(interactions)
-        order = np.random.default_rng(self.seed).permutation(groups.max(initial=-1) + 1)
-        size = max(1, round(self.share * len(order)))
-        step = order // size + 1
-        dealt = step[groups]
+        n = int(groups.max(initial=-1)) + 1
+        dealt = deal(n, self.share, self.seed)[groups]
         # Those whom only ``fold: predict`` asks for are never dealt: they are history in every step.
-        dealt[~may_be_target(interactions)] = len(order) + 2
+        dealt[~may_be_target(interactions)] = n + 2
         return dealt
 
     def _groups(self, interactions: Interactions) -> Longs:

@@ -99,3 +99,10 @@ def may_be_target(interactions: Interactions) -> Bools:
     if interactions.to_predict is not None:
         allowed[interactions.to_predict] = False
     return allowed
+
+
+def deal(n: int, share: float, seed: int) -> Longs:
+    """Return the step, from 1, that each of ``n`` users or groups is dealt to [n]; every step is one ``share``."""
+    order = np.random.default_rng(seed).permutation(n)
+    steps: Longs = order // max(1, round(share * n)) + 1
+    return steps

@@ -69,6 +69,13 @@ class MlflowRun:
         for batch in _batches(points, METRICS_A_BATCH):
             self.client.log_batch(self.run_id, metrics=batch)
 
+    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Write rows as a table that MLflow's pages show: column name -> one value a row."""
+        import pandas as pd
+
+        table = pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
+        self.client.log_table(self.run_id, table, f"{allowed_name(name)}.json")
+
     def log_tags(self, tags: Mapping[str, str]) -> None:
         """Write texts by name."""
         from mlflow.entities import RunTag

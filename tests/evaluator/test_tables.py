@@ -206,7 +206,7 @@ def test_every_table_is_of_equal_columns(seven_rows):
 
 
 def test_every_table_is_drawn(seven_rows, tmp_path):
-    assert list(DRAWINGS) == list(TABLES)
+    assert set(TABLES) <= set(DRAWINGS)
     for name, table in TABLES.items():
         draw(name, table(seven_rows, **({"max_grade": 1} if name == "cascade" else {})), tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recx.ragged import indptr_of
-from recx.types import UNKNOWN_TIME, Entities, Interactions, RankedLists, Requests
+from recx.types import UNKNOWN_TIME, Array, Entities, Interactions, RankedLists, Requests
 
 HOUR = 3_600_000
 START = 1_506_816_000_000
@@ -59,11 +59,10 @@ def history_of(events: Rows, users: Entities, items: Entities, timed: bool = Tru
 
 
 def _entities(rng: np.random.Generator, n_users: int, n_items: int, known: float) -> tuple[Entities, Entities]:
-    """``known``: share of the items of which each fact is known; below 0: nothing is there at all."""
-    users = Entities(np.arange(n_users))
-    items = Entities(np.arange(n_items))
+    """``known``: share of the items of which each fact is known; below 0: nothing is there but texts."""
+    asked, said = ({"text": _texts(n)} for n in (n_users, n_items))
     if known < 0:
-        return users, items
+        return Entities(np.arange(n_users), asked), Entities(np.arange(n_items), said)
     has = rng.random((4, n_items)) < known
     embedding = rng.normal(size=(n_items, 5)).astype(np.float32)
     embedding[~has[3]] = np.nan
@@ -71,11 +70,19 @@ def _entities(rng: np.random.Generator, n_users: int, n_items: int, known: float
         "created_at": np.where(has[0], START + rng.integers(-48, 48, n_items) * HOUR, UNKNOWN_TIME),
         "category": np.where(has[1], rng.integers(0, 4, n_items), -1).astype(np.int32),
         "words": np.where(has[2], rng.integers(0, 900, n_items), np.nan).astype(np.float32),
+        "name": np.array([text.replace(" ", "_") for text in said["text"]], dtype=object),
     }
     return (
-        Entities(np.arange(n_users), {"region": rng.integers(-1, 3, n_users).astype(np.int32)}),
-        Entities(np.arange(n_items), table, embedding),
+        Entities(np.arange(n_users), {"region": rng.integers(-1, 3, n_users).astype(np.int32), **asked}),
+        Entities(np.arange(n_items), {**table, **said}, embedding),
     )
+
+
+def _texts(n: int) -> Array:
+    """Return texts of up to five of ten words; every seventh is empty."""
+    rng = np.random.default_rng(n)
+    words = [rng.choice(list("abcdefghij"), rng.integers(1, 6)) if place % 7 else [] for place in range(n)]
+    return np.array([" ".join(of_text) for of_text in words], dtype=object)
 
 
 def _world(seed: int = 0, *, timed: bool = True, known: float = 0.7, users: int = 25, events: int = 180) -> World:

@@ -15,7 +15,10 @@ from recx.feature.reader import Times
 from recx.protocols import Feature
 from recx.types import Entities
 
-SETS = [name.removeprefix("feature/") for name in plugins.options() if name.startswith("feature/")]
+ELSEWHERE = ("feature/agents", "feature/columns")  # graphs and slates with columns have worlds and tests of their own
+SETS = [
+    name.removeprefix("feature/") for name in plugins.options() if name.startswith("feature/") and name not in ELSEWHERE
+]
 FEATURES: dict[str, Feature] = {
     f"{name}/{key}": feature
     for name in SETS

@@ -29,6 +29,9 @@ RANKERS: dict[str, Ranker | FittedRanker] = {
     "linear, gd": Linear(FEATURES, optimizer="gd", epochs=20),
     "linear, sgd": Linear(FEATURES, optimizer="sgd", epochs=3, max_users=10),
     "linear, missed targets added": Linear(FEATURES, missed="add"),
+    "linear, weights from 0 up": Linear(FEATURES, non_negative=True),
+    "linear, softmax": Linear(FEATURES, probabilities="softmax"),
+    "linear, platt": Linear(FEATURES, probabilities="platt"),
 }
 
 

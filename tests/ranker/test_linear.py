@@ -2,15 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recx import examples
 from recx.errors import InputError, RecxError
+from recx.protocols import Saveable
+from recx.ranker.calibration import softmax
+from recx.ranker.fitted_linear import FittedLinear, load
 from recx.ranker.identity import Identity
-from recx.ranker.linear import FittedLinear, Linear
-from recx.ranker.softmax import Objective
+from recx.ranker.linear import Linear
+from recx.ranker.softmax import Objective, by_lbfgs
 from recx.truth import Truth
 from recx.types import Fold, RankedLists, Requests
 
@@ -243,6 +247,8 @@ def test_empty_lists_and_no_lists_are_ranked(made_up: Callable[..., Problem], li
         ("max_users", 0),
         ("learning_rate", 0.0),
         ("learning_rate", np.nan),
+        ("probabilities", "isotonic"),
+        ("resamples", -1),
         ("features", {}),
     ],
 )
@@ -255,3 +261,209 @@ def test_identity_returns_what_it_was_given(made_up: Callable[..., Problem]) -> 
     lists, fold = made_up(users=5)
     assert Identity().rank(lists, fold.history, fold.requests) is lists
     assert not hasattr(Identity(), "fit")
+
+
+def weighing(fold: Fold, weight: np.ndarray) -> Fold:
+    """The fold with a column of the users' table that says how much each counts."""
+    users = replace(fold.history.users, table={"importance": weight})
+    return replace(fold, history=replace(fold.history, users=users))
+
+
+def test_a_user_of_weight_2_counts_as_two_users(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [3.0], 3: [1.0]}})
+    fold = fold_of({0: {1: 1.0}, 1: {3: 1.0}})
+    weight = np.ones(fold.history.n_users, dtype=np.float32)
+    weight[1] = 2
+    fitted = Linear({"a": column("a")}, l2=0.1, user_weight="importance").fit(lists, weighing(fold, 3 * weight))
+    table = (np.array([[1.0], [0], [0], [3], [1], [0], [3], [1]]) - fitted.mean) / fitted.deviation
+    twice = Objective(table, np.array([1.0, 0, 0, 0, 1, 0, 0, 1]), np.array([0, 2, 5, 8]), 0.1)
+    assert twice.value_and_gradient(fitted.weight)[1] == pytest.approx([0], abs=1e-5)
+
+
+def test_a_user_of_weight_0_plays_no_part_and_is_counted(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=80)
+    weight = np.ones(fold.history.n_users)
+    weight[:30] = 0
+    fitted = Linear(features, user_weight="importance").fit(lists, weighing(fold, weight))
+    assert fitted.notes["ranker_users_of_weight_0"] == 30
+    target = fold.target.item.copy()
+    target[:30] = [lists.item[lists.indptr[user]] for user in range(30)]  # other answers of those who do not count
+    other = replace(fold, target=replace(fold.target, item=target))
+    again = Linear(features, user_weight="importance").fit(lists, weighing(other, weight))
+    assert again.weight == pytest.approx(fitted.weight, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weight", "named", "told"),
+    [
+        (np.full(300, np.nan), "importance", "user u0 has the weight nan"),
+        (np.full(300, -1.0), "importance", "user u0 has the weight -1"),
+        (np.zeros(300), "importance", "every user to learn from has the weight 0"),
+        (np.ones(300), "weight", "no column of numbers of the users' table: it has importance"),
+        (np.full(300, "much"), "importance", "no column of numbers of the users' table: it has none"),
+    ],
+)
+def test_wrong_user_weights_are_told(
+    made_up: Callable[..., Problem], features: dict, weight: np.ndarray, named: str, told: str
+) -> None:
+    lists, fold = made_up(users=20)
+    with pytest.raises(InputError, match=told):
+        Linear(features, user_weight=named).fit(lists, weighing(fold, weight))
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "gd", "sgd"])
+def test_weights_that_may_not_be_negative_are_not(
+    made_up: Callable[..., Problem], features: dict, optimizer: str
+) -> None:
+    lists, fold = made_up()
+    fitted = Linear(features, optimizer=optimizer, epochs=10, non_negative=True).fit(lists, fold)
+    assert (fitted.weight >= 0).all()
+    assert fitted.weights["b"] < 0.05  # the weight that drew the targets is -0.5
+    assert fitted.weights["a"] > 0.05
+    assert (fitted.low >= 0).all()
+    assert (fitted.low[fitted.weight == 0] == fitted.high[fitted.weight == 0]).all()
+
+
+def test_weights_at_0_or_above_are_the_optimum_among_those(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up()
+    fitted = Linear(features, non_negative=True).fit(lists, fold)
+    slope = objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[1]
+    assert slope[fitted.weight > 0] == pytest.approx(0, abs=1e-5)
+    assert (slope[fitted.weight == 0] >= -1e-5).all()
+    assert fitted.notes["ranker_stopped_before_the_optimum"] == 0
+
+
+def test_the_intervals_are_those_of_fits_to_resampled_users(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=300)
+    fitted = Linear(features).fit(lists, fold)
+    rng = np.random.default_rng(1)
+    exact = objective_of(fitted, lists, fold)
+    refitted = []
+    for _ in range(200):
+        counts = np.bincount(rng.integers(300, size=300), minlength=300)
+        gain = exact.gain * np.repeat(counts, lists.lengths)
+        refitted.append(by_lbfgs(replace_gain(exact, gain)).weights)
+    low, high = np.quantile(refitted, [0.025, 0.975], axis=0)
+    assert fitted.low == pytest.approx(low, abs=0.06)
+    assert fitted.high == pytest.approx(high, abs=0.06)
+    assert (fitted.low < fitted.weight).all()
+    assert (fitted.weight < fitted.high).all()
+
+
+def replace_gain(objective: Objective, gain: np.ndarray) -> Objective:
+    return Objective(objective.table, gain, objective.indptr, objective.l2)
+
+
+def test_no_resamples_give_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
+    fitted = Linear(features, resamples=0).fit(*made_up(users=30))
+    assert np.isnan(fitted.low).all()
+    assert np.isnan(fitted.tables["weights"]["high"]).all()
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "gd", "sgd"])
+def test_the_learning_curve_ends_at_the_objective(
+    made_up: Callable[..., Problem], features: dict, optimizer: str
+) -> None:
+    lists, fold = made_up(users=60)
+    fitted = Linear(features, optimizer=optimizer, epochs=7).fit(lists, fold)
+    losses = fitted.curves["linear/loss"]
+    assert len(losses) == 7 or optimizer == "lbfgs"
+    assert losses[-1] < losses[0]
+    assert losses[-1] == pytest.approx(objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("probabilities", ["softmax", "platt"])
+def test_probabilities_go_out_and_leave_the_order_alone(
+    made_up: Callable[..., Problem], features: dict, probabilities: str
+) -> None:
+    lists, fold = made_up(users=200)
+    fitted = Linear(features, probabilities=probabilities).fit(lists, fold)
+    ranked = fitted.rank(lists, fold.history, fold.requests).check(fold.requests, fold.history.n_items, "linear")
+    plain = replace(fitted, settings=replace(fitted.settings, probabilities="none"))
+    scored = plain.rank(lists, fold.history, fold.requests)
+    assert np.array_equal(ranked.item, scored.item)
+    assert ranked.score.min() >= 0
+    assert ranked.score.max() <= 1
+    expected = softmax(scored.score, scored.indptr)
+    expected = fitted.platt(expected) if probabilities == "platt" else expected
+    assert ranked.score == pytest.approx(expected, abs=1e-6)
+
+
+def test_calibration_has_users_of_its_own(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=200)
+    fitted = Linear(features, probabilities="platt").fit(lists, fold)
+    assert fitted.notes["ranker_users_calibrated_on"] == 20
+    assert fitted.notes["ranker_users_fitted_on"] == 180
+    before, after = fitted.held_out["before"], fitted.held_out["after"]
+    assert before.n_lists == after.n_lists == 20
+    other = Linear(features, probabilities="platt", seed=1).fit(lists, fold)
+    assert not np.array_equal(other.held_out["before"].user, before.user)
+    changed = fold.target.item.copy()
+    for user in before.user:  # the weights never see the answers of those users
+        changed[user] = lists.item[lists.indptr[user]]
+    moved = Linear(features, probabilities="platt").fit(lists, replace(fold, target=replace(fold.target, item=changed)))
+    assert np.array_equal(moved.weight, fitted.weight)
+    assert moved.platt != fitted.platt
+
+
+def test_calibration_needs_two_users(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    lists, fold = lists_of({0: {7: [3.0], 8: [1.0]}}), fold_of({0: {7: 1}})
+    with pytest.raises(InputError, match="sets users apart"):
+        Linear({"a": column("a")}, probabilities="platt").fit(lists, fold)
+
+
+def test_contributions_add_up_to_the_score(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=40)
+    fitted = Linear(features).fit(lists, fold)
+    parts = fitted.contributions(lists, fold.history, fold.requests)
+    assert parts.shape == (len(lists), 4)
+    assert parts.sum(axis=1) == pytest.approx(fitted.scores(lists, fold.history, fold.requests), abs=1e-5)
+
+
+@pytest.mark.parametrize(("probabilities", "resamples"), [("none", 0), ("platt", 100)])
+def test_what_is_saved_ranks_the_same(
+    made_up: Callable[..., Problem], features: dict, tmp_path: Path, probabilities: str, resamples: int
+) -> None:
+    lists, fold = made_up(users=50)
+    fitted = Linear(features, probabilities=probabilities, resamples=resamples).fit(lists, fold)
+    assert isinstance(fitted, Saveable)
+    fitted.save(tmp_path / "ranker")
+    assert [path.name for path in (tmp_path / "ranker").iterdir()] == ["linear.json"]
+    loaded = load(tmp_path / "ranker", fitted.settings)
+    one, other = (ranker.rank(lists, fold.history, fold.requests) for ranker in (fitted, loaded))
+    assert np.array_equal(one.item, other.item)
+    assert np.array_equal(one.score, other.score)
+    assert np.array_equal(loaded.low, fitted.low, equal_nan=True)
+    assert loaded.curves == fitted.curves
+
+
+def test_a_ranker_that_is_not_there_or_damaged_is_told(tmp_path: Path, features: dict) -> None:
+    with pytest.raises(InputError, match="no fitted linear ranker"):
+        load(tmp_path, Linear(features))
+    (tmp_path / "linear.json").write_text('{"features": 3}')
+    with pytest.raises(InputError, match="is damaged"):
+        load(tmp_path, Linear(features))
+
+
+def test_groups_that_teach_nothing_move_no_weight(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+    teaching = {0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}, 2: {3: [1.0], 4: [0.0]}}
+    silent = {3: {5: [0.5]}, 4: {6: [0.25], 7: [0.75]}}  # one candidate; equal grades for candidates on both sides
+    grades = {0: {1: 1.0}, 1: {1: 1.0}, 2: {3: 1.0}}
+    lists, fold = lists_of(teaching | silent), fold_of({**grades, 3: {5: 1.0}, 4: {6: 1.0, 7: 1.0}})
+    fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold)
+    assert fitted.notes["ranker_users_fitted_on"] == 5
+    assert np.isfinite(fitted.weight).all()
+    only = Linear({"a": column("a")}).fit(lists_of({3: silent[3]}), fold_of({3: {5: 1.0}}))
+    assert only.weights == {"a": 0}
+    assert only.low == only.high == [0]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_features_of_very_different_scale_are_learnt_from_alike(
+    made_up: Callable[..., Problem], features: dict, scale: float
+) -> None:
+    lists, fold = made_up(users=100)
+    column = (lists.columns["a"] * np.float32(scale)).astype(np.float32)
+    scaled = Linear(features).fit(replace(lists, columns={**lists.columns, "a": column}), fold)
+    assert scaled.weight == pytest.approx(Linear(features).fit(lists, fold).weight, abs=1e-3)
+    assert scaled.low == pytest.approx(Linear(features).fit(lists, fold).low, abs=1e-2)

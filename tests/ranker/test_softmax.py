@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from recx.ragged import indptr_of
+from recx.ranker import softmax
 from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.types import Doubles
 
@@ -87,14 +90,14 @@ def test_curvature_is_the_hessian_at_zero(graded: bool) -> None:
     objective = problem(5, graded=graded)
     steps = 1e-5 * np.eye(3)
     slope = [(objective.value_and_gradient(step)[1] - objective.value_and_gradient(-step)[1]) / 2e-5 for step in steps]
-    assert objective.curvature() == pytest.approx(np.array(slope), abs=1e-5)
+    assert objective.curvature(np.zeros(3)) == pytest.approx(np.array(slope), abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("l2", [1e-4, 0.1])
 def test_lbfgs_finds_what_a_plain_fit_finds(seed: int, l2: float) -> None:
     objective = problem(seed, l2=l2, graded=seed % 2 == 1)
-    weights = by_lbfgs(objective)
+    weights = by_lbfgs(objective).weights
     options = {"gtol": 1e-9, "ftol": 1e-15, "maxiter": 5000}
     plain = minimize(objective.value_and_gradient, np.zeros(3), jac=True, method="L-BFGS-B", options=options)
     assert np.linalg.norm(objective.value_and_gradient(weights)[1]) <= 1e-5
@@ -110,7 +113,7 @@ def test_lbfgs_reaches_the_optimum_in_float32_with_correlated_features() -> None
     gain = np.zeros(60_000)
     score = table @ [1.0, -2.0, 2.0] + rng.gumbel(size=60_000)
     gain[np.arange(2000) * 30 + score.reshape(2000, 30).argmax(axis=1)] = 1
-    weights = by_lbfgs(Objective(table, gain, indptr, 1e-4))
+    weights = by_lbfgs(Objective(table, gain, indptr, 1e-4)).weights
     exact = Objective(table.astype(np.float64), gain, indptr, 1e-4)
     assert np.linalg.norm(exact.value_and_gradient(weights)[1]) <= 1e-5
 
@@ -120,10 +123,10 @@ def test_lbfgs_takes_features_that_say_the_same(dtype: type) -> None:
     plain = problem(1, users=3000, features=2, l2=0.0)
     twice = np.concatenate([plain.table, plain.table, plain.table @ np.array([[0.5], [0.5]])], axis=1).astype(dtype)
     objective = Objective(twice, plain.gain, plain.indptr, 0.0)
-    weights = by_lbfgs(objective)
+    weights = by_lbfgs(objective).weights
     assert np.linalg.norm(objective.value_and_gradient(weights)[1]) <= 1e-5
     combined = weights[:2] + weights[2:4] + 0.5 * weights[4]
-    assert combined == pytest.approx(by_lbfgs(plain), abs=1e-3)
+    assert combined == pytest.approx(by_lbfgs(plain).weights, abs=1e-3)
 
 
 def test_collinear_features_whose_rounded_curvature_may_not_be_positive() -> None:
@@ -134,12 +137,12 @@ def test_collinear_features_whose_rounded_curvature_may_not_be_positive() -> Non
     gain = np.zeros(len(table))
     gain[::50] = 8
     objective = Objective(table, gain, indptr_of(np.full(3000, 50)), 0.0)
-    assert np.linalg.norm(objective.value_and_gradient(by_lbfgs(objective))[1]) <= 1e-5
+    assert np.linalg.norm(objective.value_and_gradient(by_lbfgs(objective).weights)[1]) <= 1e-5
 
 
 def test_separable_lists_without_a_penalty_end_at_finite_weights() -> None:
     objective = Objective(np.array([[1.0], [0.0], [3.0], [1.0]]), np.array([1.0, 0, 1, 0]), np.array([0, 2, 4]), 0.0)
-    weights = by_lbfgs(objective)
+    weights = by_lbfgs(objective).weights
     assert np.isfinite(weights).all()
     assert weights[0] > 5
     assert objective.value_and_gradient(weights)[0] < 0.01
@@ -147,30 +150,78 @@ def test_separable_lists_without_a_penalty_end_at_finite_weights() -> None:
 
 def test_one_candidate_a_list_leaves_nothing_to_learn() -> None:
     objective = Objective(np.ones((5, 2)), np.ones(5), np.arange(6), 1e-4)
-    assert by_lbfgs(objective) == pytest.approx([0, 0])
-    assert by_gradient_descent(objective, 0.1, 10) == pytest.approx([0, 0])
-    assert by_sgd(objective, 0.1, 10, 0) == pytest.approx([0, 0])
+    assert by_lbfgs(objective).weights == pytest.approx([0, 0])
+    assert by_gradient_descent(objective, 0.1, 10).weights == pytest.approx([0, 0])
+    assert by_sgd(objective, 0.1, 10, 0).weights == pytest.approx([0, 0])
 
 
 def test_gradient_descent_only_goes_down() -> None:
     objective = problem(2)
     values = [
-        objective.value_and_gradient(by_gradient_descent(objective, 0.05, epochs))[0] for epochs in range(0, 200, 10)
+        objective.value_and_gradient(by_gradient_descent(objective, 0.05, epochs).weights)[0]
+        for epochs in range(0, 200, 10)
     ]
     assert (np.diff(values) < 0).all()
 
 
 def test_gradient_descent_and_sgd_come_near_the_optimum() -> None:
     objective = problem(4, users=100)
-    best = objective.value_and_gradient(by_lbfgs(objective))[0]
+    best = objective.value_and_gradient(by_lbfgs(objective).weights)[0]
     start = objective.value_and_gradient(np.zeros(3))[0]
-    full = objective.value_and_gradient(by_gradient_descent(objective, 0.5, 500))[0]
-    steps = objective.value_and_gradient(by_sgd(objective, 0.01, 60, 0))[0]
+    full = objective.value_and_gradient(by_gradient_descent(objective, 0.5, 500).weights)[0]
+    steps = objective.value_and_gradient(by_sgd(objective, 0.01, 60, 0).weights)[0]
     assert full == pytest.approx(best, abs=1e-6)
     assert best - 1e-9 <= steps <= best + 0.02 * (start - best)
 
 
 def test_sgd_follows_its_seed() -> None:
     objective = problem(4, users=10)
-    assert np.array_equal(by_sgd(objective, 0.1, 3, 7), by_sgd(objective, 0.1, 3, 7))
-    assert not np.array_equal(by_sgd(objective, 0.1, 3, 7), by_sgd(objective, 0.1, 3, 8))
+    assert np.array_equal(by_sgd(objective, 0.1, 3, 7).weights, by_sgd(objective, 0.1, 3, 7).weights)
+    assert not np.array_equal(by_sgd(objective, 0.1, 3, 7).weights, by_sgd(objective, 0.1, 3, 8).weights)
+
+
+def test_the_users_gradients_have_the_gradient_as_their_mean() -> None:
+    objective = problem(6, graded=True)
+    weights = np.array([0.5, -1.0, 2.0])
+    assert objective.gradient_of_users(weights).mean(axis=0) == pytest.approx(objective.value_and_gradient(weights)[1])
+
+
+def test_curvature_is_the_hessian_anywhere() -> None:
+    objective, at = problem(7, graded=True), np.array([0.5, -1.0, 2.0])
+    steps = 1e-5 * np.eye(3)
+    slope = [(objective.value_and_gradient(at + h)[1] - objective.value_and_gradient(at - h)[1]) / 2e-5 for h in steps]
+    assert objective.curvature(at) == pytest.approx(np.array(slope), abs=1e-5)
+
+
+@given(seed=st.integers(0, 10_000), cells=st.integers(1, 400))
+@settings(max_examples=30, deadline=None)
+def test_blocks_change_nothing(seed: int, cells: int) -> None:
+    objective, weights = problem(seed, users=20, graded=True), np.array([1.0, -1.0, 0.5])
+    whole = objective.value_and_gradient(weights)
+    with mock.patch.object(softmax, "CELLS", cells):
+        value, gradient = objective.value_and_gradient(weights)
+        users = objective.gradient_of_users(weights)
+    assert value == pytest.approx(whole[0])
+    assert gradient == pytest.approx(whole[1])
+    assert users.shape == (20, 3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_non_negative_lbfgs_stops_where_nothing_allowed_goes_down(seed: int) -> None:
+    objective = problem(seed, features=6, graded=True)
+    weights = by_lbfgs(objective, non_negative=True).weights
+    slope = objective.value_and_gradient(weights)[1]
+    assert (weights >= 0).all()
+    assert (weights == 0).any()
+    assert slope[weights > 0] == pytest.approx(0, abs=1e-5)
+    assert (slope[weights == 0] >= -1e-5).all()
+
+
+def test_losses_fall_to_the_minimum() -> None:
+    objective = problem(2)
+    found = by_lbfgs(objective)
+    assert (np.diff(found.losses) <= 0).all()
+    assert found.losses[-1] == pytest.approx(objective.value_and_gradient(found.weights)[0])
+    steps = by_gradient_descent(objective, 0.05, 30)
+    assert len(steps.losses) == 30
+    assert steps.losses[-1] == pytest.approx(objective.value_and_gradient(steps.weights)[0])

@@ -32,6 +32,7 @@ def printed(
     means: dict[str, float] | None = MEANS,
     width: int = 100,
     address: str | None = ADDRESS,
+    advice: tuple[str, ...] = (),
     **of_console: Any,
 ) -> str:
     result: Any = SimpleNamespace(
@@ -46,7 +47,8 @@ def printed(
         seconds={"load": 0.5, "total": 12.345},
     )
     out = io.StringIO()
-    print_summary(Console(file=out, width=width, **of_console), result, folder, SimpleNamespace(address=address))  # type: ignore[arg-type]
+    run: Any = SimpleNamespace(address=address)
+    print_summary(Console(file=out, width=width, **of_console), result, folder, run, advice)
     return out.getvalue()
 
 
@@ -119,3 +121,10 @@ def test_a_prediction_tells_what_was_written(tmp_path: Path) -> None:
     text = printed(tmp_path, means=None)
     assert "submission.csv  2.5 kB" in text
     assert "uncut" not in text
+
+
+def test_advice_stands_a_sentence_a_line_and_is_left_out_where_there_is_none(tmp_path: Path) -> None:
+    text = printed(tmp_path, advice=("the first thing", "the second thing"))
+    at = text.splitlines().index("advice")
+    assert text.splitlines()[at + 1 : at + 3] == ["  the first thing", "  the second thing"]
+    assert "advice" not in printed(tmp_path).splitlines()

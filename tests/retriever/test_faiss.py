@@ -84,7 +84,7 @@ def test_blocks_change_nothing(drawn: Callable[..., Interactions], monkeypatch: 
     world = big_world(drawn)
     fitted = Faiss(factors=8).fit(world)
     whole = fitted.retrieve(world, everyone(world), 10)
-    monkeypatch.setattr("recx.retriever.faiss.CELLS", 3 * world.n_items)
+    monkeypatch.setattr("recx.nearest.CELLS", 3 * world.n_items)
     parts = fitted.retrieve(world, everyone(world), 10)
     assert parts.indptr.tolist() == whole.indptr.tolist()
     assert parts.score == pytest.approx(whole.score, abs=1e-5)

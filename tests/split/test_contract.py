@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from recx.errors import InputError
 from recx.protocols import Splitter
 from recx.ragged import indptr_of
+from recx.split.by_query import ByQuery
 from recx.split.by_time import ByTime
 from recx.split.by_user import ByUser
 from recx.split.leave_last import LeaveLast
@@ -27,6 +28,8 @@ SPLITS: dict[str, Splitter] = {
     "by_user, given": ByUser(given=2, share=0.3),
     "by_user, last event": ByUser(request_time="last_event", share=0.5),
     "by_user, groups": ByUser(group="group"),
+    "by_query": ByQuery(),
+    "by_query, last event": ByQuery(share=0.4, request_time="last_event"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -88,6 +89,16 @@ def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None
     artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
     assert "y" * 7_000 in (artifacts / "config.yaml").read_text()
     assert not (home / "mlruns").exists()
+
+
+def test_rows_are_kept_as_a_table_that_pages_show(tracker: MLflow, home: Path) -> None:
+    with tracker.run("news", {}) as run:
+        run.log_table("detailed_results", {"query": ["你好", ""], "rank": [1, None], "top3": [["a", "b"], []]})
+    [table] = json.loads(stored(home, run.run_id).data.tags["mlflow.loggedArtifacts"])
+    assert table == {"path": "detailed_results.json", "type": "table"}
+    artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
+    kept = json.loads((artifacts / "detailed_results.json").read_text())
+    assert kept == {"columns": ["query", "rank", "top3"], "data": [["你好", 1, ["a", "b"]], ["", None, []]]}
 
 
 def test_the_address_opens_the_run(tracker: MLflow) -> None:

@@ -1,0 +1,129 @@
+"""Measures the agents experiment on real calling graphs: `python benchmarks/agents.py FOLDER`.
+
+FOLDER holds a folder ultratool. Top-1 and top-3 accuracy and MRR of every feature alone, of the four classic ones (one
+of them in two columns), of all, and of all but a few; then two controls. The canary permutes the labels within each
+node. The other control puts a wrong graph in the right one's place and perturbs that: what is found of it, the
+perturbation gives away. Prints one Markdown table.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from recx import build
+from recx.compose import compose, plain
+from recx.dataset.agents import Agents
+from recx.dataset.calling_graphs import askers_of, perturbation_of, read_calling_graphs
+from recx.dataset.events import at_home
+from recx.dataset.tool_pool import ToolPool
+from recx.dataset.trees import Asker, Traces, interactions_of
+from recx.design import design_matrix, names_of
+from recx.experiment import Experiment
+from recx.ranker.linear import Linear
+from recx.types import Floats, Fold, Interactions, RankedLists, Requests, Split
+
+CLASSIC = ("phi_rel", "phi_hist", "phi_coop", "co_occurrence", "phi_struct")
+SHAPE = ("phi_coop", "phi_struct", "attached")
+VOTES = tuple(f"past_{what}_{how}" for what in ("tools", "edges") for how in ("mean", "least", "held"))
+EDGES = ("co_occurrence", "transition", "transition_least")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature that was computed before."""
+
+    name: str
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        return candidates.columns[self.name]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A split and the candidates of both its folds, with all features as columns."""
+
+    experiment: Experiment
+    split: Split
+    past: RankedLists
+    now: RankedLists
+
+    def judged(self, names: Sequence[str]) -> str:
+        """Return the figures of a ranker fitted on the columns of these names, as cells of a table."""
+        assert self.split.past is not None
+        ranker = Linear({name: Column(name) for name in names}).fit(self.past, self.split.past)
+        fold = self.split.fold
+        ranked = ranker.rank(self.now, fold.history, fold.requests)
+        means = self.experiment.evaluator.evaluate(self.now, ranked, fold).means
+        return " | ".join(f"{means[f'end_to_end/{name}']:.3f}" for name in ("top_1_accuracy", "top_3_accuracy", "mrr"))
+
+
+def world(experiment: Experiment, interactions: Interactions) -> World:
+    split = experiment.splitter.split(interactions.unnamed(), "test")
+    assert split.past is not None
+    return World(experiment, split, _with_features(experiment, split.past), _with_features(experiment, split.fold))
+
+
+def _with_features(experiment: Experiment, fold: Fold) -> RankedLists:
+    candidates = experiment.retriever.fit(fold.history).retrieve(fold.history, fold.requests, 1)
+    features = experiment.ranker.features  # type: ignore[union-attr]
+    table = design_matrix(features, candidates, fold.history, fold.requests)
+    return replace(candidates, columns=dict(zip(names_of(features, candidates), table.T, strict=True)))
+
+
+def worlds(experiment: Experiment, dataset: Agents) -> Iterator[tuple[str, World]]:
+    """Yield the world as it is, without the trace's request, with permuted labels, and with a wrong graph for right."""
+    data = dataset.load()
+    yield "", world(experiment, data)
+    table = {name: column for name, column in data.users.table.items() if name != "request"}
+    yield "without the request of the trace: ", world(experiment, replace(data, users=replace(data.users, table=table)))
+    assert data.slates is not None
+    place = np.random.default_rng(0).integers(0, data.slates.lengths)
+    yield "canary: ", world(experiment, replace(data, item=data.slates.item[data.slates.indptr[:-1] + place]))
+    yield "a wrong graph for the right one: ", world(experiment, interactions_of(misled(dataset), dataset.seed))
+
+
+def misled(dataset: Agents) -> Traces:
+    """Return the traces with a wrong tree in place of each right one, and perturbations of it beside it."""
+    folder = at_home(str(dataset.path))
+    pool = ToolPool.read(next(folder.glob("tool_pool.json*")))
+    read = read_calling_graphs(next(folder.glob("tool_calling_graphs.json*")), pool, Counter())
+    perturbation = perturbation_of(read, pool)
+    traces = askers_of(read, pool, dataset.n_candidates, dataset.seed)
+    askers: list[Asker] = []
+    for asker in traces.askers:
+        random = Random(f"misled/{asker.trace}/{asker.node}")
+        whole = [tree for tree in asker.trees[1:] if len(tree.edges) == len(tree.labels) - 1]
+        wrong = random.choice(whole)
+        trees = [wrong, *perturbation.around(wrong, dataset.n_candidates, random)[0]]
+        askers.append(replace(asker, trees=trees, names=[str(place) for place in range(len(trees))]))
+    return replace(traces, askers=askers)
+
+
+def main() -> None:
+    """Print the table."""
+    folder = Path(sys.argv[1]) / "ultratool"
+    experiment = build.experiment(plain(compose(["+experiment=agents", f"dataset.path={folder}"])))
+    assert isinstance(experiment.dataset, Agents)
+    print("| features | top 1 | top 3 | mrr |\n| --- | --- | --- | --- |")
+    for what, made in worlds(experiment, experiment.dataset):
+        every = tuple(made.past.columns)
+        sets = {"all": every}
+        if not what:
+            sets |= {f"{name} alone": (name,) for name in every}
+            sets |= {"the four classic ones": CLASSIC, "shape (no task, no past)": SHAPE}
+            sets |= {"edges of the past": EDGES, "votes of past tasks": VOTES}
+            for left_out, names in {"attached": ("attached",), "votes": VOTES, "edges of the past": EDGES}.items():
+                sets[f"all but {left_out}"] = tuple(name for name in every if name not in names)
+        for name, chosen in sets.items():
+            print(f"| {what}{name} | {made.judged(chosen)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Which tool answers a task, on real requests: `python benchmarks/tools.py` prints one Markdown table.
+
+MetaTool: 15,460 requests, 199 tools, 20 % of the requests judged. Each line is a whole command (see run.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from run import DATA, run
+
+CLASSIC = ["feature=tools_classic", "retriever.past=0", "n_candidates=199"]  # all tools: nothing else helps them
+PAST = "+feature.phi_past={_target_:recx.feature.past_tasks.PastTasks,encoder:${encoder}}"
+FEATURES = {
+    "phi_rel alone": [*CLASSIC, "~feature.phi_hist", "~feature.phi_coop", "~feature.phi_struct"],
+    "the four classic features": CLASSIC,
+    "and phi_past": [*CLASSIC, PAST],
+    "all features": [],
+}
+AIM = "top_1_accuracy >= 0.77, mrr_at_10 >= 0.84"
+
+
+def measured() -> Iterator[tuple[str, str, str]]:
+    """Yield (what, measured, aim), line by line."""
+    path = DATA / "metatool"
+    if not path.is_dir():
+        yield "metatool", "not measured", f"no {path}"
+        return
+    lines = {name: (words, AIM if name == "all features" else "") for name, words in FEATURES.items()}
+    lines["all features, vectors by FAISS HNSW"] = (["encoder=lsa", "retriever.index=HNSW32"], "")
+    if find_spec("recx_text") is None:
+        yield "metatool: with recx-text", "not measured", "not installed"
+    else:
+        lines["all features, encoder=sentence_transformer"] = (["encoder=sentence_transformer"], "")
+    for name, (words, aim) in lines.items():
+        cost = run("+experiment=tools", f"dataset.path={path}", "tracker=console", *words)
+        top, mrr, recall = (
+            cost.metrics[key]
+            for key in ("end_to_end/top_1_accuracy", "end_to_end/mrr_at_10", "funnel/candidate_recall")
+        )
+        found = f"top_1_accuracy {top:.3f}, mrr_at_10 {mrr:.3f}, candidate_recall {recall:.3f}"
+        yield f"metatool: {name}", f"{found}; {cost.seconds:.0f} s, {cost.gigabytes:.2f} GB", aim
+
+
+if __name__ == "__main__":
+    print("| what | measured | aim |\n| --- | --- | --- |")
+    for line in measured():
+        print(f"| {' | '.join(line)} |", flush=True)

@@ -1,0 +1,59 @@
+"""BM25: how well a document's words answer a query's, the rarer the better, without long documents winning by length.
+
+Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf of Lucene, which is never negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from recx.clicks import once_per_input
+from recx.errors import InputError
+from recx.texts import products_of_lists, texts_of
+from recx.types import Floats, Interactions, RankedLists, Vectors
+
+
+def check_bm25(k1: float, b: float, stage: str) -> None:
+    """Raise InputError unless both settings of a stage's part are in range."""
+    if not 0 <= k1 < np.inf:
+        raise InputError(f"{stage}.k1={k1}: it must be 0 or more, such as 1.2")
+    if not 0 <= b <= 1:
+        raise InputError(f"{stage}.b={b}: it must lie between 0 and 1, such as 0.75")
+
+
+def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) -> Floats:
+    """Return the score of each row's item for the text of its user [n_rows]; 0 where they share no word.
+
+    k1: how long a word's repetitions go on to count. b: how much less the words of long documents count.
+
+    Raises:
+        InputError: the users or the items have no texts.
+    """
+    return products_of_lists(candidates, *_words(history, k1, b))
+
+
+@once_per_input
+def _words(history: Interactions, k1: float, b: float) -> tuple[Vectors, Vectors]:
+    """Return counts of words [n_users, n_words], and weights of words [n_items, n_words]."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
+    counter = CountVectorizer(token_pattern=r"(?u)\b\w+\b", dtype=np.float32)
+    try:
+        counts = sparse.csr_array(counter.fit_transform(items))
+    except ValueError:  # scikit-learn's "empty vocabulary"
+        return np.zeros((len(users), 1), dtype=np.float32), np.zeros((len(items), 1), dtype=np.float32)
+    return sparse.csr_array(counter.transform(users)), _weighted(counts, k1, b)
+
+
+def _weighted(counts: Any, k1: float, b: float) -> Any:
+    n, n_words = counts.shape
+    length = np.asarray(counts.sum(axis=1)).ravel()
+    n_with = np.bincount(counts.indices, minlength=n_words)
+    idf = np.log1p((n - n_with + 0.5) / (n_with + 0.5))
+    room = k1 * (1 - b + b * length / length.mean())
+    weight = idf[counts.indices] * counts.data * (k1 + 1) / (counts.data + np.repeat(room, np.diff(counts.indptr)))
+    return sparse.csr_array((weight.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)

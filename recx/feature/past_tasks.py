@@ -1,0 +1,138 @@
+"""What the tool answered before: features of the past tasks that it was right for, from the history only.
+
+A task's words may say little of the tool's description and much of what others asked it for. All are 0 where the data
+has times: they take the history whole, and there some of it may be later than the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from recx.clicks import once_per_input
+from recx.errors import InputError
+from recx.protocols import Encoder
+from recx.ragged import blocks, indptr_of
+from recx.select import CELLS, top_of_table
+from recx.texts import encoded, past_tasks, products, products_of_lists, texts_of
+from recx.types import Floats, Interactions, RankedLists, Requests, Vectors
+
+
+@dataclass(frozen=True)
+class PastTasks:
+    """Cosine of the task with the mean of the past tasks that the tool answered; 0 where it answered none.
+
+    encoder: turns a text into a vector.
+    """
+
+    encoder: Encoder
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        if history.time is not None:
+            return np.zeros(len(candidates), dtype=np.float32)
+        users = encoded(history, self.encoder).users
+        return products_of_lists(candidates, users, past_tasks(history, self.encoder))
+
+
+@dataclass(frozen=True)
+class NearestTasks:
+    """Share of the nearest past tasks that the tool answered, each weighted by its cosine; 0 where none is near.
+
+    encoder: turns a text into a vector. k: how many past tasks are near.
+    """
+
+    encoder: Encoder
+    k: int = 20
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError(f"feature.k={self.k}: it must be 1 or more")
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        if history.time is not None:
+            return np.zeros(len(candidates), dtype=np.float32)
+        users = encoded(history, self.encoder).users
+        past = users[history.user]
+        answered = sparse.csr_array(
+            (np.ones(len(history), dtype=np.float32), (np.arange(len(history)), history.item)),
+            shape=(len(history), history.n_items),
+        )
+        share = np.zeros(len(candidates), dtype=np.float32)
+        for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, len(history), history.n_items))):
+            rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
+            votes = (_nearest(users[candidates.user[start:stop]], past, self.k) @ answered).toarray()
+            share[rows] = votes[candidates.list_of_row[rows] - start, candidates.item[rows]]
+        return share
+
+
+def _nearest(tasks: Vectors, past: Vectors, k: int) -> Any:
+    """Return the CSR [n_tasks, n_past] of each task's ``k`` nearest past tasks: cosines above 0, summing to 1."""
+    if not past.shape[0]:
+        return sparse.csr_array((tasks.shape[0], 0), dtype=np.float32)
+    cosine = products(tasks, past)
+    cosine[cosine <= 0] = -np.inf
+    lengths, column, near = top_of_table(cosine, min(k, past.shape[0]))
+    table = sparse.csr_array((near, column, indptr_of(lengths)), shape=cosine.shape)
+    return sparse.diags_array(1 / np.maximum(table.sum(axis=1), 1e-12)).astype(np.float32) @ table
+
+
+@dataclass(frozen=True)
+class PastWords:
+    """How much likelier the task's words are in the past tasks of the tool than in all past tasks.
+
+    The mean over the task's words of log(P(word | tool) / P(word)), as naive Bayes adds them up (Maron 1961); each text
+    counts a word once, and P(word | tool) is smoothed by ``strength`` words drawn from all past tasks. 0 for a task
+    without a known word.
+    """
+
+    strength: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.strength < np.inf:
+            raise InputError(f"feature.strength={self.strength}: it must be positive, such as 20")
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        if history.time is not None or not len(history):
+            return np.zeros(len(candidates), dtype=np.float32)
+        known = _words(history, self.strength)
+        gain = products_of_lists(candidates, known.tasks, known.gain)
+        said = known.said[candidates.user[candidates.list_of_row]]
+        return np.where(said > 0, gain / np.maximum(1, said) + known.loss[candidates.item], 0).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """log(P(word | tool) / P(word)) = gain + loss: what a word adds where the tool's past tasks have it, and the rest.
+
+    tasks: words of each task, 1 or 0 [n_users, n_words]. said: how many those are [n_users]. gain: [n_items, n_words].
+    loss: [n_items].
+    """
+
+    tasks: Vectors
+    said: Floats
+    gain: Vectors
+    loss: Floats
+
+
+@once_per_input
+def _words(history: Interactions, strength: float) -> _Words:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = texts_of(history.users, "users")
+    counter = CountVectorizer(token_pattern=r"(?u)\b\w+\b", binary=True, dtype=np.float32)
+    try:
+        counter.fit(texts[history.lengths > 0])
+    except ValueError:  # scikit-learn's "empty vocabulary"
+        counter = CountVectorizer(vocabulary=[""], dtype=np.float32)
+    tasks = sparse.csr_array(counter.transform(texts))
+    one = np.ones(len(history), dtype=np.float32)
+    answered = sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
+    counts = sparse.csr_array(answered @ tasks)
+    by_word, by_tool = np.asarray(counts.sum(axis=0)).ravel(), np.asarray(counts.sum(axis=1)).ravel()
+    expected = strength * by_word / max(1.0, float(by_word.sum()))
+    counts.data = np.log1p(counts.data / expected[counts.indices]).astype(np.float32)
+    loss = np.log(strength / (strength + by_tool)).astype(np.float32)
+    return _Words(tasks, np.asarray(tasks.sum(axis=1)).ravel(), counts, loss)

@@ -1,0 +1,39 @@
+"""How well an item's text answers the user's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.bm25 import bm25, check_bm25
+from recx.feature.rows import of_rows
+from recx.ragged import max_of_groups
+from recx.texts import texts_of
+from recx.types import Floats, Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Bm25:
+    """BM25 (see ``recx.bm25``), divided by the list's largest so that queries of any length compare; 0 if all are 0."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        check_bm25(self.k1, self.b, "feature")
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        score = bm25(candidates, history, self.k1, self.b)
+        largest = of_rows(max_of_groups(score, candidates.indptr), candidates)
+        return np.divide(score, largest, out=np.zeros_like(score), where=largest > 0)
+
+
+@dataclass(frozen=True)
+class Length:
+    """log(1 + characters of the item's text)."""
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        texts = texts_of(history.items, "items")[candidates.item]
+        lengths: Floats = np.log1p(np.fromiter(map(len, texts), dtype=np.float32, count=len(texts)))
+        return lengths

@@ -1,0 +1,30 @@
+"""Documents by how well their words answer the query's: what any ranker of texts must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recx.bm25 import bm25, check_bm25
+from recx.types import Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Bm25:
+    """Needs no training (see ``recx.bm25``).
+
+    k1: how long a word's repetitions go on to count. b: how much less the words of long documents count, from 0 to 1.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        check_bm25(self.k1, self.b, "ranker")
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by falling BM25 of the user's text and the item's.
+
+        Raises:
+            InputError: the users or the items have no texts.
+        """
+        return candidates.reorder(bm25(candidates, history, self.k1, self.b))

@@ -1,0 +1,25 @@
+"""Documents by how near their texts are to the query's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recx.protocols import Encoder
+from recx.texts import encoded, products_of_lists
+from recx.types import Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """Needs no training. encoder: makes vectors of the texts, of which the cosine is taken."""
+
+    encoder: Encoder
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by the falling cosine of the user's text and the item's.
+
+        Raises:
+            InputError: the users or the items have no texts.
+        """
+        vectors = encoded(history, self.encoder)
+        return candidates.reorder(products_of_lists(candidates, vectors.users, vectors.items))

@@ -1,0 +1,70 @@
+"""A run whose ranker calibrates tells how good its probabilities are, before and after, on users it set apart."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recx
+from recx import calibration
+from recx.ragged import indptr_of
+from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+
+
+def past_of(targets: dict[int, int]) -> Fold:
+    """A fold of three users and four items with one target a user."""
+    indptr = indptr_of(np.array([user in targets for user in range(3)]))
+    item = np.array(list(targets.values()), dtype=np.int32)
+    events = Interactions(
+        indptr, item, None, np.full(len(item), 0.5, np.float32), Entities(np.arange(3)), Entities(np.arange(4))
+    )
+    return Fold(events.keep(np.zeros(len(item), dtype=bool)), events, Requests(np.array(list(targets), dtype=np.int32)))
+
+
+def test_figures_by_hand() -> None:
+    # User 0: 0.8 for the target, 0.4 for another; user 2: 0.6 for another, 0.3 for the target.
+    # Targets 0.8, 0.3; others 0.4, 0.6: of four pairs two are in order. A target of any grade counts.
+    lists = RankedLists(
+        user=np.array([0, 2], dtype=np.int32),
+        indptr=np.array([0, 2, 4]),
+        item=np.array([1, 2, 3, 0], dtype=np.int32),
+        score=np.array([0.8, 0.4, 0.6, 0.3], dtype=np.float32),
+    )
+    held_out = calibration.judged({"before": lists}, past_of({0: 1, 1: 1, 2: 0}))
+    assert calibration.figures(held_out) == {
+        "calibration/auc_before": 0.5,
+        "calibration/logloss_before": pytest.approx(-np.log([0.8, 0.6, 0.4, 0.3]).mean(), abs=1e-6),
+    }
+    table = calibration.tables(held_out)["reliability_before"]
+    assert table["rows"].sum() == 4
+
+
+def test_a_ranker_that_sets_nobody_apart_has_none() -> None:
+    held_out = calibration.judged({}, past_of({0: 1}))
+    assert calibration.figures(held_out) == calibration.tables(held_out) == {}
+
+
+def test_a_run_writes_what_its_ranker_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["tracker=console", "dataset.readers=300", "dataset.articles=100", "ranker.probabilities=platt"]
+    result = recx.run(["+experiment=news", *words, "evaluator.end_to_end=[logloss,ndcg_at_5]"])
+    [folder] = tmp_path.glob("outputs/*/*")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["num_queries"] == metrics["end_to_end/users"]
+    for name, weight in result.weights.items():
+        assert metrics[f"weight/{name}"] == pytest.approx(weight)
+        assert metrics[f"weight_low/{name}"] <= weight <= metrics[f"weight_high/{name}"]
+    assert metrics["calibration/auc_before"] > 0.5
+    assert {"calibration/auc_after", "calibration/logloss_before", "calibration/logloss_after"} <= metrics.keys()
+    assert metrics["end_to_end/logloss"] < 0.5  # what goes out are probabilities
+    for name in ("weights", "reliability_before", "reliability_after"):
+        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with (folder / "tables" / "weights.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["feature"]: float(row["weight"]) for row in rows} == pytest.approx(result.weights)
+    assert result.curves["linear/loss"][-1] < result.curves["linear/loss"][0]
+    assert (folder / "ranker" / "linear.json").is_file()
