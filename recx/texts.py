@@ -7,6 +7,7 @@ most numbers are 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +15,9 @@ from scipy import sparse
 from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.protocols import Encoder, FittedEncoder
-from recx.ragged import blocks
-from recx.types import Array, Entities, Floats, Interactions, RankedLists, Vectors
+from recx.ragged import blocks, indptr_of, sum_of_groups
+from recx.select import CELLS, top_of_table
+from recx.types import Array, Entities, Floats, Interactions, Longs, RankedLists, Vectors
 from recx.vectors import unit
 
 ROWS = 50_000  # pairs whose vectors lie in memory at once
@@ -37,15 +39,47 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
     """Return the texts of all users and items as vectors, by an encoder fitted on what is known.
 
     It learns from the items' texts and from those of the users with events in the history, so that who else asks
-    changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others.
+    changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others. A
+    text that stands several times is learnt from once.
 
     Raises:
         InputError: the users or the items have no texts.
     """
     users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
     known = users[history.lengths > 0] if history.time is None else users[:0]
-    fitted = encoder.fit(np.concatenate([items, known]))
-    return Encoded(fitted.encode(users), fitted.encode(items), fitted)
+    fitted = encoder.fit(_distinct(np.concatenate([items, known]))[1])
+    return Encoded(_vectors(fitted, users), _vectors(fitted, items), fitted)
+
+
+def _vectors(fitted: FittedEncoder, texts: Array) -> Vectors:
+    """Return the vector of every text [n, d]; each distinct one is encoded once."""
+    place, distinct = _distinct(texts)
+    return fitted.encode(distinct)[place]
+
+
+def _distinct(texts: Array) -> tuple[Longs, Array]:
+    """Return (place of every text among the distinct ones [n], the distinct ones in order of appearance)."""
+    import pandas as pd
+
+    place, distinct = pd.factorize(texts)
+    return place, distinct
+
+
+def nearest_texts(vectors: Vectors, past: Vectors, k: int) -> Any:
+    """Return the CSR [n, n_past] of each vector's ``k`` nearest past ones: cosines above 0 that sum to 1 in a line.
+
+    Ties go to the earlier one.
+    """
+    n, n_past = vectors.shape[0], past.shape[0]
+    lines = [sparse.csr_array((0 if n_past else n, n_past), dtype=np.float32)]
+    for start, stop in blocks(n if n_past else 0, max(1, CELLS // max(1, n_past))):
+        cosine = products(vectors[start:stop], past)
+        cosine[cosine <= 0] = -np.inf
+        lengths, column, near = top_of_table(cosine, min(k, n_past))
+        indptr = indptr_of(lengths)
+        near /= np.repeat(sum_of_groups(near, indptr), lengths)
+        lines.append(sparse.csr_array((near, column, indptr), shape=cosine.shape))
+    return sparse.vstack(lines, format="csr")
 
 
 @once_per_input

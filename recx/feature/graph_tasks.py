@@ -13,9 +13,8 @@ from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
 from recx.protocols import Encoder
-from recx.ragged import blocks, group_of_rows, indptr_of, rows_of_groups, sum_of_groups
-from recx.select import CELLS, top_of_table
-from recx.texts import products, texts_of
+from recx.ragged import group_of_rows, indptr_of, rows_of_groups, sum_of_groups
+from recx.texts import nearest_texts, texts_of
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 
 
@@ -44,7 +43,8 @@ class Votes:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         graphs, past = graphs_of(history), past_graphs(history)
-        near = _nearest(history, self.encoder, candidates.user, self.k)
+        tasks = _tasks(history, self.encoder)
+        near = nearest_texts(tasks[candidates.user], tasks[history.user], self.k)
         columns: list[Floats] = []
         for indptr, kind in ((past.node_indptr, past.node_tool), (graphs.edge_indptr, past.pair_of_edge)):
             votes = near @ _incidence(indptr, kind, past.right)
@@ -60,21 +60,6 @@ def _tasks(history: Interactions, encoder: Encoder) -> Vectors:
         task = task + " " + history.users.table["request"]
     tools = graphs_of(history).texts
     return encoder.fit(np.concatenate([tools, task[history.lengths > 0]])).encode(task)
-
-
-def _nearest(history: Interactions, encoder: Encoder, user: Array, k: int) -> Any:
-    """Return the CSR [n_lists, n_events] of each list's ``k`` nearest past tasks: cosines that sum to 1 in a line."""
-    tasks = _tasks(history, encoder)
-    past = tasks[history.user]
-    lines = [sparse.csr_array((0, len(history)), dtype=np.float32)]
-    for start, stop in blocks(len(user) if len(history) else 0, max(1, CELLS // max(1, len(history)))):
-        cosine = products(tasks[user[start:stop]], past)
-        cosine[cosine <= 0] = -np.inf
-        lengths, column, near = top_of_table(cosine, min(k, len(history)))
-        near /= np.repeat(sum_of_groups(near, indptr_of(lengths)), lengths)
-        lines.append(sparse.csr_array((near, column, indptr_of(lengths)), shape=cosine.shape))
-    found = sparse.vstack(lines, format="csr")
-    return found if len(history) else sparse.csr_array((len(user), 0), dtype=np.float32)
 
 
 def _incidence(indptr: Longs, kind: Array, right: Array) -> Any:

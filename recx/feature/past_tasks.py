@@ -7,7 +7,6 @@ has times: they take the history whole, and there some of it may be later than t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,9 +14,9 @@ from scipy import sparse
 from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.protocols import Encoder
-from recx.ragged import blocks, indptr_of
-from recx.select import CELLS, top_of_table
-from recx.texts import encoded, past_tasks, products, products_of_lists, texts_of
+from recx.ragged import blocks
+from recx.select import CELLS
+from recx.texts import encoded, nearest_texts, past_tasks, products_of_lists, texts_of
 from recx.types import Floats, Interactions, RankedLists, Requests, Vectors
 
 
@@ -63,20 +62,9 @@ class NearestTasks:
         share = np.zeros(len(candidates), dtype=np.float32)
         for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, len(history), history.n_items))):
             rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
-            votes = (_nearest(users[candidates.user[start:stop]], past, self.k) @ answered).toarray()
+            votes = (nearest_texts(users[candidates.user[start:stop]], past, self.k) @ answered).toarray()
             share[rows] = votes[candidates.list_of_row[rows] - start, candidates.item[rows]]
         return share
-
-
-def _nearest(tasks: Vectors, past: Vectors, k: int) -> Any:
-    """Return the CSR [n_tasks, n_past] of each task's ``k`` nearest past tasks: cosines above 0, summing to 1."""
-    if not past.shape[0]:
-        return sparse.csr_array((tasks.shape[0], 0), dtype=np.float32)
-    cosine = products(tasks, past)
-    cosine[cosine <= 0] = -np.inf
-    lengths, column, near = top_of_table(cosine, min(k, past.shape[0]))
-    table = sparse.csr_array((near, column, indptr_of(lengths)), shape=cosine.shape)
-    return sparse.diags_array(1 / np.maximum(table.sum(axis=1), 1e-12)).astype(np.float32) @ table
 
 
 @dataclass(frozen=True)
