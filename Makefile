@@ -3,8 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 TRANSFORMER := .venv/.transformer
+PLUGINS := .venv/.plugins
+TESTED := transformer lightgbm text
 
-.PHONY: news news-transformer test test-all test-plugins lint bench clean
+.PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
 
 news: $(STAMP) ## run the main job on a made-up news site; make news ARGS="dataset.path=DIR" on real clicks
 	$(BIN)/python -m recx +experiment=news $(ARGS)
@@ -18,9 +20,9 @@ test: $(STAMP) ## the fast tests
 test-all: $(STAMP) ## every test, the slow ones too
 	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
 
-test-plugins: $(TRANSFORMER) ## types and tests of the plugins
-	$(BIN)/mypy plugins/recx-transformer/recx_transformer
-	$(BIN)/python -m pytest plugins/recx-transformer/tests $(ARGS)
+test-plugins: $(PLUGINS) ## types and tests of the plugins
+	$(BIN)/mypy $(foreach name,$(TESTED),plugins/recx-$(name)/recx_$(name))
+	$(BIN)/python -m pytest $(foreach name,$(TESTED),plugins/recx-$(name)/tests) $(ARGS)
 
 lint: $(STAMP) ## style, formatting, types
 	$(BIN)/ruff check .
@@ -29,6 +31,9 @@ lint: $(STAMP) ## style, formatting, types
 
 bench: $(STAMP) ## speed and memory, on the data in ../shared/data where it is there
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-ranking: $(STAMP) ## the ranking stage: tools, agents, documents, one fit of the linear ranker
+	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## remove what the commands above made, but no run
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -42,4 +47,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(TRANSFORMER): $(STAMP) plugins/recx-transformer/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/recx-transformer
+	@touch $@
+
+$(PLUGINS): $(TRANSFORMER) plugins/recx-lightgbm/pyproject.toml plugins/recx-text/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e plugins/recx-lightgbm -e 'plugins/recx-text[test]'
 	@touch $@

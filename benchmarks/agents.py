@@ -1,6 +1,6 @@
-"""Measures the agents experiment on real calling graphs: `python benchmarks/agents.py FOLDER`.
+"""Measures the agents experiment on real calling graphs: `python benchmarks/agents.py`.
 
-FOLDER holds a folder ultratool. Top-1 and top-3 accuracy and MRR of every feature alone, of the four classic ones (one
+Top-1 and top-3 accuracy and MRR of every feature alone, of the four classic ones (one
 of them in two columns), of all, and of all but a few; then two controls. The canary permutes the labels within each
 node. The other control puts a wrong graph in the right one's place and perturbs that: what is found of it, the
 perturbation gives away. Prints one Markdown table.
@@ -12,10 +12,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
 
 import numpy as np
+from run import DATA
 
 from recx import build
 from recx.compose import compose, plain
@@ -108,7 +108,9 @@ def misled(dataset: Agents) -> Traces:
 
 def main() -> None:
     """Print the table."""
-    folder = Path(sys.argv[1]) / "ultratool"
+    folder = DATA / "ultratool"
+    if not folder.is_dir():
+        sys.exit(f"not measured: no {folder}")
     experiment = build.experiment(plain(compose(["+experiment=agents", f"dataset.path={folder}"])))
     assert isinstance(experiment.dataset, Agents)
     print("| features | top 1 | top 3 | mrr |\n| --- | --- | --- | --- |")

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from run import DATA
 
 from recx import build
 from recx.compose import compose, plain
 from recx.dataset.svmlight import Svmlight
 from recx.plugins import options
 
-DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FIGURES = ("map", "ndcg_at_5", "ndcg_at_10", "mrr_at_10")
 RANKERS = [ranker for ranker in ("identity", "linear", "lambdamart") if f"ranker/{ranker}" in options()]
 ROWS, FEATURES = 72_000, 136  # a tenth of the training rows of MSLR-WEB10K, Fold1

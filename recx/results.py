@@ -81,8 +81,8 @@ class Result:
     def metrics(self) -> dict[str, float]:
         """Every figure of the run by its full name.
 
-        They are the report's, the number of users judged, what the ranker learnt (``weight/``, ``calibration/``),
-        ``time/`` in seconds and ``data/`` counts.
+        They are the report's, the number of users judged, what the ranker learnt (``weight/``, ``importance/``,
+        ``calibration/``), ``time/`` in seconds and ``data/`` counts.
         """
         requests, target = self.split.fold.requests, self.split.fold.target
         counts = {
@@ -112,7 +112,9 @@ class Result:
             if bound == bound
         }
         weights = {f"weight/{name}": weight for name, weight in self.weights.items()}
-        return {**weights, **bounds, **calibration.figures(self._held_out)}
+        shares = getattr(self.ranker, "importances", {})
+        importances = {f"importance/{name}": float(share) for name, share in shares.items()}
+        return {**weights, **bounds, **importances, **calibration.figures(self._held_out)}
 
 
 def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:

@@ -131,6 +131,18 @@ def test_weights_come_from_the_ranker(result: Result) -> None:
     assert replace(result, ranker=Part()).weights == {}  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Trees:
+    importances: dict[str, float]
+
+
+def test_importances_are_figures(result: Result) -> None:
+    assert result.metrics["weight/age"] == -2.0
+    grown = replace(result, ranker=Trees({"age": 0.75, "clicks": 0.25}))  # type: ignore[arg-type]
+    figures = {name: value for name, value in grown.metrics.items() if name.startswith(("weight", "importance"))}
+    assert figures == {"importance/age": 0.75, "importance/clicks": 0.25}
+
+
 @pytest.mark.parametrize("ids", [STRINGS, NUMBERS], ids=["strings", "numbers"])
 def test_a_saved_run_reads_back(tmp_path: Path, ids: tuple[list[Any], list[Any]]) -> None:
     user_ids, item_ids = ids

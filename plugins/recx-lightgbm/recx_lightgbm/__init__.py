@@ -1,0 +1,1 @@
+"""LambdaMART by LightGBM for recx: ``ranker=lambdamart``."""

@@ -1,0 +1,30 @@
+"""The option file says what the settings' defaults are, and looking at it brings no LightGBM."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+
+from recx_lightgbm.ranker import Lambdamart
+
+from recx.compose import compose, plain
+
+
+def test_the_option_has_every_setting_with_its_default() -> None:
+    config = plain(compose(["ranker=lambdamart", "feature=basic"]))
+    written = dict(config["ranker"])
+    assert written.pop("_target_") == "recx_lightgbm.ranker.Lambdamart"
+    assert written.pop("features") == config["feature"]
+    assert written == {field.name: field.default for field in fields(Lambdamart) if field.name != "features"}
+
+
+def test_listing_the_options_imports_no_lightgbm() -> None:
+    script = (
+        "import sys; sys.argv = ['recx', 'list', 'ranker']\n"
+        "from recx.cli import main\n"
+        "code = main(); print(code, 'lightgbm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "lambdamart" in done.stdout
+    assert done.stdout.splitlines()[-1] == "0 False"

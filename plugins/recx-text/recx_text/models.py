@@ -1,0 +1,114 @@
+"""Where a model's files lie, which model they are to the bit, and where it computes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from recx.errors import InputError
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+OTHER_FORMATS = ["*.bin", "*.h5", "*.ot", "*.msgpack", "*.onnx", "*.tflite", "onnx/*", "openvino/*"]
+"""Not fetched: the same weights for other libraries, and as pickles."""
+SCORING = ("ForSequenceClassification", "ForCausalLM")
+"""How the names of networks end that say a number of a text, or of a pair of texts."""
+
+
+def check_settings(stage: str, batch_size: int, max_length: int | None, device: str) -> None:
+    """Raise InputError unless the settings that all models share are in range."""
+    if batch_size < 1:
+        raise InputError(f"{stage}.batch_size={batch_size}: it must be 1 or more")
+    if max_length is not None and max_length < 1:
+        raise InputError(f"{stage}.max_length={max_length}: it must be 1 or more, or null")
+    if device not in DEVICES:
+        raise InputError(f"{stage}.device={device!r}: choose one of {', '.join(DEVICES)}")
+
+
+def folder_of(model: str, stage: str) -> Path:
+    """Return the folder of a model's files: the one named, or that of the Hugging Face hub's model of that name.
+
+    What the hub's local cache has is not asked for again.
+
+    Raises:
+        InputError: there is no such folder, and the hub has no such model or cannot be reached.
+    """
+    named = Path(model).expanduser()
+    if model and named.is_dir():
+        return named
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        try:
+            return Path(snapshot_download(model, local_files_only=True))
+        except LocalEntryNotFoundError:
+            return Path(snapshot_download(model, ignore_patterns=OTHER_FORMATS))
+    except Exception as error:  # the hub's client and what carries it have many kinds
+        raise InputError(
+            f"{stage}.model={model}: it is no folder, and no model of that name is on this machine or can be fetched "
+            f"({type(error).__name__}): give a folder with the model's files"
+        ) from error
+
+
+def digest_of(folder: Path) -> str:
+    """Return a number of the content of a model's files; one that was trained further has another."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(file.relative_to(folder).as_posix().encode())
+        with file.open("rb") as opened:
+            digest.update(hashlib.file_digest(opened, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def device_of(name: str, stage: str) -> str:
+    """Return the device of this name; ``auto``: the first there is of cuda, mps and cpu.
+
+    Raises:
+        InputError: there is no such device.
+    """
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return next(kind for kind, found in there.items() if found)
+    if not there[name]:
+        raise InputError(f"{stage}.device={name}: this machine or this PyTorch has none: choose auto or cpu")
+    return name
+
+
+def scores_pairs(folder: Path) -> bool:
+    """Whether a model was trained to say numbers of texts; the library gives any other one random weights for that."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return any(str(name).endswith(SCORING) for name in config.get("architectures") or ())
+
+
+def readable(text: object) -> str:
+    """Return the text with a question mark for each half of a character (surrogate), which tokenizers refuse."""
+    return str(text).encode("utf-8", "replace").decode("utf-8")
+
+
+@contextmanager
+def loading(folder: Path, stage: str) -> Iterator[None]:
+    """Turn whatever goes wrong while a model's files are read into one sentence, and keep the library quiet."""
+    from transformers import utils
+
+    logging: Any = utils.logging
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    except Exception as error:  # the libraries that read them have many kinds
+        said = " ".join(str(error).split())[:200].rstrip(".")
+        raise InputError(
+            f"{stage}.model: the files in {folder} cannot be loaded ({type(error).__name__}: {said}): "
+            "give a model of sentence-transformers with its weights as safetensors"
+        ) from error
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()

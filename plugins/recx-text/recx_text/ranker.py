@@ -1,0 +1,89 @@
+"""``ranker=cross_encoder``: reads the user's text and the item's together and says how well they go with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from sentence_transformers import CrossEncoder as Model
+
+from recx.errors import InputError
+from recx.progress import track
+from recx.ragged import blocks, max_of_groups
+from recx.texts import texts_of
+from recx.types import Array, Floats, Interactions, RankedLists, Requests
+from recx_text.models import check_settings, device_of, digest_of, folder_of, loading, readable, scores_pairs
+
+PAIRS = 2_000  # scored between two lines of progress
+
+
+@dataclass(frozen=True)
+class CrossEncoder:
+    """A cross-encoder of sentence-transformers (Nogueira and Cho 2019), as it was trained; it learns nothing more.
+
+    model: a folder, or a name on the Hugging Face hub. top: how many of each list it reads, the others keep their order
+    below; None: all. max_length: tokens of a pair that count; None: as many as the model says. batch_size: pairs at
+    once. device: ``auto``: the first there is of cuda, mps and cpu.
+    """
+
+    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    top: int | None = None
+    max_length: int | None = None
+    batch_size: int = 64
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+
+    def __post_init__(self) -> None:
+        check_settings("ranker", self.batch_size, self.max_length, self.device)
+        if self.top is not None and self.top < 1:
+            raise InputError(f"ranker.top={self.top}: it must be 1 or more, or null")
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by how well their texts go with the user's.
+
+        Raises:
+            InputError: the users or the items have no texts, there is no such model or device, or it is no reranker.
+        """
+        users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
+        folder = folder_of(self.model, "ranker")
+        model = _model(folder, digest_of(folder), device_of(self.device, "ranker"), self.max_length)
+        read = candidates.rank <= (self.top or len(candidates))
+        score: Floats = np.full(len(candidates), np.inf, dtype=np.float32)
+        user = candidates.user[candidates.list_of_row[read]]
+        score[read] = self._scores(model, users[user], items[candidates.item[read]])
+        lowest = np.repeat(-max_of_groups(-score, candidates.indptr), candidates.lengths)
+        below = (lowest - candidates.rank).astype(np.float32)
+        return candidates.reorder(np.where(read, score, below))
+
+    def _scores(self, model: Model, texts: Array, others: Array) -> Floats:
+        """Return how well each text goes with the other [n]: the network's own number, before any sigmoid."""
+        scores: Floats = np.empty(len(texts), dtype=np.float32)
+        for start, stop in track(list(blocks(len(texts), PAIRS)), f"blocks of {PAIRS} pairs scored"):
+            pairs = list(zip(map(readable, texts[start:stop]), map(readable, others[start:stop]), strict=True))
+            scores[start:stop] = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
+        return scores
+
+
+@lru_cache(maxsize=1)
+def _model(folder: Path, digest: str, device: str, max_length: int | None) -> Model:
+    """Load a model once for all lists of a run; ``digest`` tells when its files are others."""
+    raw = torch.nn.Identity()  # a sigmoid in float32 would tie the best with each other
+    with loading(folder, "ranker"):
+        trained = scores_pairs(folder)
+        model: Model = Model(
+            str(folder),
+            device=device,
+            max_length=max_length,
+            activation_fn=raw,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    if not trained or model.num_labels != 1:
+        raise InputError(
+            f"ranker.model: the model in {folder} is no reranker, which says one number of a pair of texts: choose a "
+            "cross-encoder"
+        )
+    return model
