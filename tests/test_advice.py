@@ -80,3 +80,42 @@ def test_nothing_judged_or_no_number_calls_for_nothing() -> None:
     assert advice({"data/users": 3.0}) == []
     assert told(ranking__mrr_at_10=math.nan, funnel__candidate_recall=0.9, end_to_end__top_1_accuracy=math.nan) == []
     assert advice({**BASE, "end_to_end/auc": 0.9, "end_to_end/logloss": 0.9}) == []  # the base rate is not known
+
+
+@pytest.mark.parametrize(
+    ("recall", "mrr", "word"),
+    [
+        (0.8, 0.29, "work on the ranker"),
+        (0.79, 0.29, "look for features"),
+        (0.5, 0.29, "look for features"),
+        (0.49, 0.29, "look at the data"),
+        (0.49, 0.3, "work on the retriever"),
+        (0.5, 0.3, None),
+        (0.8, 0.3, None),
+    ],
+)
+def test_recall_and_mrr_on_both_sides_of_their_bounds(recall: float, mrr: float, word: str | None) -> None:
+    sentences = told(funnel__candidate_recall=recall, ranking__mrr_at_10=mrr)
+    assert [word in sentence for sentence in sentences] == [True] * (word is not None)
+
+
+@pytest.mark.parametrize(
+    ("auc", "loss", "word"),
+    [
+        (0.75, 0.0561, "calibrate"),
+        (0.75, 0.0559, None),
+        (0.749, 0.0561, None),
+        (0.6, 0.0561, None),
+        (0.599, 0.0561, "features, model and data"),
+        (0.599, 0.0559, "a subset only"),
+    ],
+)
+def test_auc_and_log_loss_on_both_sides_of_their_bounds(auc: float, loss: float, word: str | None) -> None:
+    sentences = advice({**BASE, **ROWS, "end_to_end/auc": auc, "end_to_end/logloss": loss})
+    assert [word in sentence for sentence in sentences] == [True] * (word is not None)
+
+
+@pytest.mark.parametrize(("first", "third", "told_of"), [(0.49, 0.8, True), (0.49, 0.79, False), (0.5, 0.8, False)])
+def test_top_1_and_top_3_on_both_sides_of_their_bounds(first: float, third: float, told_of: bool) -> None:
+    sentences = told(end_to_end__top_1_accuracy=first, end_to_end__top_3_accuracy=third)
+    assert any("weights" in sentence for sentence in sentences) is told_of

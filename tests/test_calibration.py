@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import log_loss, roc_auc_score
 
 import recx
 from recx import calibration
@@ -68,3 +70,21 @@ def test_a_run_writes_what_its_ranker_learnt(tmp_path: Path, monkeypatch: pytest
     assert {row["feature"]: float(row["weight"]) for row in rows} == pytest.approx(result.weights)
     assert result.curves["linear/loss"][-1] < result.curves["linear/loss"][0]
     assert (folder / "ranker" / "linear.json").is_file()
+
+
+def test_figures_and_bins_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    item = np.concatenate([rng.permutation(4) for _ in range(3)]).astype(np.int32)
+    score = np.sort(rng.random((3, 4)).astype(np.float32))[:, ::-1].ravel()
+    lists = RankedLists(np.arange(3, dtype=np.int32), np.array([0, 4, 8, 12]), item, score)
+    targets = {0: 2, 1: 0, 2: 3}
+    relevant = item == np.repeat(list(targets.values()), 4)
+    held_out = calibration.judged({"after": lists}, past_of(targets))
+    assert calibration.figures(held_out) == {
+        "calibration/auc_after": pytest.approx(roc_auc_score(relevant, score)),
+        "calibration/logloss_after": pytest.approx(log_loss(relevant, score.astype(np.float64))),
+    }
+    table = calibration.tables(held_out)["reliability_after"]
+    observed, predicted = calibration_curve(relevant, score, n_bins=10)
+    assert table["observed"][table["rows"] > 0] == pytest.approx(observed)
+    assert table["mean_predicted"][table["rows"] > 0] == pytest.approx(predicted)

@@ -90,6 +90,31 @@ def test_law_2_trained_on_shuffled_labels_the_ranker_scores_at_chance() -> None:
     assert found["auc"] == pytest.approx(0.5, abs=0.05)
 
 
+def test_the_order_of_the_lines_and_what_documents_are_called_change_nothing(tmp_path: Path) -> None:
+    world = composed("dataset.queries=60", "dataset.features=4").dataset.load()
+    slates = world.slates
+    assert slates is not None
+    grade = np.zeros((world.n_users, world.n_items))
+    grade[world.user, world.item] = world.weight
+    user = np.repeat(slates.user, slates.lengths)
+    lines = [
+        (" ".join(f"{name}:{column[row]}" for name, column in slates.columns.items()), user[row], slates.item[row])
+        for row in range(len(slates))
+    ]
+
+    def scores(number: int) -> dict[str, float]:
+        """Return features -> score of all that was ranked; 0: as it was made, 1: turned round and renamed."""
+        order = lines[:: 1 - 2 * number]
+        file = tmp_path / f"{number}.txt"
+        name = [f"D{item}" if number == 0 else f"E{world.n_items - item:06}" for item in range(world.n_items)]
+        file.write_text("".join(f"{grade[u, i]} qid:{u} {said} #docid = {name[i]}\n" for said, u, i in order))
+        lists = composed(f"dataset.path={file}").run().recommendations
+        columns = np.stack(list(lists.columns.values()), axis=1).tolist()
+        return {str(values): score for values, score in zip(columns, lists.score.tolist(), strict=True)}
+
+    assert scores(1) == pytest.approx(scores(0), abs=1e-5)
+
+
 def test_documents_are_numbered_without_regard_to_their_labels() -> None:
     world = composed("dataset.queries=1000").dataset.load()
     good = np.isin(np.arange(world.n_items), world.item)

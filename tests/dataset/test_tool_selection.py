@@ -221,6 +221,22 @@ def test_shuffled_answers_are_found_by_chance_alone() -> None:
     assert report.means["end_to_end/users"] > 550
 
 
+def scores_of(dataset: ToolSelection) -> dict[tuple[str, str], float]:
+    """Return task and tool -> score of every recommendation."""
+    found = replace(chosen(), dataset=dataset).run()
+    lists, data = found.recommendations, found.interactions
+    pairs = zip(data.users.ids[lists.user[lists.list_of_row]], data.items.ids[lists.item], strict=True)
+    return dict(zip(pairs, lists.score.tolist(), strict=True))
+
+
+def test_the_order_of_the_files_changes_nothing(tmp_path: Path) -> None:
+    pool, made = make_tools(400, 20, 0)
+    turned = dict(reversed(pool.items()))
+    kept = [task(trace, node, text, tool) for trace, node, text, tool in made]
+    first = scores_of(written(tmp_path, *kept, pool=pool))
+    assert scores_of(written(tmp_path, *reversed(kept), pool=turned)) == pytest.approx(first, abs=1e-3)
+
+
 @pytest.mark.slow
 def test_real_requests_find_their_tool(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
 from recx.ranker.calibration import SURE, Platt, cross_fitted, softmax
 
@@ -75,3 +76,14 @@ def test_one_class_stays_off_0_and_1(hit: bool) -> None:
 def test_certainties_and_no_rows_are_taken() -> None:
     assert Platt()(np.array([0.0, 1.0])) == pytest.approx([expit(-SURE), expit(SURE)])
     assert Platt.fit(np.zeros(0), np.zeros(0, dtype=bool)) == Platt()
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+def test_platt_is_the_logistic_regression_on_log_odds_with_his_targets(n: int) -> None:
+    p, relevant = drawn(0.7, -0.5, n)
+    hits = relevant.sum()
+    target = np.where(relevant, (hits + 1) / (hits + 2), 1 / (n - hits + 2))
+    peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    peer.fit(np.tile(logit(p), 2)[:, None], np.repeat([1, 0], n), sample_weight=np.concatenate([target, 1 - target]))
+    fitted = Platt.fit(p, relevant)
+    assert (fitted.slope, fitted.intercept) == pytest.approx((peer.coef_.item(), peer.intercept_.item()), abs=1e-5)

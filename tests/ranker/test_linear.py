@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from recx import examples
 from recx.errors import InputError, RecxError
@@ -467,3 +468,36 @@ def test_features_of_very_different_scale_are_learnt_from_alike(
     scaled = Linear(features).fit(replace(lists, columns={**lists.columns, "a": column}), fold)
     assert scaled.weight == pytest.approx(Linear(features).fit(lists, fold).weight, abs=1e-3)
     assert scaled.low == pytest.approx(Linear(features).fit(lists, fold).low, abs=1e-2)
+
+
+@pytest.mark.parametrize("scale", [4.0, 0.1, -1e-3, 1e6])
+def test_without_a_penalty_weights_do_not_notice_a_scale(
+    made_up: Callable[..., Problem], features: dict, scale: float
+) -> None:
+    lists, fold = made_up(users=100)
+    scaled = replace(lists, columns={**lists.columns, "a": (lists.columns["a"] * np.float32(scale)).astype(np.float32)})
+    one, other = (Linear(features, l2=0.0, resamples=0).fit(shown, fold) for shown in (lists, scaled))
+    assert other.weight == pytest.approx(one.weight * [np.sign(scale), 1, 1, 1], abs=1e-6)
+    assert np.array_equal(
+        *(ranker.rank(shown, fold.history, fold.requests).item for ranker, shown in ((one, lists), (other, scaled)))
+    )
+
+
+def test_grades_several_targets_and_weights_of_users_together(
+    lists_of: Callable, fold_of: Callable, features: dict
+) -> None:
+    rng = np.random.default_rng(0)
+    shown = {user: {item: rng.normal(size=4) for item in range(rng.integers(2, 9))} for user in range(60)}
+    grades = {user: {item: 0.5 * rng.integers(0, 4) for item in items} | {0: 1.0} for user, items in shown.items()}
+    lists, fold, weight = lists_of(shown), fold_of(grades), rng.integers(0, 4, 300)
+    fitted = Linear(features, l2=0.03, user_weight="importance").fit(lists, weighing(fold, weight))
+
+    def loss(weights: np.ndarray) -> float:
+        total = 0.0
+        for user, items in shown.items():
+            score = (np.array(list(items.values())) - fitted.mean) / fitted.deviation @ weights
+            log_softmax = score - np.log(np.exp(score).sum())
+            total -= weight[user] * sum(grades[user][item] * log_softmax[item] for item in items)
+        return total / weight[:60].sum() + 0.03 * weights @ weights
+
+    assert fitted.weight == pytest.approx(minimize(loss, np.zeros(4), options={"gtol": 1e-7}).x, abs=1e-4)

@@ -225,3 +225,38 @@ def test_losses_fall_to_the_minimum() -> None:
     steps = by_gradient_descent(objective, 0.05, 30)
     assert len(steps.losses) == 30
     assert steps.losses[-1] == pytest.approx(objective.value_and_gradient(steps.weights)[0])
+
+
+def slow_steps(objective: Objective, groups: list[list[int]], learning_rate: float, least: float) -> Doubles:
+    """One step down the mean loss of each group of users in turn, from 0, by the formula X'(sum(y) p - y)."""
+    weights = np.zeros(objective.table.shape[1])
+    for users in groups:
+        gradient = np.zeros(len(weights))
+        for user in users:
+            rows = slice(objective.indptr[user], objective.indptr[user + 1])
+            odds = np.exp(objective.table[rows] @ weights)
+            pull = objective.gain[rows].sum() * odds / odds.sum() - objective.gain[rows]
+            gradient += objective.table[rows].T @ pull / len(users)
+        weights = np.maximum(weights - learning_rate * (gradient + 2 * objective.l2 * weights), least)
+    return weights
+
+
+@pytest.mark.parametrize("non_negative", [False, True])
+def test_sgd_and_gradient_descent_do_what_the_loop_does(non_negative: bool) -> None:
+    objective, least = problem(8, graded=True, l2=0.1), 0.0 if non_negative else -np.inf
+    order = np.random.default_rng(5)
+    one_by_one = [[user] for _ in range(6) for user in order.permutation(objective.n_users)]
+    steps = by_sgd(objective, 0.01, 6, 5, non_negative).weights
+    assert steps == pytest.approx(slow_steps(objective, one_by_one, 0.01, least), abs=1e-12)
+    full = by_gradient_descent(objective, 0.1, 6, non_negative).weights
+    together = [list(range(objective.n_users))] * 6
+    assert full == pytest.approx(slow_steps(objective, together, 0.1, least), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+def test_non_negative_lbfgs_finds_what_projected_steps_find(seed: int, l2: float) -> None:
+    objective, plain = problem(seed, features=6, l2=l2, graded=True), np.zeros(6)
+    for _ in range(2000):
+        plain = np.maximum(plain - 0.2 * objective.value_and_gradient(plain)[1], 0)
+    assert by_lbfgs(objective, non_negative=True).weights == pytest.approx(plain, abs=1e-5)

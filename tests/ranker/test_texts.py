@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from types import ModuleType
 
 import numpy as np
@@ -59,6 +60,21 @@ def test_bm25_is_what_the_formula_says() -> None:
     first = (red + fox) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / mean))
     second = red * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 4 / mean))
     assert found == pytest.approx([first, second, 0], rel=1e-6)
+
+
+def test_bm25_is_what_a_loop_finds() -> None:
+    rng, words = np.random.default_rng(0), list("abcdefgh")
+    queries, documents = ([" ".join(rng.choice(words, rng.integers(0, 9))) for _ in range(n)] for n in (20, 30))
+    mean = sum(len(document.split()) for document in documents) / 30
+    expected = np.zeros((20, 30))
+    for (row, query), (column, document) in product(enumerate(queries), enumerate(documents)):
+        said = document.split()
+        for word in query.split():  # a word that the query repeats counts again
+            n_with = sum(word in other.split() for other in documents)
+            idf = np.log(1 + (30 - n_with + 0.5) / (n_with + 0.5))
+            room = 0.9 * (1 - 0.4 + 0.4 * len(said) / mean)
+            expected[row, column] += idf * said.count(word) * 1.9 / (said.count(word) + room)
+    assert score_of(Bm25(k1=0.9, b=0.4), *queries, documents=documents) == pytest.approx(expected, abs=1e-5)
 
 
 def test_bm25_without_k1_counts_a_word_once() -> None:
