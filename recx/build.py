@@ -56,6 +56,9 @@ def plan(config: Mapping[str, Any]) -> Plan:
     for key in config:
         if key not in known:
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
+    for key in known:
+        if key not in config:
+            raise InputError(f"the configuration lacks the key {key!r}: give it a value")
     top = {key: fit_to_type(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     parts.check_seed(top["seed"], "seed")
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):

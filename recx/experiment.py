@@ -12,7 +12,17 @@ import numpy as np
 
 from recx.errors import InputError, RecxError
 from recx.progress import Stages
-from recx.protocols import Dataset, Evaluator, FittedRanker, FittedRetriever, FoldName, Ranker, Retriever, Splitter
+from recx.protocols import (
+    Dataset,
+    Evaluator,
+    FittedRanker,
+    FittedRetriever,
+    FoldName,
+    Ranker,
+    Readied,
+    Retriever,
+    Splitter,
+)
 from recx.results import Result
 from recx.types import Fold, RankedLists
 
@@ -50,6 +60,8 @@ class Experiment:
             RecxError: a part broke a promise of its protocol.
         """
         stage = Stages()
+        if isinstance(self.ranker, Readied):
+            self.ranker.ready()
         with stage("load"):
             interactions = self.dataset.load()
         with stage("split"):

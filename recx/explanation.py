@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recx import build, protocol
-from recx.errors import InputError, did_you_mean
+from recx.design import names_of
+from recx.errors import InputError, RecxError, did_you_mean
 from recx.ragged import indptr_of
 from recx.results import SavedRun
 from recx.truth import Truth
@@ -23,6 +24,7 @@ from recx.types import Array, Doubles, Fold, Interactions, Ints, Judged, RankedL
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recx.experiment import Experiment
     from recx.ranker.fitted_linear import FittedLinear
 
 Frame = dict[str, list[Any]]
@@ -65,31 +67,38 @@ class Reopened:
         Raises:
             InputError: a file of the run is missing or damaged, or the data is no longer what it was.
         """
-        from recx.ranker.fitted_linear import FILE, load
+        from recx.ranker.fitted_linear import load
         from recx.ranker.linear import Linear
 
-        experiment = build.experiment(run.config)
+        experiment = _experiment(run)
         interactions = experiment.dataset.load()
-        if protocol.data_hash(interactions) != run.protocol["data_hash"]:
+        if protocol.data_hash(interactions) != run.data_hash:
             raise InputError(
                 f"{run.folder}: the data is no longer what the run was made from, so nothing could be explained by it: "
                 "put the data back, or run the experiment again"
             )
         fold = experiment.splitter.split(interactions.unnamed(), experiment.fold).fold
-        settings, folder = experiment.ranker, run.folder / "ranker"
-        linear = isinstance(settings, Linear) and (folder / FILE).is_file()
-        ranker = load(folder, settings) if linear and isinstance(settings, Linear) else None
+        settings = experiment.ranker
+        ranker = load(run.folder / "ranker", settings) if isinstance(settings, Linear) else None
         return cls(run, interactions, fold, float(getattr(experiment.evaluator, "rel_threshold", 1.0)), ranker)
 
     @cached_property
     def candidates(self) -> RankedLists:
         """What the retriever found, one list a request."""
-        return self._lists(self.run.candidates)
+        return self._lists(self.run.candidates, "candidates.parquet")
 
     @cached_property
     def recommendations(self) -> RankedLists:
         """The candidates in the ranker's order, one list a request."""
-        return self._lists(self.run.recommendations)
+        after = self._lists(self.run.recommendations, "recommendations.parquet")
+        n_items = self.interactions.n_items
+        found, shown = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (self.candidates, after))
+        if not np.array_equal(found, shown):
+            raise InputError(
+                f"{self.run.folder}: recommendations.parquet holds other items than candidates.parquet: run the "
+                "experiment again"
+            )
+        return after
 
     @cached_property
     def _truth(self) -> Truth | None:
@@ -171,17 +180,29 @@ class Reopened:
         """Return the three features that speak most for the first of two rows over the second."""
         if self.ranker is None:
             return {}
-        table = self.ranker.contributions(lists, self.fold.history, self.fold.requests[place : place + 1])
+        table = self._table(self.ranker, lists, place)
         difference = table[rows[0]] - table[rows[1]]
         return {self.ranker.names[at]: float(difference[at]) for at in np.argsort(-difference, kind="stable")[:3]}
 
     def _contributions(self, before: RankedLists, place: int, order: Array) -> dict[str, list[float]]:
         if self.ranker is None:
             return {}
-        request = self.fold.requests[place : place + 1]
-        table: Doubles = self.ranker.contributions(before, self.fold.history, request)[order]
+        table = self._table(self.ranker, before, place)[order]
         reach = np.ptp(table, axis=0) if len(table) else np.zeros(table.shape[1])
         return {self.ranker.names[at]: table[:, at].tolist() for at in np.argsort(-reach, kind="stable")}
+
+    def _table(self, ranker: FittedLinear, lists: RankedLists, place: int) -> Doubles:
+        """Return the contributions to one request's scores [n_rows, n_features].
+
+        Raises:
+            InputError: the saved weights are of other features than the configuration's.
+        """
+        if names_of(ranker.settings.features, lists) != ranker.names:
+            raise InputError(
+                f"{self.run.folder}: its weights are of other features than its config.yaml names: run the experiment "
+                "again"
+            )
+        return ranker.contributions(lists, self.fold.history, self.fold.requests[place : place + 1])
 
     def _history(self, number: int) -> Frame:
         history = self.fold.history
@@ -227,8 +248,20 @@ class Reopened:
             f"{did_you_mean(user, named.tolist())}"
         )
 
-    def _lists(self, frame: pd.DataFrame) -> RankedLists:
-        """Return the lists of a run's file as they passed between its parts."""
+    def _lists(self, frame: pd.DataFrame, file: str) -> RankedLists:
+        """Return the lists of a run's file as they passed between its parts.
+
+        Raises:
+            InputError: they are no lists, or not of this data.
+        """
+        try:
+            return self._parsed(frame).check(self.fold.requests, self.interactions.n_items, "the run")
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, RecxError) as error:
+            raise InputError(f"{self.run.folder / file} is damaged ({error}): run the experiment again") from error
+
+    def _parsed(self, frame: pd.DataFrame) -> RankedLists:
         import pandas as pd
 
         users, items = self.interactions.users.ids, self.interactions.items.ids
@@ -250,6 +283,13 @@ class Reopened:
             score=frame["score"].to_numpy(dtype=np.float32)[order],
             columns=columns,
         )
+
+
+def _experiment(run: SavedRun) -> Experiment:
+    try:
+        return build.experiment(run.config)
+    except InputError as error:
+        raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
 
 
 def _told(column: Array) -> list[float | None]:

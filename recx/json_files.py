@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from recx.errors import InputError, did_you_mean
 from recx.reading import content
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # of a character beyond the first 65,536; whole ones are two such halves
 
 
 def read_json(path: Path) -> Any:
@@ -29,12 +32,21 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _parsed(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, where))
+        document = json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, where))
+        if _HALF.search(data):
+            json.dumps(document, ensure_ascii=False).encode()
+        return document
+    except UnicodeEncodeError as error:
+        before = error.object[max(0, error.start - 20) : error.start]
+        half = f"\\u{ord(error.object[error.start]):x}"
+        raise InputError(f"{where}: {half} behind {before!r} is half of a character: correct the file") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: byte {error.start + 1} is not UTF-8: save the file as UTF-8") from error
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
         raise InputError(f"{where}: it is not JSON at {line} ({error.msg}): correct the file") from error
+    except ValueError as error:  # Python's limit on the digits of a number
+        raise InputError(f"{where}: a number in it is longer than any may be: correct the file") from error
     except RecursionError as error:
         raise InputError(f"{where}: it is nested too deeply to be read: correct the file") from error
 

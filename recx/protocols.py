@@ -67,6 +67,19 @@ class Saveable(Protocol):
         ...
 
 
+@runtime_checkable
+class Readied(Protocol):
+    """A ranker that may lack what it needs, which is to be told before any data is read."""
+
+    def ready(self) -> None:
+        """Get what it needs.
+
+        Raises:
+            InputError: it cannot be had.
+        """
+        ...
+
+
 class Feature(Protocol):
     """A feature's name is its key in the configuration (``conf/feature``), so it stands in one place only."""
 

@@ -86,7 +86,7 @@ def content(path: Path) -> memoryview:
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"{path} is a torn gzip file ({error}): fetch or write it again") from error
     if not bytes(data[:4096]).strip(b"\xef\xbb\xbf \t\r\n"):
-        raise InputError(f"{path} is empty: give a file with a header and rows")
+        raise InputError(f"{path} is empty: write it again, or name another file")
     _refuse_binary(path, bytes(data[:4096]))
     return data
 
@@ -99,6 +99,16 @@ def readable(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
         raise InputError(f"{path} cannot be read ({reason}): correct the path or its permissions") from error
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder.
+
+    Raises:
+        InputError: the system refuses to say.
+    """
+    with readable(path):
+        return path.is_dir()
 
 
 def require_file(path: Path) -> None:
@@ -132,7 +142,9 @@ def _refuse_binary(path: Path, head: bytes) -> None:
     if kind is None and b"\x00" in head:
         kind = "a binary file"
     if kind:
-        raise InputError(f"{path} is {kind}, not a table: give CSV or TSV in UTF-8, or Parquet, plain or .gz")
+        raise InputError(
+            f"{path} is {kind}, which is not read here: give text in UTF-8 (a table as Parquet too), plain or .gz"
+        )
 
 
 def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], hint: str = "") -> list[str]:

@@ -180,6 +180,18 @@ class SavedRun:
         with _reading(self.folder / "protocol.json") as path:
             return dict(json.loads(path.read_text(encoding="utf-8")))
 
+    @property
+    def threads(self) -> object:
+        """How many threads the run was given, None for all."""
+        with _reading(self.folder / "config.yaml"):
+            return self.config["runtime"]["threads"]
+
+    @property
+    def data_hash(self) -> str:
+        """What tells the run's data from any other (see ``recx.protocol``)."""
+        with _reading(self.folder / "protocol.json"):
+            return str(self.protocol["data_hash"])
+
     @cached_property
     def candidates(self) -> pd.DataFrame:
         """What the retriever found: user, rank from 1, item, score, columns; raw ids."""
@@ -253,6 +265,8 @@ def _reading(path: Path) -> Iterator[Path]:
         raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
     try:
         yield path
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"{path} is damaged and cannot be read ({type(error).__name__}): run the experiment again"

@@ -12,6 +12,7 @@ from recx.dataset.events import require_path
 from recx.dataset.judged_files import file_of, read_texts
 from recx.dataset.judgements import Pairs, judged
 from recx.errors import InputError
+from recx.reading import is_folder
 from recx.types import Array, Entities, Interactions
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Judged:
             InputError: a file is missing or cannot be used, or no grade is of a known query and document.
         """
         folder = require_path(self.path, "FOLDER")
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise InputError(
                 f"dataset.path={self.path}: there is no such folder: name one with queries, documents and grades"
             )

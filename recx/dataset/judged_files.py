@@ -61,6 +61,8 @@ TREC: Mapping[str, Mapping[int, tuple[str | None, ...]]] = {
 }
 """Table -> number of fields of a file without a header -> their roles. Texts stand behind a tab."""
 
+LARGEST = 3.4e38  # of a grade or a score: what float32 holds
+
 _ELEMENT = re.compile(r"<(?:top|doc)>(.*?)</(?:top|doc)>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<(?:num|docno)>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
 _TITLE = re.compile(r"<title>\s*(?:Topic:)?\s*([^<]*)", re.IGNORECASE)
@@ -108,11 +110,12 @@ def read_texts(path: Path, table: str) -> pd.DataFrame:
     for role in ("grade", "score"):
         if role in frame:
             number = pd.to_numeric(frame[role], errors="coerce").astype(float)
-            bad = ~number.abs().lt(float("inf"))
+            bad = ~number.abs().le(LARGEST)
             if bad.any():
                 row = int(bad.to_numpy().argmax())
                 raise InputError(
-                    f"{path}, row {row + 1}: the {role} {frame[role].iloc[row]!r} is no number: correct it"
+                    f"{path}, row {row + 1}: the {role} {frame[role].iloc[row]!r} is no number that float32 can hold: "
+                    "correct it"
                 )
             frame[role] = number
     return frame
@@ -148,8 +151,9 @@ def _text(path: Path, table: str) -> pd.DataFrame:
     roles = TREC[table].get(len(fields))
     if roles is None:
         raise InputError(
-            f"{path}: its first line is neither a header with the columns {', '.join(ROLES[table])} nor a line of "
-            f"TREC's format: name the columns"
+            f"{path}: its first line is neither a header with the columns "
+            f"{', '.join(role for role in ROLES[table] if not role.endswith('?'))} nor a line of TREC's format: give "
+            "CSV, TSV, JSON lines or TREC's format, and name the columns"
         )
     frame = _separated(text, mark if len(fields) == len(header) else r"\s+", path, header=False)
     return frame[[place for place, role in enumerate(roles) if role]].set_axis([role for role in roles if role], axis=1)

@@ -13,7 +13,7 @@ import numpy as np
 from recx.dataset.events import require_path
 from recx.errors import InputError
 from recx.ragged import group_of_rows, indptr_of, position_of_rows
-from recx.reading import content
+from recx.reading import content, is_folder
 from recx.types import Array, Entities, Interactions, Longs, RankedLists
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Mind:
 
         The history, of which no times are known, lies 1 ms before the first impression of the file, in its order. An
         article that is shown twice in an impression counts once, as clicked if one of its rows is (``shown_twice``).
+        An impression with labels but no click (``impressions_without_click``) has no events: nobody asks for it, and
+        the end of its history must not pass for its answer.
 
         users: ``reader`` (codes). items: all articles that are described, read or shown, sorted by id, with ``text``
         (title and abstract, "" where unknown) and ``category`` (codes).
@@ -51,9 +53,10 @@ class Mind:
         time = _times(logs["time"], where)
         ids = logs["impression"].to_numpy(dtype=object)
         _refuse_twice(ids, where)
-        before, history = _split(logs["history"])
         shown_ptr, shown = _split(logs["shown"])
         article, clicked, labelled = _labels(shown, group_of_rows(shown_ptr), where)
+        silent = np.setdiff1d(labelled, group_of_rows(shown_ptr)[clicked])
+        before, history = _split(logs["history"].mask(np.isin(np.arange(len(ids)), silent), ""))
         names, codes = _numbered(described["id"].to_numpy(dtype=object), history, article)
         users = Entities(ids, {"reader": _codes(logs["reader"])})
         items, notes = _articles(described, names)
@@ -62,9 +65,9 @@ class Mind:
         to_predict = np.setdiff1d(np.arange(len(ids)), labelled).astype(np.int32)
         notes |= {
             "impressions": len(ids),
-            "impressions_without_click": int(len(labelled) - len(np.unique(slates.list_of_row[click]))),
+            "impressions_without_click": len(silent),
             "impressions_to_predict": len(to_predict),
-            "impressions_without_history": int((np.diff(before) == 0).sum()),
+            "impressions_without_history": int((logs["history"].str.strip() == "").sum()),
             "shown_twice": twice,
         }
         return replace(made, to_predict=to_predict if len(to_predict) else None, notes=notes)
@@ -72,7 +75,7 @@ class Mind:
 
 def _file(folder: Path, name: str) -> Path:
     packed = folder / f"{name}.gz"
-    return packed if packed.exists() else folder / name
+    return packed if is_folder(folder) and packed.exists() else folder / name
 
 
 def _table(path: Path, names: tuple[str, ...]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import numpy as np
 from recx.dataset.svmlight_lines import Lines, Rows
 from recx.errors import InputError
 from recx.ragged import indptr_of
-from recx.reading import content
+from recx.reading import content, is_folder
 from recx.types import Floats, Longs
 
 BLOCK = 1 << 24  # bytes that are parsed at once
@@ -33,7 +33,7 @@ def parts_of(path: Path) -> dict[str, Path]:
     Raises:
         InputError: there is neither such a folder nor file, a part has two files, or train or test has none.
     """
-    if not path.is_dir():
+    if not is_folder(path):
         return {"": path}
     found: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
@@ -114,17 +114,17 @@ def _grouped(path: Path, n_rows: int) -> Longs:
     """Return each row's query, by the file of group sizes beside it."""
     name = path.name.removesuffix(".gz")
     beside = [path.with_name(f"{name}{ending}{packed}") for ending in (".query", ".group") for packed in ("", ".gz")]
-    file = next((one for one in beside if one.exists()), None)
+    file = next((one for one in beside if one.exists() or one.is_symlink()), None)
     if file is None:
         raise InputError(
             f"{path} says nowhere which rows belong to one query: write qid:QUERY behind each grade, or the queries' "
             f"numbers of rows into {name}.query, one a line"
         )
-    words = bytes(content(file)).split()
+    words = bytes(content(file)).removeprefix(b"\xef\xbb\xbf").split()
     for place, word in enumerate(words, start=1):
-        if not word.isdigit() or int(word) < 1:
+        if not word.isdigit() or len(word) > 15 or int(word) < 1:
             raise InputError(
-                f"{file}, entry {place}: {word.decode('utf-8', 'replace')!r} is no number of rows: correct it"
+                f"{file}, entry {place}: {word[:80].decode('utf-8', 'replace')!r} is no number of rows: correct it"
             )
     sizes = np.array(words).astype(np.int64)
     if sizes.sum() != n_rows:

@@ -16,6 +16,7 @@ from recx.ragged import group_of_rows, indptr_of, position_of_rows
 from recx.types import Array, Bools, Doubles, Longs
 
 LARGEST = 2**53  # whole numbers up to here are exact
+LARGEST_VALUE = float(np.finfo(np.float32).max)  # of a grade or a feature
 
 _GRADE_AND_QUERY = re.compile(rb"^[ \t]*[^\s:]+[ \t]+qid:", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -130,10 +131,11 @@ class Lines:
             self._refuse(line[row[np.argmax(bad)]], said)
 
     def _check_finite(self, rows: Rows) -> None:
-        bad = ~np.isfinite(rows.grade)
+        bad = ~(np.abs(rows.grade) <= LARGEST_VALUE)
         if bad.any():
-            self._refuse(rows.line[np.argmax(bad)], "the grade is not finite: correct it")
-        bad = ~(np.abs(rows.value) <= np.finfo(np.float32).max)
+            at = int(np.argmax(bad))
+            self._refuse(rows.line[at], f"the grade is not finite in float32 ({rows.grade[at]}): correct it")
+        bad = ~(np.abs(rows.value) <= LARGEST_VALUE)
         if bad.any():
             at = int(np.argmax(bad))
             row = rows.row[at]

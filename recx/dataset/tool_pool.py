@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any
 
 from recx.errors import InputError
 from recx.json_files import entry, read_json
+from recx.reading import is_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,5 +59,12 @@ def words_of_name(name: str) -> str:
 
 
 def file_of(folder: Path, name: str) -> Path | None:
-    """Return a folder's file of this name, plain or gzipped, if it is there."""
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+    """Return what stands in a folder under this name, plain or gzipped, be it a link to nowhere; None: nothing.
+
+    Raises:
+        InputError: the path names no folder.
+    """
+    if not is_folder(folder):
+        what = "a file" if folder.exists() else "no such folder"
+        raise InputError(f"dataset.path={folder} is {what}: name the folder that holds {name}")
+    return next((path for path in (folder / name, folder / f"{name}.gz") if os.path.lexists(path)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +105,7 @@ def edges_of(record: Any, where: str) -> list[tuple[str, str]]:
     edges = entry(record, "edges", list, where)
     for edge in edges:
         if not (isinstance(edge, list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)):
-            raise InputError(f"{where}: the edge {edge!r} is no pair of node ids: write it as [from, to]")
+            raise InputError(f'{where}: the edge {edge!r} is no pair of node ids: write two texts, ["FROM", "TO"]')
     return list(dict.fromkeys((start, end) for start, end in edges))
 
 
@@ -114,11 +115,15 @@ def interactions_of(traces: Traces, seed: int) -> Interactions:
     Items are numbered in a seeded order and their nodes by level and tool, so that neither tells the answer.
 
     Raises:
-        InputError: nobody asks.
+        InputError: nobody asks, or two nodes would be called the same.
     """
     askers = traces.askers
     if not askers:
-        raise InputError("no node of these traces has a right tree of its own: there is nothing to choose")
+        counted = ", ".join(f"{name} {count:g}" for name, count in traces.notes.items() if count)
+        raise InputError(
+            f"dataset.path: no node of these traces has a right tree of its own ({counted or 'there is no trace'}), so "
+            "that there is nothing to choose: give nodes with children"
+        )
     first = indptr_of(np.array([len(asker.trees) for asker in askers]))
     number = np.random.default_rng(seed).permutation(first[-1]).astype(np.int32)  # of the items, in the file's order
     trees = [tree for asker in askers for tree in asker.trees]
@@ -148,7 +153,11 @@ def interactions_of(traces: Traces, seed: int) -> Interactions:
 def _users(askers: Sequence[Asker]) -> Entities:
     columns = {"text": "task", "request": "request", "trace": "trace", "node": "node"}
     table = {name: np.array([getattr(asker, key) for asker in askers], dtype=object) for name, key in columns.items()}
-    return Entities(np.array([f"{asker.trace}/{asker.node}" for asker in askers], dtype=object), table)
+    ids = [f"{asker.trace}/{asker.node}" for asker in askers]
+    if len(set(ids)) < len(ids):
+        twice = next(name for name, count in Counter(ids).items() if count > 1)
+        raise InputError(f"dataset.path: two nodes would be called {twice!r}, trace and node: rename one of the traces")
+    return Entities(np.array(ids, dtype=object), table)
 
 
 def _items(trees: Sequence[Tree], names: Sequence[str], pool: ToolPool) -> Entities:

@@ -31,14 +31,24 @@ class Callable:
 
     object: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.object is not None:
-            self._reranker  # noqa: B018  what is wrong with it is told before any data is read
+    def ready(self) -> None:
+        """Import the object, so that what is wrong with it is told before any data is read.
+
+        Building the ranker imports nothing: a saved configuration is no command line (``recx explain``).
+
+        Raises:
+            InputError: no object is named, or it cannot be had.
+        """
+        self._reranker  # noqa: B018
 
     @cached_property
     def _reranker(self) -> Any:
+        if self.object is None:
+            raise InputError(
+                "ranker.object is not set: name a Python object with rerank(query, documents), as module:name"
+            )
         key = f"ranker.object={self.object}"
-        module, _, name = (self.object or "").partition(":")
+        module, _, name = self.object.partition(":")
         if not module or not name:
             raise InputError(f"{key}: name a Python object as module:name, such as my_rerankers:by_length")
         try:
@@ -62,10 +72,7 @@ class Callable:
             InputError: no object is named, or the users or the items have no texts.
             RecxError: the object fails, or its answer is none of those above.
         """
-        if self.object is None:
-            raise InputError(
-                "ranker.object is not set: name a Python object with rerank(query, documents), as module:name"
-            )
+        self.ready()
         queries, documents = texts_of(history.users, "users"), texts_of(history.items, "items")
         score: Floats = np.zeros(len(candidates), dtype=np.float32)
         for number in track(range(candidates.n_lists), "lists reranked"):

@@ -123,7 +123,10 @@ def load(folder: Path, settings: Linear) -> FittedLinear:
             for key in ("weight", "low", "high", "mean", "deviation")
         }
         names = tuple(str(row["feature"]) for row in rows)
-        platt, losses = Platt(**facts["platt"]), tuple(facts["losses"])
-        return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=facts["notes"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not (columns["deviation"] > 0).all() or not np.isfinite([columns["weight"], columns["mean"]]).all():
+            raise ValueError("numbers that no fit gives")
+        platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
+        losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
+        return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=notes)
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged ({type(error).__name__}): run the experiment again") from error

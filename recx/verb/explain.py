@@ -29,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     from recx.launch import console_of_stdout, limited_to
 
     saved = results.load(chosen.run)
-    with limited_to(saved.config["runtime"]["threads"]):
+    with limited_to(saved.threads):
         from recx.explanation import Reopened
         from recx.plain import plain
         from recx.report.explanation import print_explanation, print_worst
