@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from recx import results
     from recx.comparison import Comparison, compare
     from recx.compose import run
-    from recx.evaluation import Evaluation, evaluate
+    from recx.evaluation import Evaluation
     from recx.evaluator.metric import metric
     from recx.experiment import Experiment
+    from recx.judging import evaluate
     from recx.results import Result
 
 __version__ = "0.1.0"
@@ -36,7 +37,7 @@ _HOME = {
     "Experiment": "recx.experiment",
     "Result": "recx.results",
     "compare": "recx.comparison",
-    "evaluate": "recx.evaluation",
+    "evaluate": "recx.judging",
     "metric": "recx.evaluator.metric",
     "run": "recx.compose",
 }

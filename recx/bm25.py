@@ -12,7 +12,7 @@ from scipy import sparse
 
 from recx.clicks import once_per_input
 from recx.errors import InputError
-from recx.texts import products_of_lists, texts_of
+from recx.texts import products_of_lists, texts_of, word_counter
 from recx.types import Floats, Interactions, RankedLists, Vectors
 
 
@@ -38,14 +38,11 @@ def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) ->
 @once_per_input
 def _words(history: Interactions, k1: float, b: float) -> tuple[Vectors, Vectors]:
     """Return counts of words [n_users, n_words], and weights of words [n_items, n_words]."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
     users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
-    counter = CountVectorizer(token_pattern=r"(?u)\b\w+\b", dtype=np.float32)
-    try:
-        counts = sparse.csr_array(counter.fit_transform(items))
-    except ValueError:  # scikit-learn's "empty vocabulary"
+    counter = word_counter(items)
+    if counter is None:
         return np.zeros((len(users), 1), dtype=np.float32), np.zeros((len(items), 1), dtype=np.float32)
+    counts = sparse.csr_array(counter.transform(items))
     return sparse.csr_array(counter.transform(users)), _weighted(counts, k1, b)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from recx.evaluator.scores import auc_pooled, logloss
 from recx.evaluator.tables import Table, reliability
 from recx.examples import ANY_GAIN
+from recx.judged import Judged
 from recx.truth import Truth
-from recx.types import Fold, Judged, RankedLists
+from recx.types import Fold, RankedLists
 
 
 def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, Judged]:

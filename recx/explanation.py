@@ -16,10 +16,11 @@ import numpy as np
 from recx import build, protocol
 from recx.design import names_of
 from recx.errors import InputError, RecxError, did_you_mean
+from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.results import SavedRun
 from recx.truth import Truth
-from recx.types import Array, Doubles, Fold, Interactions, Ints, Judged, RankedLists
+from recx.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
 
 if TYPE_CHECKING:
     import pandas as pd

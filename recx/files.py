@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recx.judged import Report
 from recx.ragged import blocks
-from recx.types import Array, Entities, RankedLists, Report
+from recx.types import Array, Entities, RankedLists
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from recx.types import Array, Doubles, Floats, Fold, Interactions, Judged, RankedLists, Report, Requests, Split, Vectors
+from recx.judged import Judged, Report
+from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 if TYPE_CHECKING:
     from recx.results import Result

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from recx import calibration
 from recx.errors import InputError, did_you_mean
 from recx.files import write_lists, write_report, write_table, write_text
+from recx.judged import Judged, Report
 from recx.plain import plain
 from recx.protocols import FittedRanker, FittedRetriever, Saveable
-from recx.types import Array, Interactions, Judged, RankedLists, Report, Split
+from recx.types import Array, Interactions, RankedLists, Split
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,10 +12,12 @@ another's answer, the same twice. All checks raise AssertionError; none needs py
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 
 import numpy as np
 
+from recx import parts
+from recx.compose import compose
 from recx.errors import RecxError
 from recx.protocols import Dataset, Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, Splitter
 from recx.ragged import position_of_rows
@@ -28,6 +30,7 @@ __all__ = [
     "check_dataset",
     "check_feature",
     "check_metric",
+    "check_option",
     "check_ranker",
     "check_retriever",
     "check_splitter",
@@ -225,6 +228,33 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
     unchanged = np.isin(truth.user, candidates.user[candidates.n_lists // 2 :])
     same = isinstance(some, np.ndarray) and np.array_equal(values[unchanged], some[unchanged], equal_nan=True)
     _expect(same, f"{metric.name} of a user must not depend on other users' lists")
+
+
+SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
+"""What an interpolation stands for where a part is used without configuration files."""
+
+
+def check_option(name: str) -> None:
+    """Raise AssertionError unless an option file names every setting of its part, with the part's own default.
+
+    name: of the option, such as ``retriever/ease``. What is taken from elsewhere (``${feature}``, ``${oc.env:…}``) and
+    settings without a default are not compared.
+    """
+    from omegaconf import OmegaConf
+
+    group, _, option = name.partition("/")
+    written = OmegaConf.to_container(compose([f"{group}={option}"])[group], resolve=False)
+    assert isinstance(written, dict)
+    kind = parts.locate(written.pop("_target_"), group)
+    settings = {field.name: field for field in fields(kind) if field.init}
+    _expect(written.keys() == settings.keys(), f"{name} must name the settings {', '.join(settings)}")
+    for key, field in settings.items():
+        value = tuple(written[key]) if isinstance(written[key], list) else written[key]
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if isinstance(value, str):
+            value = SHARED.get(value, value)
+        elsewhere = isinstance(value, str) and value.startswith("${")
+        _expect(default is MISSING or elsewhere or value == default, f"{name}: {key} must be {default}, the default")
 
 
 def _expect(kept: bool, promise: str) -> None:

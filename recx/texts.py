@@ -20,6 +20,7 @@ from recx.select import CELLS, top_of_table
 from recx.types import Array, Entities, Floats, Interactions, Longs, RankedLists, Vectors
 from recx.vectors import unit
 
+WORD = r"(?u)\b\w+\b"  # scikit-learn's own pattern drops words of one letter
 ROWS = 50_000  # pairs whose vectors lie in memory at once
 LISTS = 2_000  # lists whose products with all items lie in memory at once
 FEW = 2_000  # up to so many items, products with all of them are faster than products pair by pair
@@ -85,9 +86,13 @@ def nearest_texts(vectors: Vectors, past: Vectors, k: int) -> Any:
 @once_per_input
 def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
     """Return the mean of the texts that every item has answered in the history, at length 1 [n_items, d], 0 if none."""
+    return unit_rows(answered(history) @ encoded(history, encoder).users)
+
+
+def answered(history: Interactions) -> Any:
+    """Return the CSR of how often each item has answered each user in the history [n_items, n_users]."""
     one = np.ones(len(history), dtype=np.float32)
-    pairs = sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
-    return unit_rows(pairs @ encoded(history, encoder).users)
+    return sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
@@ -110,6 +115,19 @@ def texts_of(entities: Entities, whose: str) -> Array:
     if "text" not in entities.table:
         raise InputError(f"the {whose} of this dataset have no text, which this part compares: choose another part")
     return np.asarray(entities.table["text"], dtype=object)
+
+
+def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
+    """Return scikit-learn's counter of the words of these texts, however short; None where they have none.
+
+    binary: each text counts a word once.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    try:
+        return CountVectorizer(token_pattern=WORD, binary=binary, dtype=np.float32).fit(texts)
+    except ValueError:  # scikit-learn's "empty vocabulary"
+        return None
 
 
 def products(users: Vectors, items: Vectors) -> Floats:

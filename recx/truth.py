@@ -17,8 +17,9 @@ from itertools import pairwise
 import numpy as np
 
 from recx.errors import InputError, RecxError
+from recx.judged import Judged
 from recx.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
-from recx.types import Array, Bools, Fold, Interactions, Ints, Judged, Longs, Notes, RankedLists
+from recx.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
 
 ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
 MANY = 48  # targets of one user from which on a search is faster than comparing the rows with each target in turn

@@ -29,3 +29,10 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not there (set RECX_DATA)")
     return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder, which is the working directory until the test ends."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -16,11 +16,12 @@ import pytest
 import recx
 from recx.comparison import compare
 from recx.errors import InputError, RecxError
-from recx.evaluation import Evaluation, evaluate
+from recx.evaluation import Evaluation
 from recx.evaluator.lines import Evaluator
+from recx.judged import Judged
+from recx.judging import evaluate
 from recx.protocols import Metric
 from recx.results import SavedRun
-from recx.types import Judged
 from recx.verb import new_plugin
 
 SHOWN = pd.DataFrame({"user": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 9], "score": [0.9, 0.6, 0.4, 0.3, 0.2]})

@@ -190,12 +190,6 @@ class Recx:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def recx(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Recx:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RECX_DEBUG", raising=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,14 +16,13 @@ from omegaconf import OmegaConf
 import recx
 from recx import build, plugins
 from recx.compose import Schema, compose, plain
+from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in plugins.options().items() if "/" in name}
 PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
 # An option named like its part's module; others are variants or sets of parts, whose settings differ on purpose.
 MAIN = [name for name in PARTS if f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")]
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
-SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
-"""What an interpolation stands for where a part is used without configuration files."""
 
 
 def composed(*overrides: str) -> dict[str, Any]:
@@ -80,16 +79,7 @@ def test_an_option_lists_every_setting_of_its_part(name: str) -> None:
 
 @pytest.mark.parametrize("name", MAIN)
 def test_the_main_option_of_a_part_has_its_defaults(name: str) -> None:
-    part = written(name)
-    for field in fields(class_of(part)):
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
-        value = part[field.name]
-        if default is MISSING or (isinstance(value, str) and value.startswith("${") and value not in SHARED):
-            continue
-        if isinstance(value, list):
-            value = tuple(value)
-        value = SHARED.get(value, value) if isinstance(value, str) else value
-        assert value == default, field.name
+    check_option(name)
 
 
 @pytest.mark.parametrize("name", PARTS)

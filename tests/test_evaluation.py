@@ -17,8 +17,9 @@ import recx
 from recx import results
 from recx.errors import InputError, RecxError
 from recx.evaluation import Evaluation
+from recx.judged import Judged
 from recx.ragged import indptr_of
-from recx.types import Doubles, Entities, Interactions, Judged, RankedLists
+from recx.types import Doubles, Entities, Interactions, RankedLists
 
 LISTS = pd.DataFrame(
     [

@@ -23,10 +23,11 @@ from threadpoolctl import threadpool_limits
 from recx import build, design, select
 from recx.compose import compose, plain
 from recx.experiment import Experiment
+from recx.judged import Report
 from recx.ragged import indptr_of
 from recx.results import Result
 from recx.retriever import union
-from recx.types import Array, Entities, Interactions, RankedLists, Report
+from recx.types import Array, Entities, Interactions, RankedLists
 
 SMALL = ("dataset.readers=150", "dataset.articles=120", "dataset.days=2", "tracker=console", "n_candidates=30")
 

@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
+from recx import testing
 from recx.evaluator.metric import parse
 from recx.feature.coclick import PhiCoop, Transition
 from recx.feature.content import Age, CategoryShare, PhiRel, PhiStruct, Words
 from recx.feature.popularity import Clicks, PeerClicks, Trend
 from recx.feature.retrieval import Rank, Score
 from recx.feature.rows import of_rows
+from recx.judged import Judged
 from recx.protocols import Feature
 from recx.retriever.popularity import Popularity
 from recx.split.folds import make_fold
@@ -32,7 +35,7 @@ from recx.testing import (
     tiny_world,
 )
 from recx.tiny import everyone_asks, other_future
-from recx.types import Interactions, Judged, RankedLists, Requests, Split
+from recx.types import Interactions, RankedLists, Requests, Split
 
 Change = Callable[[RankedLists, Interactions, Requests, int], RankedLists]
 
@@ -275,3 +278,25 @@ def test_plugin_authors_need_no_pytest() -> None:
     script = "import sys; import recx.testing; print('pytest' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False False"
+
+
+@pytest.mark.parametrize(
+    ("written", "promise"),
+    [
+        ({"seed": "${seed}", "seen": "drop"}, None),
+        ({"seed": "${oc.env:SEED}", "seen": "${seen}"}, None),
+        ({"seed": 1, "seen": "${seen}"}, "seed must be 0, the default"),
+        ({"seen": "${seen}"}, "must name the settings seed, seen"),
+        ({"seed": 0, "seen": "drop", "sead": 0}, "must name the settings seed, seen"),
+    ],
+)
+def test_an_option_that_is_not_its_part_s_is_caught(
+    written: dict[str, object], promise: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    option = OmegaConf.create({"retriever": {"_target_": "recx.retriever.random.Random", **written}})
+    monkeypatch.setattr(testing, "compose", lambda words: option)
+    if promise is None:
+        testing.check_option("retriever/random")
+    else:
+        with pytest.raises(AssertionError, match=promise):
+            testing.check_option("retriever/random")

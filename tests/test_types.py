@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.errors import InputError, RecxError
+from recx.judged import Judged, Report
 from recx.ragged import indptr_of
-from recx.types import UNKNOWN_TIME, Entities, Interactions, Judged, RankedLists, Report, Requests
+from recx.types import UNKNOWN_TIME, Entities, Interactions, RankedLists, Requests
 
 FRAME = pd.DataFrame(
     {

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.dataset.judgements import LARGEST
 from recx.errors import InputError, did_you_mean
 from recx.json_files import read_json_lines
 from recx.reading import content
@@ -60,8 +61,6 @@ TREC: Mapping[str, Mapping[int, tuple[str | None, ...]]] = {
     "candidates": {6: ("query", None, "document", None, "score", None), 5: ("query", None, "document", None, "score")},
 }
 """Table -> number of fields of a file without a header -> their roles. Texts stand behind a tab."""
-
-LARGEST = 3.4e38  # of a grade or a score: what float32 holds
 
 _ELEMENT = re.compile(r"<(?:top|doc)>(.*?)</(?:top|doc)>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<(?:num|docno)>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)

@@ -11,6 +11,8 @@ from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.types import Bools, Doubles, Entities, Floats, Interactions, Ints, Longs, RankedLists
 
+LARGEST = float(np.finfo(np.float32).max)  # of a grade, a score or a feature
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:

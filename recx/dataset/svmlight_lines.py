@@ -11,12 +11,12 @@ from typing import NoReturn
 
 import numpy as np
 
+from recx.dataset.judgements import LARGEST
 from recx.errors import InputError
 from recx.ragged import group_of_rows, indptr_of, position_of_rows
 from recx.types import Array, Bools, Doubles, Longs
 
-LARGEST = 2**53  # whole numbers up to here are exact
-LARGEST_VALUE = float(np.finfo(np.float32).max)  # of a grade or a feature
+EXACT = 2**53  # whole numbers up to here are exact
 
 _GRADE_AND_QUERY = re.compile(rb"^[ \t]*[^\s:]+[ \t]+qid:", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -131,11 +131,11 @@ class Lines:
             self._refuse(line[row[np.argmax(bad)]], said)
 
     def _check_finite(self, rows: Rows) -> None:
-        bad = ~(np.abs(rows.grade) <= LARGEST_VALUE)
+        bad = ~(np.abs(rows.grade) <= LARGEST)
         if bad.any():
             at = int(np.argmax(bad))
             self._refuse(rows.line[at], f"the grade is not finite in float32 ({rows.grade[at]}): correct it")
-        bad = ~(np.abs(rows.value) <= LARGEST_VALUE)
+        bad = ~(np.abs(rows.value) <= LARGEST)
         if bad.any():
             at = int(np.argmax(bad))
             row = rows.row[at]
@@ -169,7 +169,7 @@ def _sums_of_lines(marks: Bools, text: bytes) -> Longs:
 
 def _whole(numbers: Doubles) -> Bools:
     """Return which numbers [n] are whole, not negative, and small enough to be exact."""
-    whole: Bools = (numbers >= 0) & (numbers < LARGEST) & (numbers == np.floor(numbers))
+    whole: Bools = (numbers >= 0) & (numbers < EXACT) & (numbers == np.floor(numbers))
     return whole
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from recx.errors import InputError
+from recx.texts import WORD
 from recx.types import Array, Longs, Vectors
 from recx.vectors import unit
 
@@ -50,7 +51,7 @@ class Tfidf:
 
         settings: dict[str, Any] = {"analyzer": self.analyzer, "ngram_range": (self.shortest, self.longest)}
         if self.analyzer == "word":
-            settings["token_pattern"] = r"(?u)\b\w+\b"  # scikit-learn's own drops words of one letter
+            settings["token_pattern"] = WORD
         if self.hashed is None:
             counter = CountVectorizer(**settings)
         else:

@@ -17,8 +17,9 @@ import numpy as np
 
 from recx.errors import InputError
 from recx.evaluator.hits import Figure, hit
+from recx.judged import Judged
 from recx.ragged import distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
-from recx.types import Array, Doubles, Interactions, Ints, Judged, Longs, Notes
+from recx.types import Array, Doubles, Interactions, Ints, Longs, Notes
 
 ROWS_AT_ONCE = 50_000  # keeps a block in the processor's cache
 

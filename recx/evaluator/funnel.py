@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recx.evaluator import hits
-from recx.types import Doubles, Judged
+from recx.judged import Judged
+from recx.types import Doubles
 
 
 def funnel(retrieved: Judged, recommended: Judged, cuts: Iterable[int]) -> dict[str, Doubles]:

@@ -16,8 +16,9 @@ from functools import partial
 import numpy as np
 
 from recx.errors import InputError
+from recx.judged import Judged
 from recx.ragged import indptr_of, position_of_rows
-from recx.types import Array, Doubles, Judged, Longs, Notes
+from recx.types import Array, Doubles, Longs, Notes
 
 Figure = Callable[..., Doubles | float]
 Gain = Callable[[Doubles], Doubles]

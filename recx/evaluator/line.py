@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from recx.errors import RecxError
+from recx.judged import Judged
 from recx.protocols import Metric
-from recx.types import Array, Doubles, Judged, Notes, RankedLists
+from recx.types import Array, Doubles, Notes, RankedLists
 
 
 def measure(

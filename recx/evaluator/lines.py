@@ -13,10 +13,11 @@ from recx.evaluator.hits import LARGEST_GRADE
 from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.metric import resolve
 from recx.evaluator.tables import TABLES
+from recx.judged import Judged, Report
 from recx.protocols import Metric
 from recx.ragged import sum_of_groups
 from recx.truth import Truth, among_retrieved
-from recx.types import Array, Doubles, Fold, Interactions, Judged, RankedLists, Report
+from recx.types import Array, Doubles, Fold, Interactions, RankedLists
 
 LINES = ("retrieval", "ranking", "end_to_end")
 

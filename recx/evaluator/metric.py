@@ -15,8 +15,9 @@ import numpy as np
 from recx import parts, plugins
 from recx.errors import InputError, did_you_mean
 from recx.evaluator import beyond, hits, scores
+from recx.judged import Judged
 from recx.protocols import Metric
-from recx.types import Doubles, Judged, Notes
+from recx.types import Doubles, Notes
 
 FIGURES: dict[str, hits.Figure] = {**hits.FIGURES, **scores.FIGURES, **beyond.FIGURES}
 NOTES = {**hits.NOTES, **scores.NOTES, **beyond.NOTES}

@@ -17,8 +17,9 @@ import numpy as np
 
 from recx.errors import InputError
 from recx.evaluator.hits import Figure
+from recx.judged import Judged
 from recx.ragged import indptr_of, sum_of_groups
-from recx.types import Array, Bools, Doubles, Judged, Longs, Notes, RankedLists
+from recx.types import Array, Bools, Doubles, Longs, Notes, RankedLists
 
 Class = Literal[0, 1, "macro"]
 

@@ -12,7 +12,8 @@ import numpy as np
 from recx.errors import InputError
 from recx.evaluator.hits import stop_chance
 from recx.evaluator.scores import by_class, confusion, is_relevant, probabilities, ratio
-from recx.types import Array, Doubles, Judged
+from recx.judged import Judged
+from recx.types import Array, Doubles
 
 Table = dict[str, Array]
 

@@ -16,7 +16,7 @@ from recx.errors import InputError
 from recx.protocols import Encoder
 from recx.ragged import blocks
 from recx.select import CELLS
-from recx.texts import encoded, nearest_texts, past_tasks, products_of_lists, texts_of
+from recx.texts import answered, encoded, nearest_texts, past_tasks, products_of_lists, texts_of, word_counter
 from recx.types import Floats, Interactions, RankedLists, Requests, Vectors
 
 
@@ -55,14 +55,14 @@ class NearestTasks:
             return np.zeros(len(candidates), dtype=np.float32)
         users = encoded(history, self.encoder).users
         past = users[history.user]
-        answered = sparse.csr_array(
+        of_tool = sparse.csr_array(
             (np.ones(len(history), dtype=np.float32), (np.arange(len(history)), history.item)),
             shape=(len(history), history.n_items),
         )
         share = np.zeros(len(candidates), dtype=np.float32)
         for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, len(history), history.n_items))):
             rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
-            votes = (nearest_texts(users[candidates.user[start:stop]], past, self.k) @ answered).toarray()
+            votes = (nearest_texts(users[candidates.user[start:stop]], past, self.k) @ of_tool).toarray()
             share[rows] = votes[candidates.list_of_row[rows] - start, candidates.item[rows]]
         return share
 
@@ -107,18 +107,11 @@ class _Words:
 
 @once_per_input
 def _words(history: Interactions, strength: float) -> _Words:
-    from sklearn.feature_extraction.text import CountVectorizer
-
     texts = texts_of(history.users, "users")
-    counter = CountVectorizer(token_pattern=r"(?u)\b\w+\b", binary=True, dtype=np.float32)
-    try:
-        counter.fit(texts[history.lengths > 0])
-    except ValueError:  # scikit-learn's "empty vocabulary"
-        counter = CountVectorizer(vocabulary=[""], dtype=np.float32)
-    tasks = sparse.csr_array(counter.transform(texts))
-    one = np.ones(len(history), dtype=np.float32)
-    answered = sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
-    counts = sparse.csr_array(answered @ tasks)
+    counter = word_counter(texts[history.lengths > 0], binary=True)
+    none = np.zeros((len(texts), 1), dtype=np.float32)
+    tasks = sparse.csr_array(none if counter is None else counter.transform(texts))
+    counts = sparse.csr_array(answered(history) @ tasks)
     by_word, by_tool = np.asarray(counts.sum(axis=0)).ravel(), np.asarray(counts.sum(axis=1)).ravel()
     expected = strength * by_word / max(1.0, float(by_word.sum()))
     counts.data = np.log1p(counts.data / expected[counts.indices]).astype(np.float32)

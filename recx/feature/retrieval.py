@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.errors import InputError
-from recx.feature.rows import of_rows
-from recx.ragged import max_of_groups
+from recx.feature.rows import share_of_largest
 from recx.types import Floats, Interactions, RankedLists, Requests
 
 
@@ -22,9 +21,7 @@ class Score:
     source: str | None = None
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        score = _column(candidates, self.source, "score", candidates.score)
-        largest = of_rows(max_of_groups(np.abs(score), candidates.indptr), candidates)
-        return np.divide(score, largest, out=np.zeros_like(score), where=largest > 0)
+        return share_of_largest(_column(candidates, self.source, "score", candidates.score), candidates)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from recx.clicks import item_clock, last_clicks, once_per_input
 from recx.errors import InputError
-from recx.ragged import blocks
+from recx.ragged import blocks, max_of_groups
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import unit, unit_embedding
 
@@ -24,6 +24,12 @@ def check_user(last: int, recency: float) -> None:
 def of_rows(values: Array, candidates: RankedLists) -> Array:
     """Return each list's value [n_lists] at every row of the list [n_rows]."""
     return np.repeat(values, candidates.lengths)
+
+
+def share_of_largest(score: Floats, candidates: RankedLists) -> Floats:
+    """Return every row's score divided by the list's largest, signs left aside, so that users compare [n_rows]."""
+    largest = of_rows(max_of_groups(np.abs(score), candidates.indptr), candidates)
+    return np.divide(score, largest, out=np.zeros_like(score), where=largest > 0)
 
 
 @once_per_input

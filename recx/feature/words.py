@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.bm25 import bm25, check_bm25
-from recx.feature.rows import of_rows
-from recx.ragged import max_of_groups
+from recx.feature.rows import share_of_largest
 from recx.texts import texts_of
 from recx.types import Floats, Interactions, RankedLists, Requests
 
@@ -24,9 +23,7 @@ class Bm25:
         check_bm25(self.k1, self.b, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        score = bm25(candidates, history, self.k1, self.b)
-        largest = of_rows(max_of_groups(score, candidates.indptr), candidates)
-        return np.divide(score, largest, out=np.zeros_like(score), where=largest > 0)
+        return share_of_largest(bm25(candidates, history, self.k1, self.b), candidates)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from recx.design import design_blocks, design_matrix
 from recx.errors import InputError
 from recx.files import write_text
 from recx.plain import plain
-from recx.ranker.calibration import Platt, softmax
+from recx.ranker.probability import Platt, softmax
 from recx.types import Array, Doubles, Floats, Interactions, Notes, RankedLists, Requests
 
 if TYPE_CHECKING:

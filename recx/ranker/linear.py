@@ -12,8 +12,8 @@ from recx.design import Features, design_matrix, names_of
 from recx.errors import InputError, RecxError
 from recx.examples import Examples, Missed
 from recx.ragged import blocks
-from recx.ranker.calibration import Platt, cross_fitted, softmax
 from recx.ranker.fitted_linear import FittedLinear
+from recx.ranker.probability import Platt, cross_fitted, softmax
 from recx.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.statistics import bootstrap
 from recx.types import Bools, Doubles, Floats, Fold, Interactions, RankedLists

@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args(arguments)
 
-    from recx.evaluation import evaluate
+    from recx.judging import evaluate
     from recx.report.evaluation import as_json, print_evaluation
 
     evaluation = evaluate(

@@ -15,7 +15,8 @@ import pytest
 
 import recx
 from recx import tables
-from recx.types import Doubles, Judged
+from recx.judged import Judged
+from recx.types import Doubles
 
 ROUNDED = 5.1e-5
 """The expected outputs have four decimal places."""

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.truth import Truth
-from recx.types import Entities, Fold, Interactions, Judged, RankedLists, Requests
+from recx.types import Entities, Fold, Interactions, RankedLists, Requests
 
 Shown = Mapping[int, Sequence[int]]
 Grades = Mapping[int, Mapping[int, float]]

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from recx import examples
 from recx.errors import InputError, RecxError
 from recx.protocols import Saveable
-from recx.ranker.calibration import softmax
 from recx.ranker.fitted_linear import FittedLinear, load
 from recx.ranker.identity import Identity
 from recx.ranker.linear import Linear
+from recx.ranker.probability import softmax
 from recx.ranker.softmax import Objective, by_lbfgs
 from recx.truth import Truth
 from recx.types import Fold, RankedLists, Requests

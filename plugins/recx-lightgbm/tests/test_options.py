@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields
 
-from recx_lightgbm.ranker import Lambdamart
-
-from recx.compose import compose, plain
+from recx.testing import check_option
 
 
 def test_the_option_has_every_setting_with_its_default() -> None:
-    config = plain(compose(["ranker=lambdamart", "feature=basic"]))
-    written = dict(config["ranker"])
-    assert written.pop("_target_") == "recx_lightgbm.ranker.Lambdamart"
-    assert written.pop("features") == config["feature"]
-    assert written == {field.name: field.default for field in fields(Lambdamart) if field.name != "features"}
+    check_option("ranker/lambdamart")
 
 
 def test_listing_the_options_imports_no_lightgbm() -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.errors import InputError
+from recx.judged import Judged
 from recx.protocols import Seen
 from recx.select import Shelf, best
-from recx.types import Doubles, Floats, Interactions, Judged, RankedLists, Requests
+from recx.types import Doubles, Floats, Interactions, RankedLists, Requests
 
 HOUR = 3_600_000  # ms
 

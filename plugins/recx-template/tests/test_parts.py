@@ -4,7 +4,7 @@ import numpy as np
 from recx_template.parts import Blend, CappedRecall, Freshness, Newest
 
 from recx.ragged import indptr_of
-from recx.testing import check_feature, check_metric, check_ranker, check_retriever, tiny_world
+from recx.testing import check_feature, check_metric, check_option, check_ranker, check_retriever, tiny_world
 from recx.types import RankedLists, Requests
 
 
@@ -13,6 +13,7 @@ def test_the_parts_keep_their_promises() -> None:
     check_ranker(Blend())
     check_feature(Freshness())
     check_metric(CappedRecall(k=3))
+    check_option("retriever/template")
 
 
 def test_freshness_halves() -> None:

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields
-
-from recx_transformer.retriever import Transformer
 
 from recx.compose import compose, plain
-
-SHARED = {"seed": 0, "seen": "drop", "checkpoints": "outputs/checkpoints"}
+from recx.testing import check_option
 
 
 def test_the_option_has_every_setting_with_its_default() -> None:
-    written = dict(plain(compose(["retriever=transformer"]))["retriever"])
-    assert written.pop("_target_") == "recx_transformer.retriever.Transformer"
-    assert set(written) == {field.name for field in fields(Transformer)}
-    for field in fields(Transformer):
-        value = written[field.name]
-        expected = SHARED.get(field.name, field.default)
-        assert (tuple(value) if isinstance(value, list) else value) == expected, field.name
+    check_option("retriever/transformer")
 
 
 def test_the_union_takes_in_the_transformer_and_the_ranker_its_score() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from recx.ranker.calibration import SURE, Platt, cross_fitted, softmax
+from recx.ranker.probability import SURE, Platt, cross_fitted, softmax
 
 
 def log_loss(p: np.ndarray, relevant: np.ndarray) -> float:
