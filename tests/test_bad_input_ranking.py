@@ -658,6 +658,7 @@ def test_without_a_click_nobody_is_asked_for(recx: Recx) -> None:
 # ---- the commands ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["tools", "ready", "svmlight", "judged"])
 @pytest.mark.parametrize(
     "words", [[], ["fold=predict"], ["ranker=identity"], ["report=detailed_results", "split=by_user"]], ids=str

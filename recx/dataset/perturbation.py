@@ -14,8 +14,8 @@ from random import Random
 
 from recx.dataset.trees import Edge, Tree, order_of
 
-TRIES = 12
-"""Attempts at one more tree of a kind before that kind is taken to be used up."""
+TRIES_BY_EDGE, TRIES_BY_TOOL = 12, 1_000
+"""Attempts at one more tree of a kind before it is taken to be used up: tools make up for edges, nothing for tools."""
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,24 @@ class Perturbation:
         The root stays.
         """
         taken = {truth.form()}
-        by_edge = self._more(truth, (without_edge, with_edge, with_moved_edge), (n // 2, taken, random))
-        by_tool = self._more(truth, (self.replaced, without_tool, self.added), (n - len(by_edge), taken, random))
+        tools, edges = (self.replaced, without_tool, self.added), (without_edge, with_edge, with_moved_edge)
+        by_edge = self._more(truth, edges, (n // 2, TRIES_BY_EDGE), taken, random)
+        by_tool = self._more(truth, tools, (n - len(by_edge), TRIES_BY_TOOL), taken, random)
         return by_tool + by_edge, len(by_edge)
 
     def _more(
         self,
         truth: Tree,
         ways: Sequence[Callable[[Tree, Random], Tree | None]],
-        wanted: tuple[int, set[int], Random],
+        limits: tuple[int, int],
+        taken: set[int],
+        random: Random,
     ) -> list[Tree]:
-        n, taken, random = wanted
+        """Return new trees made in these ways; limits: how many at most, and attempts in vain before it gives up."""
+        n, tries = limits
         found: list[Tree] = []
         failed = 0
-        while len(found) < n and failed < TRIES:
+        while len(found) < n and failed < tries:
             tree = random.choice(ways)(truth, random)
             form = 0 if tree is None else tree.form()
             if tree is None or form in taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recx.dataset.perturbation import Perturbation, with_edge, with_moved_edge, without_edge, without_tool
@@ -27,6 +27,7 @@ def trees(draw: st.DrawFn) -> Tree:
 
 
 @given(trees(), st.integers(1, 20), st.integers(0, 1000))
+@example(Tree(("task", "tool3"), ((0, 1),)), 10, 150)  # a dozen attempts at a tool in vain are no reason to give up
 @settings(max_examples=60, deadline=None)
 def test_perturbed_trees_keep_every_promise(truth: Tree, n: int, seed: int) -> None:
     made, by_edge = PERTURBATION.around(truth, n, Random(seed))
