@@ -11,7 +11,7 @@ from typing import Any
 from recx import parts
 from recx.errors import InputError, did_you_mean
 from recx.experiment import Experiment
-from recx.protocols import FoldName, ReportWriter, Seen, Tracker
+from recx.protocols import CacheMode, FoldName, ReportWriter, Seen, Tracker
 from recx.settings import fit_to_type
 
 VERBS: Mapping[str, Mapping[str, int]] = {
@@ -34,6 +34,8 @@ TOP_LEVEL: Mapping[str, Any] = {
     "refit": bool,
     "seen": Seen,
     "objective": str,
+    "allow_tuning_on_test": bool,
+    "cache": CacheMode,
 }
 
 

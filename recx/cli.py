@@ -27,13 +27,15 @@ HELP = """\
 recx: recommendation experiments. One run is one chain: dataset -> split -> retriever -> ranker -> evaluator -> tracker.
 
   python -m recx [GROUP=OPTION ...] [KEY=VALUE ...]    run it
-  python -m recx -m KEY=VALUE,VALUE ...                run all combinations, one after the other
+  python -m recx -m KEY=VALUE,VALUE ...                run all combinations: a sweep
+  python -m recx -m +sweep=PRESET [resume=last] ...    a sweep that is thought out already; go on with the last one
   python -m recx evaluate LISTS TRUTH [--k 10 ...]     judge lists from files: CSV, TSV, Parquet, TREC
   python -m recx compare RUN RUN ...                   compare runs, with intervals and tests
   python -m recx explain RUN user=ID                   why a run showed a user what it did; --worst 20: whom it lost
   python -m recx doctor [KEY=VALUE ...]                look at the data before any training
   python -m recx list [GROUP]                          what there is to choose from, a line each
   python -m recx new-plugin NAME                       a package of your own parts to start from
+  python -m recx cache [--keep 20GB] [--older 30d]     what the stage cache holds, and making it smaller
   python -m recx ui [--port PORT]                      look at all runs in MLflow, on this machine only
 
 Examples
@@ -41,6 +43,7 @@ Examples
   python -m recx +experiment=news dataset.path=DIR     your own clicks
   python -m recx +experiment=news ranker.l2=0.1 seed=3 with other settings
   python -m recx -m +experiment=news ranker=identity,linear
+  python -m recx -m +experiment=news +sweep=ranker
 
 Groups and their options
 {groups}
@@ -102,7 +105,7 @@ def _help() -> int:
         group, _, name = option.rpartition("/")
         if group:
             names.setdefault(group, []).append(name)
-    print(HELP.format(groups="\n".join(f"  {group:<11}{', '.join(options)}" for group, options in names.items())))
+    print(HELP.format(groups="\n".join(f"  {group:<15}{', '.join(options)}" for group, options in names.items())))
     return 0
 
 
@@ -112,7 +115,8 @@ def _verb(name: str, arguments: Sequence[str]) -> int:
 
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    name: partial(_verb, name) for name in ("compare", "doctor", "evaluate", "explain", "list", "new-plugin", "ui")
+    name: partial(_verb, name)
+    for name in ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "ui")
 }
 """What may stand in front; each has a module in ``recx/verb``."""
 
@@ -120,27 +124,44 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job or the jobs of a sweep."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # so that Hydra raises its errors instead of printing them
-    import hydra
     from hydra._internal.utils import get_args_parser
 
-    from recx.compose import prepare
-    from recx.mistakes import explained
     from recx.verb.parser import Parser
 
     parser = get_args_parser()
     parser.__class__ = Parser
     parser.prog = "recx"
-    for word in parser.parse_intermixed_args(arguments).overrides:
+    given = parser.parse_intermixed_args(arguments)
+    for word in given.overrides:
         if "=" not in word.lstrip("=") and not word.startswith("~"):
             raise InputError(f"{word!r} is no KEY=VALUE: write for example ranker.l2=0.1")
+    if given.multirun and not any((given.cfg, given.info, given.shell_completion, given.hydra_help)):
+        from recx.sweep.run import sweep
+
+        flags = [word for word in arguments if word not in given.overrides]
+        more = [f"hydra.searchpath=['file://{Path(given.config_dir).absolute()}']"] if given.config_dir else []
+        return sweep([*given.overrides, *more], lambda words: _hydra([*flags, *words]))
+    for word in [] if given.cfg else given.overrides:
+        if word.startswith(("+sweep=", "sweep_id=", "resume=")):
+            raise InputError(f"{word}: this is for a sweep, which runs many trials: put -m in front")
+    _hydra(arguments)
+    return 0
+
+
+def _hydra(arguments: Sequence[str]) -> None:
+    import hydra
+
+    from recx.compose import prepare
+    from recx.mistakes import explained
+
     conf = prepare()
     trusted = [f"{source.package}.*" for source in plugins.sources()]
+    sys.argv = [sys.argv[0], *arguments]  # where Hydra reads them
     try:
         with explained():
             hydra.main(config_path=conf, config_name="config", execution_whitelist=trusted)(_job)()
     except _RunFailed as failed:
         raise failed.error from None
-    return 0
 
 
 class _RunFailed(BaseException):
@@ -157,20 +178,18 @@ def _job(config: DictConfig) -> float | None:
     from hydra.types import RunMode
 
     from recx.compose import plain
-    from recx.launch import launch, objective
 
-    hydra_config = HydraConfig.get()
-    folder = Path(hydra_config.runtime.output_dir)
-    sweep = hydra_config.mode == RunMode.MULTIRUN
-    if sweep:
-        print(f"\njob {hydra_config.job.num}: {' '.join(hydra_config.overrides.task)}", flush=True)
+    folder = Path(HydraConfig.get().runtime.output_dir)
     try:
-        settings = plain(config)
-        result = launch(settings, folder)
-        return objective(result, settings["objective"]) if sweep else None
+        if HydraConfig.get().mode == RunMode.MULTIRUN:
+            from recx.sweep.trial import job
+
+            return job(config)
+        from recx.launch import launch
+
+        launch(plain(config), folder)
+        return None
     except Exception as error:
-        if sweep:
-            raise  # the sweeper decides whether the other jobs still run
         raise _RunFailed(error) from error
     finally:
         with suppress(OSError):

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from recx import plugins
 from recx.mistakes import explained
+from recx.sweep.grid import Grid
 
 if TYPE_CHECKING:
     from recx.results import Result
@@ -39,6 +40,8 @@ class Schema:
     refit: Any = None
     seen: Any = None
     objective: Any = None
+    allow_tuning_on_test: Any = None
+    cache: Any = None
     runtime: _Runtime = field(default_factory=_Runtime)
     dataset: Any = None
     split: Any = None
@@ -69,6 +72,7 @@ def prepare() -> str:
     plugins.options()
     ConfigStore.instance().store(name="schema", node=Schema, provider="recx", replace=True)
     Plugins.instance().register(PluginSearchPath)
+    Plugins.instance().register(Grid)
     return str(plugins.CONF)
 
 

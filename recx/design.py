@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from recx import feature_cache
 from recx.errors import InputError, RecxError
+from recx.feature_cache import Kept, Making
 from recx.progress import track
 from recx.protocols import Feature, FeatureSet
 from recx.ragged import blocks, rows_of_groups
@@ -50,31 +52,44 @@ def design_blocks(
     """
     # Counts as of requests that lie close in time look at the same few places of memory.
     order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
-    for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
-        chosen = np.sort(order[start:stop])
-        rows = rows_of_groups(candidates.indptr, chosen)
-        yield rows, _block(features, candidates.take(chosen), history, requests[chosen])
+    with feature_cache.columns(features, candidates, history, requests, LISTS) as kept:
+        for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
+            chosen = np.sort(order[start:stop])
+            rows = rows_of_groups(candidates.indptr, chosen)
+            yield rows, _block(features, kept, candidates.take(chosen), history, requests[chosen])
 
 
-def _block(features: Features, lists: RankedLists, history: Interactions, requests: Requests) -> Floats:
+def _block(
+    features: Features, kept: Mapping[str, Kept | Making], lists: RankedLists, history: Interactions, requests: Requests
+) -> Floats:
     columns = names_of(features, lists)
     block = np.empty((len(columns), len(lists)), dtype=np.float32)  # a feature's numbers lie side by side
     done = 0
     for name, feature in features.items():
-        values = _values(name, feature, lists, history, requests)
-        with np.errstate(over="ignore"):  # what float32 cannot hold is found below
-            block[done : done + len(values)] = values
-        for column in range(done, done + len(values)):
-            finite = np.isfinite(block[column])
-            if not finite.all():
-                row = int(np.argmin(finite))
-                user = history.users.ids[lists.user[lists.list_of_row[row]]]
-                value = values[column - done][row]
-                raise RecxError(
-                    f"feature {columns[column]} is {value} for user {user}: a feature must be finite in float32"
-                )
-        done += len(values)
+        n = len(names_of({name: feature}, lists))
+        part, column = block[done : done + n], kept.get(name)
+        if isinstance(column, Kept):
+            column.read_into(part)
+        else:
+            values = _values(name, feature, lists, history, requests)
+            with np.errstate(over="ignore"):  # what float32 cannot hold is found below
+                part[:] = values
+            _check_finite(part, values, columns[done : done + n], lists, history)
+        if isinstance(column, Making):
+            column.add(part)
+        done += n
     return block.T
+
+
+def _check_finite(part: Floats, values: Array, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
+    for column, name in enumerate(names):
+        finite = np.isfinite(part[column])
+        if not finite.all():
+            row = int(np.argmin(finite))
+            user = history.users.ids[lists.user[lists.list_of_row[row]]]
+            raise RecxError(
+                f"feature {name} is {values[column][row]} for user {user}: a feature must be finite in float32"
+            )
 
 
 def _values(

@@ -2,6 +2,7 @@
 
 ``Experiment.run`` is the whole flow. What the parts must be able to do stands in ``protocols.py``, what passes between
 them in ``types.py``. ``recx/launch.py`` runs an experiment that Hydra composed: folder, tracker, printed table.
+``recx/cached.py`` puts the stage cache around the parts, of which this file need not know.
 """
 
 from __future__ import annotations

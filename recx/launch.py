@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +19,25 @@ from recx.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recx.experiment import Experiment
     from recx.results import Result
+
+CACHE = "outputs/cache"
+"""Where the stage cache lies, from the working directory."""
 
 _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def launch(config: Mapping[str, Any], folder: Path) -> Result:
+def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> Result:
     """Run the experiment of a plain configuration (see ``compose.plain``), track it, and write its files to a folder.
+
+    trial: one of a sweep, which is silent and writes only its configuration, its figures and its protocol card.
 
     Raises:
         InputError: the configuration or the data cannot be used.
         RecxError: a part broke a promise of its protocol.
     """
-    with limited_to(config["runtime"]["threads"]):
+    with limited_to(config["runtime"]["threads"]) as threads:
         from recx import build, protocol, results
         from recx.advice import advice
         from recx.progress import shown_on
@@ -39,12 +46,12 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
 
         plan = build.plan(config)
         console = console_of_stdout()
-        with plan.tracker.run(config["name"], config) as run, shown_on(console):
-            result = plan.experiment.run()
+        with plan.tracker.run(config["name"], config) as run, nullcontext() if trial else shown_on(console):
+            result = _run(plan.experiment, config["cache"], threads, trial)
             card = protocol.card(result, config)
             folder.mkdir(parents=True, exist_ok=True)
-            results.save(result, folder, config, card)
-            if plan.report is not None:
+            (results.save_figures if trial else results.save)(result, folder, config, card)
+            if plan.report is not None and not trial:
                 written = plan.report.write(result, folder)
                 if isinstance(plan.report, TableWriter):
                     run.log_table(written.stem, plan.report.table(result))
@@ -53,8 +60,25 @@ def launch(config: Mapping[str, Any], folder: Path) -> Result:
             told = advice(result.metrics)
             run.log_tags({**protocol.tags(card), **({"recx.advice": "\n".join(told)} if told else {})})
             run.log_files(folder)
-        print_summary(console, result, folder, run, told)
+        if not trial:
+            print_summary(console, result, folder, run, told)
         return result
+
+
+def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result:
+    """Run the chain with what the stage cache keeps of it; mode: on, read or off.
+
+    Of a trial, only what other trials can use is kept.
+    """
+    if mode == "off":
+        return experiment.run()
+    from recx.cache import Cache
+    from recx.cached import cached
+
+    passing = ("rank", "evaluate") if trial else ()
+    cache = Cache(Path(CACHE).absolute(), mode == "on", threads, passing)
+    with cache.used():
+        return replace(cached(experiment, cache).run(), experiment=experiment, hits=cache.hits)
 
 
 def objective(result: Result, name: str) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FoldName = Literal["predict", "test", "valid"]
 Seen = Literal["drop", "keep"]
+CacheMode = Literal["off", "on", "read"]
 
 
 class Dataset(Protocol):
@@ -150,6 +151,19 @@ class Run(Protocol):
 
 class Tracker(Protocol):
     def run(self, name: str, params: Mapping[str, Any]) -> AbstractContextManager[Run]: ...
+
+
+@runtime_checkable
+class SweepTracker(Protocol):
+    """A tracker that keeps the trials of a sweep together.
+
+    The trials' own runs find the parent's ``run_id`` in RECX_PARENT, the sweep's id in RECX_SWEEP, and may find in
+    RECX_RUN_NAME what they are called.
+    """
+
+    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[Run]:
+        """Yield the run of the whole sweep: a new one, or the one of this id that was begun before."""
+        ...
 
 
 class ReportWriter(Protocol):

@@ -29,6 +29,7 @@ class Result:
     """What one run of an experiment made.
 
     retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
+    hits: stage -> outcomes that came from the stage cache; None where none was in use.
     """
 
     experiment: Experiment
@@ -40,6 +41,7 @@ class Result:
     recommendations: RankedLists
     report: Report | None
     seconds: Mapping[str, float]
+    hits: Mapping[str, int] | None = None
 
     @cached_property
     def notes(self) -> dict[str, float]:
@@ -94,6 +96,7 @@ class Result:
             **({} if target is None else {"targets": len(target)}),
             "candidates": len(self.candidates),
             "candidates_per_request": len(self.candidates) / max(1, len(requests)),
+            **({} if self.hits is None else {"cache_hits": sum(self.hits.values())}),
         }
         counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
         return {
@@ -123,20 +126,26 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
 
     config: the composed configuration (plain values), written as ``config.yaml``. card: see ``recx.protocol.card``.
     """
-    import yaml
-
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
-    write_text(folder / "protocol.json", _json(card))
     users, items = result.interactions.users, result.interactions.items
     write_lists(folder / "candidates.parquet", result.candidates, users, items)
     write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
     for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
         if isinstance(part, Saveable):
             part.save(folder / name)
-    if result.report is not None:
-        write_report(folder / "per_user.parquet", result.report, users)
     _save_tables(result.tables, folder)
+    save_figures(result, folder, config, card)
+
+
+def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+    """Write what a trial of a sweep keeps: configuration, protocol card, figures of every user and of all."""
+    import yaml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
+    write_text(folder / "protocol.json", _json(card))
+    if result.report is not None:
+        write_report(folder / "per_user.parquet", result.report, result.interactions.users)
     write_text(folder / "metrics.json", _json(result.metrics))
 
 

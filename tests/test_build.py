@@ -81,6 +81,8 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "refit": True,
         "seen": "drop",
         "objective": "o",
+        "allow_tuning_on_test": False,
+        "cache": "off",
         "runtime": {"threads": None},
         "feature": {},
         "dataset": {"_target_": "recx.stand_ins.Data"},

@@ -140,7 +140,7 @@ def test_every_experiment_runs_on_a_tiny_world(name: str, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     result = recx.run([f"+experiment={name}", "tracker=console", "n_candidates=20", *tiny(name, tmp_path)])
     assert len(result.recommendations) > 0
-    [folder] = (tmp_path / "outputs").glob("*/*")
+    [folder] = (tmp_path / "outputs").glob("2*/*")
     figures = json.loads((folder / "metrics.json").read_text())
     if result.experiment.fold == "predict":
         assert (folder / "submission.csv").read_text().startswith("user_id,article_1")

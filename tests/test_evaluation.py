@@ -432,7 +432,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[recx.Result, results.
                 "evaluator.max_grade=1",
             ]
         )
-        [saved] = (folder / "outputs").glob("*/*")
+        [saved] = (folder / "outputs").glob("2*/*")
     return result, results.load(saved)
 
 

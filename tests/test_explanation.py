@@ -27,7 +27,7 @@ def run_in(home: Path, *words: str) -> tuple[Result, SavedRun]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         result = recx.run([*TINY, *words])
-        return result, SavedRun(sorted(home.glob("outputs/*/*"))[-1])
+        return result, SavedRun(sorted(home.glob("outputs/2*/*"))[-1])
 
 
 @pytest.fixture(scope="module")

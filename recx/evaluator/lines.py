@@ -69,6 +69,11 @@ class Evaluator:
                     "evaluator.tables: cascade needs the highest grade that there can be: set evaluator.max_grade"
                 )
 
+    @property
+    def named_parts(self) -> list[Metric]:
+        """Every metric, which the settings may name by a word only: what figures depend on (``recx.fingerprint``)."""
+        return [metric for line in LINES for metric in self.metrics(line)]
+
     def metrics(self, line: str) -> list[Metric]:
         """Return the metrics of a line as they were asked for, those that are cut too far down included.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Callable:
     """
 
     object: str | None = None
+    cacheable: ClassVar[bool] = False  # what the object depends on, nobody knows but the object
 
     def ready(self) -> None:
         """Import the object, so that what is wrong with it is told before any data is read.

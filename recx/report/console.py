@@ -41,7 +41,7 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
         "written": _files(folder, width) if not result.report else [],
         "learnt weights (standardised features)": _weights(result.weights, width),
         "counts": _counts(result.metrics, width),
-        "seconds": _columns({stage: f"{seconds:.2f}" for stage, seconds in result.seconds.items()}, width),
+        "seconds": _columns(_seconds(result), width),
         "advice": [Text(f"  {sentence}") for sentence in advice],
         "where": _where(folder, run),
     }
@@ -52,6 +52,14 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
             lines.insert(0, Text(title, style="bold"))
         for line in lines:
             console.print(line, soft_wrap=True, highlight=False)
+
+
+def _seconds(result: Result) -> dict[str, str]:
+    """Return the seconds of every stage, and which were spared by the cache."""
+    spared = result.hits or {}
+    return {
+        stage: f"{seconds:.2f}{' cached' if spared.get(stage) else ''}" for stage, seconds in result.seconds.items()
+    }
 
 
 def _figures(means: Mapping[str, float]) -> list[Text]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,3 +37,7 @@ class Console:
         """Yield a run that forgets what it is given."""
         with stoppable():
             yield UntrackedRun()
+
+    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[UntrackedRun]:
+        """Yield a run that forgets what it is given."""
+        return self.run(name, params)

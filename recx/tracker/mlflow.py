@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -19,6 +20,7 @@ from recx.tracker import store
 from recx.tracker.process import identity, stoppable
 
 if TYPE_CHECKING:
+    from mlflow.entities import RunInfo
     from mlflow.tracking import MlflowClient
 
 T = TypeVar("T")
@@ -136,18 +138,47 @@ class MLflow:
             RecxError: the store cannot be opened or written to.
             Interrupted: the process got SIGTERM.
         """
+        with self._experiment(name) as (client, experiment_id):
+            called = os.environ.get("RECX_RUN_NAME") or title(params) or name
+            info = client.create_run(experiment_id, tags={**_origin(), **_nesting()}, run_name=called).info
+            with self._kept(client, info) as run:
+                run.log_params(params)
+                client.log_dict(info.run_id, plain(params), "config.yaml")
+                yield run
+
+    @contextmanager
+    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> Iterator[MlflowRun]:
+        """Yield the parent run of a sweep, the one that was begun before if there is one; raises as ``run`` does."""
+        with self._experiment(name) as (client, experiment_id):
+            tags = {**_origin(), "recx.sweep": sweep_id, "recx.role": "sweep"}
+            wanted = f"tags.`recx.sweep` = '{sweep_id}' and tags.`recx.role` = 'sweep'"
+            begun = client.search_runs([experiment_id], wanted, max_results=1)
+            if begun:
+                info = begun[0].info
+                MlflowRun(client, info.run_id, "").log_tags(tags)  # first, lest the run seem to be a dead process's
+                client.update_run(info.run_id, status="RUNNING")
+            else:
+                info = client.create_run(experiment_id, tags=tags, run_name=f"sweep {sweep_id}").info
+            with self._kept(client, info) as run:
+                if not begun:
+                    run.log_params(params)
+                yield run
+
+    @contextmanager
+    def _experiment(self, name: str) -> Iterator[tuple[MlflowClient, str]]:
         uri = store.absolute(self.uri)
         file = store.database(uri)
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
         with stoppable(), store.told(uri):
             client, experiment_id = store.open_experiment(uri, folder, name)
             store.end_dead_runs(client)
-            info = client.create_run(experiment_id, tags=_origin(), run_name=title(params) or name).info
-            run = MlflowRun(client, info.run_id, address(uri, experiment_id, info.run_id))
-            with _ended_in_order(client, info.run_id):
-                run.log_params(params)
-                client.log_dict(info.run_id, plain(params), "config.yaml")
-                yield run
+            yield client, experiment_id
+
+    @contextmanager
+    def _kept(self, client: MlflowClient, info: RunInfo) -> Iterator[MlflowRun]:
+        uri = store.absolute(self.uri)
+        with _ended_in_order(client, info.run_id):
+            yield MlflowRun(client, info.run_id, address(uri, info.experiment_id, info.run_id))
 
 
 @contextmanager
@@ -191,6 +222,12 @@ def _batches(things: list[T], size: int) -> Iterator[list[T]]:
 def _origin() -> dict[str, str]:
     """Return tags that say which process, which recx and which commit a run came from."""
     return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **_git()}
+
+
+def _nesting() -> dict[str, str]:
+    """Return tags that put a trial beneath its sweep's run; {} for a run of its own."""
+    named = {"mlflow.parentRunId": "RECX_PARENT", "recx.sweep": "RECX_SWEEP"}
+    return {tag: os.environ[variable] for tag, variable in named.items() if os.environ.get(variable)}
 
 
 def _git() -> dict[str, str]:

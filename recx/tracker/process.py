@@ -70,20 +70,27 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """Let one process at a time inside, by a lock on this file; the lock ends with the process."""
+def turn(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Let one process at a time inside, by a lock on this file; the lock ends with the process.
+
+    Raises:
+        BlockingIOError: another is inside, and ``wait`` is False.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        _lock(file)
+        _lock(file, wait)
         yield
 
 
-def _lock(file: IO[bytes]) -> None:
+def _lock(file: IO[bytes], wait: bool) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(str(error)) from error
     else:
         import fcntl
 
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -45,6 +45,7 @@ def printed(
             "data/tied_at_5": 0.0123,
         },
         seconds={"load": 0.5, "total": 12.345},
+        hits={"load": 1},
     )
     out = io.StringIO()
     run: Any = SimpleNamespace(address=address)
@@ -81,6 +82,13 @@ def test_counts_that_are_zero_are_not_shown(tmp_path: Path) -> None:
     assert "1,234" in text
     assert "0.0123" in text
     assert "duplicate rows" not in text
+
+
+def test_a_stage_that_the_cache_spared_says_so(tmp_path: Path) -> None:
+    text = printed(tmp_path)
+    assert "0.50 cached" in text
+    assert "12.35 cached" not in text
+    assert "12.3" in text
 
 
 def test_the_way_to_the_run_is_told(tmp_path: Path) -> None:

@@ -227,6 +227,28 @@ def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_rea
         fail_with(InputError("x: no such file"))
 
 
+def test_trials_lie_beneath_their_sweep_which_goes_on_as_the_same_run(
+    tracker: MLflow, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt), tracker.sweep("news", {"words": "a=1,2"}, "mine") as parent:
+        raise KeyboardInterrupt
+    assert stored(home, parent.run_id).info.status == "KILLED"
+    with tracker.sweep("news", {"words": "a=1,2"}, "mine") as again:
+        assert stored(home, again.run_id).info.status == "RUNNING"
+        monkeypatch.setenv("RECX_PARENT", again.run_id)
+        monkeypatch.setenv("RECX_SWEEP", "mine")
+        monkeypatch.setenv("RECX_RUN_NAME", "a=1")
+        with tracker.run("news", {}) as trial:
+            pass
+    assert again.run_id == parent.run_id
+    assert stored(home, parent.run_id).info.status == "FINISHED"
+    run = stored(home, trial.run_id)
+    assert run.info.run_name == "a=1"
+    assert (run.data.tags["mlflow.parentRunId"], run.data.tags["recx.sweep"]) == (parent.run_id, "mine")
+    with tracker.sweep("news", {}, "other") as other:
+        assert other.run_id != parent.run_id
+
+
 @pytest.mark.parametrize("uri", ["outputs/mlflow.db", "file:///tmp/x", "sqlit:///x.db"])
 def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
     with pytest.raises(InputError, match=r"tracker\.uri=.* is no MLflow store"):

@@ -16,7 +16,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         recx.run(["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"])
-    return next(home.glob("outputs/*/*"))
+    return next(home.glob("outputs/2*/*"))
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -1,0 +1,170 @@
+"""The parts of a chain with the stage cache around them: each keeps its verb, and computes only what is not kept.
+
+A fitted retriever or ranker whose outcome was kept is stood in for: it tells what the fitted one told (notes, curves,
+weights ...), saves what that one saved, and is fitted after all only when it is asked for lists that nobody kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache as once
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recx import fingerprint
+from recx.judged import Report
+from recx.protocols import (
+    Dataset,
+    Evaluator,
+    FittedRanker,
+    FittedRetriever,
+    FoldName,
+    Ranker,
+    Retriever,
+    Saveable,
+    Splitter,
+)
+from recx.types import Fold, Interactions, RankedLists, Requests, Split
+
+if TYPE_CHECKING:
+    from recx.cache import Cache
+    from recx.experiment import Experiment
+
+TOLD = ("notes", "curves", "tables", "weights", "importances", "held_out")
+"""What a fitted part may tell besides its verb: see ``protocols.Saveable``."""
+SAVED = "saved"
+"""The folder in an entry that a fitted part was saved into."""
+
+
+def cached(experiment: Experiment, cache: Cache) -> Experiment:
+    """Return the same chain with the cache around its parts."""
+    ranker = experiment.ranker
+    return replace(
+        experiment,
+        dataset=_Dataset(cache, experiment.dataset),
+        splitter=_Splitter(cache, experiment.splitter),
+        retriever=_Retriever(cache, experiment.retriever),
+        ranker=_Ranker(cache, ranker) if isinstance(ranker, Ranker) else _Untrained(cache, ranker),
+        evaluator=_Evaluator(cache, experiment.evaluator),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Dataset:
+    cache: Cache
+    part: Dataset
+
+    def load(self) -> Interactions:
+        return self.cache.kept("load", self.cache.key("load", self.part), self.part.load)
+
+
+@dataclass(frozen=True, eq=False)
+class _Splitter:
+    """Cutting the events anew is faster than reading the folds from files: only their key is told."""
+
+    cache: Cache
+    part: Splitter
+
+    def split(self, interactions: Interactions, fold: FoldName) -> Split:
+        split = self.part.split(interactions, fold)
+        key = self.cache.key("split", self.part, interactions, fold)
+        if key is not None:
+            fingerprint.know(split, key)
+        return split
+
+
+@dataclass(frozen=True, eq=False)
+class _Retriever:
+    cache: Cache
+    part: Retriever
+
+    def fit(self, history: Interactions) -> _Fitted:
+        key = self.cache.key("fit_retriever", self.part, history)
+        return _Fitted.of(self.cache, "fit_retriever", key, lambda: self.part.fit(history))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranker:
+    cache: Cache
+    part: Ranker
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> _Fitted:
+        key = self.cache.key("fit_ranker", self.part, candidates, fold)
+        return _Fitted.of(self.cache, "fit_ranker", key, lambda: self.part.fit(candidates, fold))
+
+
+@dataclass(frozen=True, eq=False)
+class _Untrained:
+    cache: Cache
+    part: FittedRanker
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        key = self.cache.key("rank", self.part, candidates, history, requests)
+        return self.cache.kept("rank", key, lambda: self.part.rank(candidates, history, requests))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.part, name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluator:
+    cache: Cache
+    part: Evaluator
+
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report:
+        key = self.cache.key("evaluate", self.part, candidates, recommendations, fold)
+        return self.cache.kept("evaluate", key, lambda: self.part.evaluate(candidates, recommendations, fold))
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Stands in for a fitted retriever or ranker. fitted: gives it, fitting at the first call. told: what it tells."""
+
+    cache: Cache
+    key: str | None
+    fitted: Callable[[], Any]
+    told: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, cache: Cache, stage: str, key: str | None, fit: Callable[[], Any]) -> _Fitted:
+        fitted = once(fit)
+
+        def tell() -> dict[str, Any]:
+            told = {name: getattr(fitted(), name) for name in TOLD if hasattr(fitted(), name)}
+            return {**told, SAVED: isinstance(fitted(), Saveable)}
+
+        def save(told: Mapping[str, Any], folder: Path) -> None:
+            if told[SAVED]:
+                fitted().save(folder / SAVED)
+
+        return cls(cache, key, fitted, cache.kept(stage, key, tell, save))
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        key = self.cache.key("retrieve", self.key, history, requests, k)
+        fitted: Callable[[], FittedRetriever] = self.fitted
+        return self.cache.kept("retrieve", key, lambda: fitted().retrieve(history, requests, k))
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        key = self.cache.key("rank", self.key, candidates, history, requests)
+        fitted: Callable[[], FittedRanker] = self.fitted
+        return self.cache.kept("rank", key, lambda: fitted().rank(candidates, history, requests))
+
+    def save(self, folder: Path) -> None:
+        """Write what the fitted part writes, or copy what it wrote into the cache."""
+        entry = None if self.key is None else self.cache.place(self.key)
+        if entry is not None and entry.is_dir():
+            if (entry / SAVED).is_dir():
+                shutil.copytree(entry / SAVED, folder, dirs_exist_ok=True)
+        elif self.told[SAVED]:
+            self.fitted().save(folder)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TOLD:
+            if name in self.told:
+                return self.told[name]
+            raise AttributeError(name)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.fitted(), name)

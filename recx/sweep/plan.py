@@ -1,0 +1,169 @@
+"""What a sweep is, read from its command line before anything runs: its name, its first configuration, its rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recx.errors import InputError, did_you_mean
+from recx.files import write_text
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+    from omegaconf import DictConfig
+
+HOME = Path("outputs", "sweeps")
+FILE = "sweep.json"
+OWN = ("sweep_id", "resume")
+"""Words that name the sweep itself and are no keys of a configuration."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that is about to start or to go on.
+
+    words: what was typed, but for flags and the words that name the sweep. config: the first trial's configuration.
+    chooses: it exists to find the best (a preset, or a sweeper that optimises), and is no mere comparison.
+    """
+
+    id: str
+    words: tuple[str, ...]
+    config: dict[str, Any]
+    chooses: bool
+    optimises: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the sweep lies."""
+        return HOME / self.id
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The words that trials depend on; others (``hydra.``) say how and how many of them are run."""
+        return tuple(sorted(word for word in self.words if not word.startswith("hydra")))
+
+    def begin(self) -> bool:
+        """Write down what the sweep is, or check that it is the one that was begun; return whether it is new.
+
+        Raises:
+            InputError: a sweep of this id was begun with other words.
+        """
+        begun = begun_with(self.folder)
+        if begun:
+            if begun != list(self.compared):
+                raise InputError(
+                    f"sweep_id={self.id}: this sweep was begun with other words ({' '.join(begun)}): "
+                    "give the same, or another sweep_id"
+                )
+            return False
+        self.folder.mkdir(parents=True, exist_ok=True)
+        content = json.dumps({"id": self.id, "words": self.compared}, indent=2, ensure_ascii=False)
+        write_text(self.folder / FILE, content + "\n")
+        return True
+
+
+def begun_with(folder: Path) -> list[str]:
+    """Return the words that the sweep in this folder was begun with, [] where there is none."""
+    file = folder / FILE
+    return list(json.loads(file.read_text(encoding="utf-8"))["words"]) if file.is_file() else []
+
+
+def read(overrides: Sequence[str]) -> Sweep:
+    """Return the sweep of a command line.
+
+    Raises:
+        InputError: a word is wrong, there is no sweep to resume, or the sweep would tune on the test fold.
+    """
+    own = {key: value for word in overrides for key, _, value in [word.partition("=")] if key in OWN}
+    words = tuple(word for word in overrides if word.partition("=")[0] not in OWN)
+    if any(word.lstrip("+").startswith(("hydra.sweep.dir=", "hydra.mode=")) for word in words):
+        raise InputError(
+            f"hydra.sweep.dir, hydra.mode: a sweep lies in {HOME}/ID: write -m, and name it by sweep_id=ID"
+        )
+    from recx.compose import plain
+
+    composed, parsed = _first(words)
+    _check_installed(composed)
+
+    config = plain(composed)
+    optimises = not composed.hydra.sweeper._target_.startswith("recx.")
+    chooses = optimises or "sweep" in composed.hydra.runtime.choices
+    _check(config, parsed, chooses)
+    return Sweep(_id(own, str(config["name"])), words, config, chooses, optimises)
+
+
+def _first(words: Sequence[str]) -> tuple[DictConfig, list[Override]]:
+    """Return the configuration with the first value of everything that is swept over, and the words as parsed."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    from recx.compose import compose
+    from recx.mistakes import explained
+
+    with explained():
+        parsed = OverridesParser.create().parse_overrides(list(words))
+    first = []
+    for word, override in zip(words, parsed, strict=True):
+        if not override.is_sweep_override():
+            first.append(word)
+        elif override.is_discrete_sweep():
+            first.append(f"{override.get_key_element()}={next(iter(override.sweep_string_iterator()))}")
+    return compose(first), parsed
+
+
+def _check(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) -> None:
+    """Raise InputError where the trials could not be compared, or where the best would be chosen on the test fold."""
+    if type(config["allow_tuning_on_test"]) is not bool:
+        raise InputError(f"allow_tuning_on_test={config['allow_tuning_on_test']}: it must be true or false")
+    swept = {override.key_or_group for override in parsed if override.is_sweep_override()}
+    for key in ("objective", "allow_tuning_on_test", *(["fold"] if chooses else [])):
+        if key in swept:
+            raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")
+    if chooses and config["fold"] != "valid" and not config["allow_tuning_on_test"]:
+        raise InputError(
+            f"fold={config['fold']}: a sweep that chooses the best by this fold would tune on it: write fold=valid, "
+            "and the best trial runs once on test; or allow_tuning_on_test=true"
+        )
+
+
+def _check_installed(composed: DictConfig) -> None:
+    """Raise InputError where Hydra's plugin for the chosen sweeper or launcher is not there."""
+    for what in ("sweeper", "launcher"):
+        package = ".".join(composed.hydra[what]._target_.split(".")[:2])
+        try:
+            found = find_spec(package)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise InputError(f"hydra/{what}: the package of {package} is not installed: pip install 'recx[sweep]'")
+
+
+def _id(own: dict[str, str], name: str) -> str:
+    if len(own) > 1:
+        raise InputError("sweep_id and resume name the same thing: give one of them")
+    if "resume" in own:
+        return _last() if own["resume"] == "last" else _existing(own["resume"])
+    if "sweep_id" in own:
+        if not re.fullmatch(r"\w[\w.-]{0,99}", own["sweep_id"], flags=re.ASCII):
+            raise InputError(f"sweep_id={own['sweep_id']}: it names a folder: use letters, digits, _ . -, 100 at most")
+        return own["sweep_id"]
+    return f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
+
+
+def _last() -> str:
+    begun = sorted(HOME.glob(f"*/{FILE}"), key=lambda file: (file.stat().st_mtime_ns, file))
+    if not begun:
+        raise InputError(f"resume=last: no sweep was begun under {HOME}: start one with -m")
+    return begun[-1].parent.name
+
+
+def _existing(name: str) -> str:
+    known = [file.parent.name for file in HOME.glob(f"*/{FILE}")]
+    if name not in known:
+        raise InputError(f"resume={name}: there is no such sweep under {HOME}: {did_you_mean(name, ['last', *known])}")
+    return name

@@ -1,0 +1,118 @@
+"""A sweep from its first line to its last: the parent run, Hydra's trials, the table, the best trial on test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recx.errors import InputError
+from recx.sweep import plan
+from recx.sweep.book import Book, Trial
+from recx.sweep.trial import PARENT, RUN_NAME, SWEEP, Attempt, environment
+
+if TYPE_CHECKING:
+    from recx.protocols import Run
+
+
+def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> int:
+    """Run a sweep, or what is missing of it, and return the exit code: 1 if a trial failed.
+
+    overrides: the words of the command line. start: lets Hydra run the jobs of such words.
+
+    Raises:
+        InputError: the words are wrong, or the sweep would tune on test, or it is running already.
+    """
+    from recx import parts
+    from recx.protocols import SweepTracker
+
+    now = plan.read(overrides)
+    tracker = parts.build(now.config["tracker"], "tracker")
+    new = now.begin()
+    with _alone(now):
+        _say_hello(now, new)
+        named = (str(now.config["name"]), {"words": " ".join(now.words)})
+        opened = tracker.sweep(*named, now.id) if isinstance(tracker, SweepTracker) else tracker.run(*named)
+        with opened as parent:
+            run_id = getattr(parent, "run_id", "")
+            if now.optimises:  # asked anew with the same seed, it proposes the same, and what is done is not run again
+                (now.folder / "study.db").unlink(missing_ok=True)
+            _start(now, [*now.words, *_for_hydra(now, run_id)], start)
+            with environment({PARENT: run_id, SWEEP: now.id, RUN_NAME: "best"}):
+                return _finish(now, parent)
+
+
+def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]], None]) -> None:
+    try:
+        start(words)
+    except ValueError:  # Optuna's, where it looks for the best of trials that have all failed; the table tells why
+        trials = Book(now.folder / "trials").trials()
+        if not trials or any(trial.objective is not None for trial in trials):
+            raise
+
+
+def _for_hydra(now: plan.Sweep, run_id: str) -> list[str]:
+    environment = {PARENT: run_id, SWEEP: now.id} if run_id else {SWEEP: now.id}
+    return [
+        f"hydra.sweep.dir={now.folder}",
+        *(f"++hydra.job.env_set.{name}='{value}'" for name, value in environment.items()),
+    ]
+
+
+def _say_hello(now: plan.Sweep, new: bool) -> None:
+    done = len([trial for trial in Book(now.folder / "trials").trials() if trial.objective is not None])
+    print(f"sweep_id={now.id}" if new else f"sweep_id={now.id}: {done} done before", flush=True)
+    if now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]:
+        print("these figures are of the test fold: to choose by them would be tuning on test (fold=valid is for that)")
+
+
+def _finish(now: plan.Sweep, parent: Run) -> int:
+    """Run the best trial on test if it was chosen on valid, write and show the summary; return the exit code."""
+    from recx.launch import console_of_stdout
+    from recx.report.sweep import print_sweep, write_sweep
+    from recx.results import load
+    from recx.sweep.summary import differing, table
+
+    trials = Book(now.folder / "trials").trials()
+    columns, objective = table(trials), str(now.config["objective"])
+    done = [trial for trial in trials if trial.objective is not None]
+    best = max(done, key=lambda trial: trial.objective or 0.0) if done else None
+    final = _on_test(now, best) if best and now.config["fold"] == "valid" else None
+    kept = final or best
+    write_sweep(columns, objective, now.folder / "summary")
+    parent.log_files(now.folder / "summary")
+    parent.log_tags({"recx.varied": ", ".join(differing(trials)), "recx.failed": str(len(trials) - len(done))})
+    if best and kept and kept.objective is not None:
+        parent.log_tags({"recx.best": " ".join(best.words), "recx.folder": str(Path(kept.folder).absolute())})
+        parent.log_metrics({**load(kept.folder).metrics, "sweep/best_objective": best.objective or 0.0})
+    print_sweep(console_of_stdout(), columns, objective, now.folder)
+    failed = [*(trial for trial in trials if trial.reason), *([final] if final and final.reason else [])]
+    if final is not None:
+        said = final.reason or f"{objective} = {final.objective:.4f}"
+        print(f"best trial ({best.number if best else ''}), once on test: {said}   {final.folder}")
+    if parent.address:
+        print(f"address {parent.address}")
+    return 1 if failed or not trials else 0
+
+
+def _on_test(now: plan.Sweep, best: Trial) -> Trial:
+    from recx.compose import compose, plain
+
+    words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
+    attempt = Attempt(best.number, words, now.folder / "best", Book(now.folder / "final"), whole=True)
+    return attempt.run(lambda: plain(compose(words)))
+
+
+@contextmanager
+def _alone(now: plan.Sweep) -> Iterator[None]:
+    """Hold the sweep, so that no second process works at it; whoever dies lets go."""
+    from recx.tracker.process import turn
+
+    try:
+        with turn(now.folder / ".lock", wait=False):
+            yield
+    except BlockingIOError:
+        raise InputError(
+            f"sweep_id={now.id}: another process is at it: wait for it, or choose another sweep_id"
+        ) from None

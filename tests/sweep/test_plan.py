@@ -1,0 +1,111 @@
+"""What a sweep's words mean, before anything runs: its trials, its name, and that nobody tunes on test by accident."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from recx import plugins
+from recx.errors import InputError
+from recx.sweep.grid import Grid
+from recx.sweep.plan import read
+
+PRESETS = [name.removeprefix("sweep/") for name in plugins.options() if name.startswith("sweep/")]
+OPTUNA = "hydra/sweeper=optuna"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def trials(*words: str, leave_out: str | None = None) -> list[list[str]]:
+    grid = Grid(leave_out=leave_out)
+    grid.config = OmegaConf.create({"feature": {"age": {}, "trend": {}, "words": {}}})
+    [batch] = grid.split_arguments(OverridesParser.create().parse_overrides(list(words)), None)
+    return batch
+
+
+def test_every_combination_is_a_trial() -> None:
+    assert trials("a=1,2", "b=x,y", "c=[1,2]") == [
+        ["a=1", "b=x", "c=[1,2]"],
+        ["a=1", "b=y", "c=[1,2]"],
+        ["a=2", "b=x", "c=[1,2]"],
+        ["a=2", "b=y", "c=[1,2]"],
+    ]
+
+
+def test_what_is_taken_out_stays_out() -> None:
+    assert trials("~feature.age", "a=1,2") == [["a=1", "~feature.age"], ["a=2", "~feature.age"]]
+
+
+def test_each_entry_is_left_out_in_turn() -> None:
+    assert trials("a=1", leave_out="feature") == [
+        ["a=1"],
+        ["a=1", "~feature.age"],
+        ["a=1", "~feature.trend"],
+        ["a=1", "~feature.words"],
+    ]
+    assert trials("~feature.age", leave_out="feature")[1:] == [
+        ["~feature.age", "~feature.trend"],
+        ["~feature.age", "~feature.words"],
+    ]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_chooses_on_valid(preset: str) -> None:
+    sweep = read(["+experiment=news", f"+sweep={preset}"])
+    assert sweep.chooses
+    assert not sweep.optimises
+    assert sweep.config["fold"] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["+sweep=ranker", "fold=test"], "fold=test: a sweep that chooses the best by this fold would tune on it"),
+        (["+sweep=ranker", "fold=valid,test"], "fold: the trials of a sweep are compared by it"),
+        (["objective=a,b"], "objective: the trials of a sweep are compared by it"),
+        (["allow_tuning_on_test=1"], "allow_tuning_on_test=1: it must be true or false"),
+        (["ranker=lineer,identity"], "did you mean 'linear'"),
+        (["sweep_id=a/b"], "sweep_id=a/b: it names a folder"),
+        (["sweep_id=a", "resume=last"], "give one of them"),
+        (["resume=last"], "no sweep was begun under"),
+        (["resume=mine"], "resume=mine: there is no such sweep"),
+        (["hydra.sweep.dir=x"], "name it by sweep_id=ID"),
+        (["hydra/launcher=nowhere"], "nowhere"),
+        (["hydra.sweeper._target_=hydra_plugins.nowhere.X"], r"hydra_plugins.nowhere is not installed"),
+    ],
+)
+def test_wrong_words_are_one_sentence(words: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read(["+experiment=news", *words])
+
+
+def test_optuna_may_not_choose_on_test() -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    swept = [OPTUNA, "ranker.l2=tag(log,interval(1e-5,1))"]
+    with pytest.raises(InputError, match="would tune on it"):
+        read(swept)
+    assert read([*swept, "fold=valid"]).optimises
+    assert read([*swept, "allow_tuning_on_test=true"]).chooses
+
+
+def test_a_comparison_on_test_is_allowed() -> None:
+    sweep = read(["+experiment=news", "ranker=identity,linear"])
+    assert (sweep.chooses, sweep.config["fold"]) == (False, "test")
+    assert sweep.config["ranker"]["_target_"].endswith("Identity")  # the first value of what is swept over
+
+
+def test_a_sweep_goes_on_by_its_name_with_the_same_words_only() -> None:
+    words = ["+experiment=news", "ranker=identity,linear"]
+    begun = read([*words, "sweep_id=mine"])
+    assert begun.begin()
+    assert not begun.begin()
+    assert read([*reversed(words), "resume=last", "hydra.sweeper.max_batch_size=1"]).compared == begun.compared
+    again = read([*words, "resume=mine", "seed=3"])
+    with pytest.raises(InputError, match=r"sweep_id=mine: this sweep was begun with other words"):
+        again.begin()
