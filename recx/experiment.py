@@ -24,6 +24,7 @@ from recx.protocols import (
     Retriever,
     Splitter,
 )
+from recx.ragged import same_items
 from recx.results import Result
 from recx.types import Fold, RankedLists
 
@@ -78,7 +79,7 @@ class Experiment:
         with stage("rank"):
             recommendations = ranker.rank(candidates, now.history, now.requests)
             recommendations.check(now.requests, now.history.n_items, "the ranker")
-            _check_same_pairs(candidates, recommendations, now.history.n_items)
+            _check_same_pairs(candidates, recommendations)
 
         report = None
         if now.target is not None:
@@ -112,12 +113,12 @@ class Experiment:
         return candidates.check(fold.requests, fold.history.n_items, "the retriever")
 
 
-def _check_same_pairs(candidates: RankedLists, recommendations: RankedLists, n_items: int) -> None:
+def _check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> None:
     """Raise RecxError unless the recommendations are the very candidates, in whatever order."""
     if recommendations is candidates:
         return
-    given, returned = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (candidates, recommendations))
-    if not np.array_equal(given, returned):
+    same_lists = np.array_equal(candidates.indptr, recommendations.indptr)
+    if not same_lists or not same_items(candidates.item, recommendations.item, candidates.indptr):
         raise RecxError(
             "the ranker must return the very candidates that it was given, none more and none less: "
             "let it make its lists with candidates.reorder(score)"

@@ -101,22 +101,35 @@ def rises(score: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
 
 def has_twice(item: Array, indptr: Longs, rows: int = 100_000) -> bool:
     """Whether a group holds an item (whole numbers from 0, [n_rows]) more than once."""
-    n_groups, lengths = len(indptr) - 1, np.diff(indptr)
+    lengths = np.diff(indptr)
     if int(lengths.max(initial=0)) <= FEW:
-        group = np.repeat(np.arange(n_groups, dtype=np.int32), lengths)
+        group = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         pairs = ((item[d:] == item[:-d]) & (group[d:] == group[:-d]) for d in range(1, int(lengths.max(initial=0))))
         return any(bool(same.any()) for same in pairs)
-    if n_groups and lengths[0] and (lengths == lengths[0]).all():
-        ordered = np.sort(item.reshape(n_groups, -1), axis=1)
-        return bool((ordered[:, 1:] == ordered[:, :-1]).any())
     n_items = int(item.max(initial=0)) + 1
+    ordered = _sorted_blocks(item, indptr, n_items, rows)
+    return any(bool((block[..., 1:] == block[..., :-1]).any()) for block in ordered)
+
+
+def same_items(item: Array, other: Array, indptr: Longs, rows: int = 100_000) -> bool:
+    """Whether every group holds the same items (whole numbers from 0, [n_rows] each), in whatever order."""
+    n_items = int(max(item.max(initial=0), other.max(initial=0))) + 1
+    return all(map(np.array_equal, *(_sorted_blocks(some, indptr, n_items, rows) for some in (item, other))))
+
+
+def _sorted_blocks(item: Array, indptr: Longs, n_items: int, rows: int) -> Iterator[Array]:
+    """Yield blocks of groups, each group's items by number: a group a row where all are as long, else end to end.
+
+    Items that lie end to end are told apart from other groups' by the group's place in the block.
+    """
+    n_groups, lengths = len(indptr) - 1, np.diff(indptr)
+    if n_groups and lengths[0] and (lengths == lengths[0]).all():
+        yield np.sort(item.reshape(n_groups, -1), axis=1)
+        return
     borders = [*np.searchsorted(indptr, np.arange(0, len(item), rows)), n_groups]
     for start, stop in pairwise(borders):
         key = np.repeat(np.arange(stop - start) * n_items, lengths[start:stop]) + item[indptr[start] : indptr[stop]]
-        key = np.sort(key.astype(np.int32) if (stop - start) * n_items < 2**31 else key)  # half the size, half the time
-        if (key[1:] == key[:-1]).any():
-            return True
-    return False
+        yield np.sort(key.astype(np.int32) if (stop - start) * n_items < 2**31 else key)  # half the size, half the time
 
 
 def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:

@@ -8,7 +8,7 @@ Every type may carry ``notes``: named counts for the protocol card of what was d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,15 @@ import numpy.typing as npt
 
 from recx.errors import InputError, RecxError
 from recx.graphs import Graphs
-from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
+from recx.ragged import (
+    group_of_rows,
+    has_twice,
+    indptr_of,
+    order_in_groups,
+    position_of_rows,
+    rises,
+    rows_of_groups,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -335,21 +343,24 @@ class RankedLists:
             raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(self.item)} rows")
         if len(self.score) != len(self.item) or any(len(c) != len(self.item) for c in self.columns.values()):
             raise RecxError(f"{maker} returned scores or columns that do not fit their {len(self.item)} rows")
-        lists = self.list_of_row
-        inner = lists[1:] == lists[:-1]
-        by_item = order_in_groups(-self.item, self.indptr)
-        twice = np.zeros(len(self.item), dtype=bool)
-        twice[1:] = inner & (self.item[by_item][1:] == self.item[by_item][:-1])
-        rising = np.zeros(len(self.item), dtype=bool)
-        rising[1:] = inner & (self.score[1:] > self.score[:-1])
-        broken = {
-            "an item outside the catalogue": (self.item < 0) | (self.item >= n_items),
-            "a score that is not finite": ~np.isfinite(self.score),
-            "an item twice": twice,
-            "scores that rise along the list": rising,
+        broken: dict[str, Callable[[], Bools]] = {
+            "an item outside the catalogue": lambda: (self.item < 0) | (self.item >= n_items),
+            "a score that is not finite": lambda: ~np.isfinite(self.score),
+            "an item twice": self._shown_before,
+            "scores that rise along the list": lambda: rises(self.score, self.indptr)[:-1],
         }
-        for what, rows in broken.items():
+        for what, where in broken.items():
+            rows = where()
             if rows.any():
-                user = self.user[lists[int(np.argmax(rows))]]
+                user = self.user[self.list_of_row[int(np.argmax(rows))]]
                 raise RecxError(f"{maker} returned {what} for user {user}")
         return self
+
+    def _shown_before(self) -> Bools:
+        """Return which rows hold an item that another row of their list holds too, but for one of these [n]."""
+        again = np.zeros(len(self), dtype=bool)
+        if has_twice(self.item, self.indptr):
+            by_item = order_in_groups(-self.item, self.indptr)
+            inner = self.list_of_row[1:] == self.list_of_row[:-1]
+            again[1:] = inner & (self.item[by_item][1:] == self.item[by_item][:-1])
+        return again

@@ -119,3 +119,17 @@ def test_an_item_twice_in_a_group_is_found(
     item = np.array([item for group in groups for item in group], dtype=np.int32)
     indptr = ragged.indptr_of(np.array([len(group) for group in groups], dtype=np.int64))
     assert ragged.has_twice(item, indptr, rows) == any(len(set(group)) < len(group) for group in groups)
+
+
+@given(st.data(), SHAPES, st.booleans(), st.sampled_from([1, 30, 100_000]))
+def test_the_same_items_in_another_order_are_the_same_and_nothing_else_is(
+    data: st.DataObject, groups: list[list[int]], changed: bool, rows: int
+) -> None:
+    others = [data.draw(st.permutations(group)) for group in groups]
+    if changed and any(groups):
+        group = data.draw(st.sampled_from([group for group in others if group]))
+        group[data.draw(st.integers(0, len(group) - 1))] = data.draw(st.integers(0, 500))
+    item, other = (np.array([item for group in some for item in group], dtype=np.int32) for some in (groups, others))
+    indptr = ragged.indptr_of(np.array([len(group) for group in groups], dtype=np.int64))
+    same = [sorted(group) for group in groups] == [sorted(group) for group in others]
+    assert ragged.same_items(item, other, indptr, rows) == same
