@@ -4,6 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 TRANSFORMER := .venv/.transformer
 PLUGINS := .venv/.plugins
+RAY := .venv/.ray
 TESTED := transformer lightgbm text
 
 .PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
@@ -17,7 +18,7 @@ news-transformer: $(TRANSFORMER) ## the main job with a Transformer among the so
 test: $(STAMP) ## the fast tests
 	$(BIN)/python -m pytest $(ARGS)
 
-test-all: $(STAMP) ## every test, the slow ones too
+test-all: $(RAY) ## every test, the slow ones too; brings Ray
 	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
 
 test-plugins: $(PLUGINS) ## types and tests of the plugins
@@ -47,6 +48,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(TRANSFORMER): $(STAMP) plugins/recx-transformer/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/recx-transformer
+	@touch $@
+
+$(RAY): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
 	@touch $@
 
 $(PLUGINS): $(TRANSFORMER) plugins/recx-lightgbm/pyproject.toml plugins/recx-text/pyproject.toml

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +32,12 @@ class Cost:
     metrics: dict[str, float]
 
 
-def run(*words: str, verb: tuple[str, ...] = ("-m", "recx")) -> Cost:
-    """Run one command in an empty folder and return what it took; its own output is shown if it fails."""
-    with tempfile.TemporaryDirectory() as folder:
+def run(*words: str, verb: tuple[str, ...] = ("-m", "recx"), there: str | None = None) -> Cost:
+    """Run one command in an empty folder and return what it took; its own output is shown if it fails.
+
+    there: a folder in which earlier runs may have left their stage cache.
+    """
+    with tempfile.TemporaryDirectory() if there is None else nullcontext(there) as folder:
         command = [sys.executable, *verb, *words]
         start = time.perf_counter()
         with (Path(folder) / "output.txt").open("w+") as output:
@@ -45,8 +49,8 @@ def run(*words: str, verb: tuple[str, ...] = ("-m", "recx")) -> Cost:
                 output.seek(0)
                 sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
         unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
-        found = list(Path(folder).glob("outputs/*/*/metrics.json"))
-        metrics = json.loads(found[0].read_text()) if found else {}
+        found = sorted(Path(folder).glob("outputs/2*/*/metrics.json"))
+        metrics = json.loads(found[-1].read_text()) if found else {}
         return Cost(seconds, usage.ru_maxrss * unit / 1e9, metrics)
 
 
@@ -120,6 +124,47 @@ def start() -> Iterator[tuple[str, str, str]]:
     yield "`python -m recx --help` over `import hydra, numpy`", f"{ratio:.2f} times", "<= 3 times"
 
 
+def cache() -> Iterator[tuple[str, str, str]]:
+    """What the stage cache costs a first run, and what it spares a second one that is the same; medians of five."""
+    cases = {"generated news": ["+experiment=news"]}
+    day1 = DATA / "globo-tianchi-day1"
+    if day1.is_dir():
+        cases["globo-tianchi-day1"] = ["+experiment=news", f"dataset.path={day1}"]
+    for name, words in cases.items():
+        without, first, second = [], [], []
+        for _ in range(5):
+            without.append(run(*words, "cache=off").seconds)
+            with tempfile.TemporaryDirectory() as folder:
+                first.append(run(*words, there=folder).seconds)
+                second.append(run(*words, there=folder).seconds)
+        off, on, again = map(statistics.median, (without, first, second))
+        yield f"{name}: first run with the cache over one without", f"{100 * (on / off - 1):+.1f} %", "<= +5 %"
+        yield f"{name}: the same run again over the first", f"{again:.1f} s, {100 * again / on:.0f} %", "< 25 %"
+
+
+def sweeps() -> Iterator[tuple[str, str, str]]:
+    """Twenty settings of the ranker on real clicks, and five hundred trials that do next to nothing."""
+    path = DATA / "globo-tianchi-day1"
+    if path.is_dir():
+        words = ["+experiment=news", f"dataset.path={path}"]
+        alone = statistics.median(run(*words, "cache=off").seconds for _ in range(3))
+        values = ",".join(f"{10 ** (-5 + number / 4):.2g}" for number in range(20))
+        for how in ([], ["hydra/launcher=joblib"]):
+            sweep = run("-m", *words, f"ranker.l2={values}", *how).seconds
+            name = f"globo-tianchi-day1: twenty ranker.l2{' side by side (joblib)' if how else ''}"
+            yield f"{name} over one uncached run", f"{sweep:.0f} s, {sweep / alone:.2f} times", "<= 1.5 times"
+            yield f"{name}, faster than twenty uncached runs", f"{20 * alone / sweep:.1f} times", ">= 8 times"
+    else:
+        yield "globo-tianchi-day1", "not measured", f"no {path}"
+    tiny = ["dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity", "feature=basic"]
+    values = ",".join(f"{number / 1000}" for number in range(1, 501))
+    with tempfile.TemporaryDirectory() as folder:
+        sweep = run("-m", "+experiment=news", *tiny, f"ranker.l2={values}", there=folder).seconds
+        files = list(Path(folder).glob("outputs/sweeps/*/*/metrics.json"))
+        chains = sum(json.loads(file.read_text())["time/total"] for file in files)
+    yield f"{len(files)} trials: overhead a trial", f"{(sweep - chains) / len(files):.2f} s", "< 1 s"
+
+
 def evaluation() -> Iterator[tuple[str, str, str]]:
     """`recx.evaluate` beside its peers on the same frames: see benchmarks/evaluation.py."""
 
@@ -169,6 +214,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "ease": ease,
     "large": large,
     "evaluation": evaluation,
+    "cache": cache,
+    "sweeps": sweeps,
 }
 
 

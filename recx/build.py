@@ -23,8 +23,12 @@ VERBS: Mapping[str, Mapping[str, int]] = {
     "evaluator": {"evaluate": 3},
     "tracker": {"run": 2},
     "report": {"write": 2},
+    "pruner": {"prune": 2},
 }
 """Stage -> the verbs of ``protocols.py``, one of which its part must have, and how many arguments they take."""
+
+MAY_BE_NULL = ("report", "pruner")
+"""Stages that a run can do without."""
 
 TOP_LEVEL: Mapping[str, Any] = {
     "name": str,
@@ -54,7 +58,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     Raises:
         InputError: a setting is unknown, missing or of the wrong type, or a part cannot play its role.
     """
-    known = [*TOP_LEVEL, *VERBS, "feature", "runtime"]
+    known = [*TOP_LEVEL, *VERBS, "feature", "runtime", "benchmark"]  # recx.benchmark.plan builds the last
     for key in config:
         if key not in known:
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
@@ -66,7 +70,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
     _check_features(config["feature"])
-    built = {stage: _stage(config[stage], stage) for stage in VERBS if stage != "report" or config["report"]}
+    built = {stage: _stage(config[stage], stage) for stage in VERBS if stage not in MAY_BE_NULL or config[stage]}
     experiment = Experiment(
         dataset=built["dataset"],
         splitter=built["split"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as once
 from pathlib import Path
@@ -22,10 +23,12 @@ from recx.protocols import (
     FittedRetriever,
     FoldName,
     Ranker,
+    Readied,
     Retriever,
     Saveable,
     Splitter,
 )
+from recx.pruning import noted, reached
 from recx.types import Fold, Interactions, RankedLists, Requests, Split
 
 if TYPE_CHECKING:
@@ -36,11 +39,16 @@ TOLD = ("notes", "curves", "tables", "weights", "importances", "held_out")
 """What a fitted part may tell besides its verb: see ``protocols.Saveable``."""
 SAVED = "saved"
 """The folder in an entry that a fitted part was saved into."""
+STEPS = "steps"
+"""What is kept of what a part told while it was fitted: see ``recx.pruning``."""
 
 
 def cached(experiment: Experiment, cache: Cache) -> Experiment:
     """Return the same chain with the cache around its parts."""
     ranker = experiment.ranker
+    for part in (experiment.dataset, experiment.splitter, experiment.retriever, ranker, experiment.evaluator):
+        with suppress(fingerprint.NoKeyError):  # read the code now, so that editing it during the run is noticed
+            fingerprint.code_of_part(part)
     return replace(
         experiment,
         dataset=_Dataset(cache, experiment.dataset),
@@ -57,7 +65,7 @@ class _Dataset:
     part: Dataset
 
     def load(self) -> Interactions:
-        return self.cache.kept("load", self.cache.key("load", self.part), self.part.load)
+        return self.cache.kept("load", lambda: self.cache.key("load", self.part), self.part.load)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +89,9 @@ class _Retriever:
     part: Retriever
 
     def fit(self, history: Interactions) -> _Fitted:
-        key = self.cache.key("fit_retriever", self.part, history)
+        def key() -> str | None:
+            return self.cache.key("fit_retriever", self.part, history)
+
         return _Fitted.of(self.cache, "fit_retriever", key, lambda: self.part.fit(history))
 
 
@@ -90,8 +100,13 @@ class _Ranker:
     cache: Cache
     part: Ranker
 
+    def ready(self) -> None:
+        _ready(self.part)
+
     def fit(self, candidates: RankedLists, fold: Fold) -> _Fitted:
-        key = self.cache.key("fit_ranker", self.part, candidates, fold)
+        def key() -> str | None:
+            return self.cache.key("fit_ranker", self.part, candidates, fold)
+
         return _Fitted.of(self.cache, "fit_ranker", key, lambda: self.part.fit(candidates, fold))
 
 
@@ -100,12 +115,28 @@ class _Untrained:
     cache: Cache
     part: FittedRanker
 
+    def ready(self) -> None:
+        _ready(self.part)
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        key = self.cache.key("rank", self.part, candidates, history, requests)
+        def key() -> str | None:
+            return self.cache.key("rank", self.part, candidates, history, requests)
+
         return self.cache.kept("rank", key, lambda: self.part.rank(candidates, history, requests))
 
+    def save(self, folder: Path) -> None:
+        if isinstance(self.part, Saveable):
+            self.part.save(folder)
+
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(self.part, name)
+
+
+def _ready(ranker: Ranker | FittedRanker) -> None:
+    if isinstance(ranker, Readied):
+        ranker.ready()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,51 +145,74 @@ class _Evaluator:
     part: Evaluator
 
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report:
-        key = self.cache.key("evaluate", self.part, candidates, recommendations, fold)
+        def key() -> str | None:
+            return self.cache.key("evaluate", self.part, candidates, recommendations, fold)
+
         return self.cache.kept("evaluate", key, lambda: self.part.evaluate(candidates, recommendations, fold))
 
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """Stands in for a fitted retriever or ranker. fitted: gives it, fitting at the first call. told: what it tells."""
+    """Stands in for a fitted retriever or ranker.
+
+    key: of the fit; None: it has none. fitted: gives it, fitting at the first call. told: what it tells.
+    """
 
     cache: Cache
+    stage: str
     key: str | None
     fitted: Callable[[], Any]
     told: Mapping[str, Any]
 
     @classmethod
-    def of(cls, cache: Cache, stage: str, key: str | None, fit: Callable[[], Any]) -> _Fitted:
-        fitted = once(fit)
+    def of(cls, cache: Cache, stage: str, key: Callable[[], str | None], fit: Callable[[], Any]) -> _Fitted:
+        fitted, before = once(fit), key()
 
         def tell() -> dict[str, Any]:
+            with noted() as steps:
+                fitted()
             told = {name: getattr(fitted(), name) for name in TOLD if hasattr(fitted(), name)}
-            return {**told, SAVED: isinstance(fitted(), Saveable)}
+            return {**told, SAVED: isinstance(fitted(), Saveable), **({STEPS: steps} if steps else {})}
 
         def save(told: Mapping[str, Any], folder: Path) -> None:
             if told[SAVED]:
                 fitted().save(folder / SAVED)
 
-        return cls(cache, key, fitted, cache.kept(stage, key, tell, save))
+        told = cache.kept(stage, key, tell, save)
+        for step, value in told.get(STEPS, ()):  # a fit that was kept is judged like one that is made now
+            reached(step, value)
+        return cls(cache, stage, before if key() == before else None, fitted, told)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        key = self.cache.key("retrieve", self.key, history, requests, k)
+        def key() -> str | None:
+            return self.cache.key("retrieve", self.key, history, requests, k)
+
         fitted: Callable[[], FittedRetriever] = self.fitted
         return self.cache.kept("retrieve", key, lambda: fitted().retrieve(history, requests, k))
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        key = self.cache.key("rank", self.key, candidates, history, requests)
+        def key() -> str | None:
+            return self.cache.key("rank", self.key, candidates, history, requests)
+
         fitted: Callable[[], FittedRanker] = self.fitted
         return self.cache.kept("rank", key, lambda: fitted().rank(candidates, history, requests))
 
     def save(self, folder: Path) -> None:
         """Write what the fitted part writes, or copy what it wrote into the cache."""
-        entry = None if self.key is None else self.cache.place(self.key)
-        if entry is not None and entry.is_dir():
+        if self.told[SAVED] and not self._copied(folder):
+            self.fitted().save(folder)
+
+    def _copied(self, folder: Path) -> bool:
+        entry = None if self.key is None else self.cache.find(self.stage, self.key)
+        if entry is None:
+            return False
+        try:
             if (entry / SAVED).is_dir():
                 shutil.copytree(entry / SAVED, folder, dirs_exist_ok=True)
-        elif self.told[SAVED]:
-            self.fitted().save(folder)
+        except OSError:
+            if entry.is_dir():
+                raise  # it is the other folder that fails
+        return entry.is_dir()  # or it was pruned this moment
 
     def __getattr__(self, name: str) -> Any:
         if name in TOLD:

@@ -32,7 +32,9 @@ recx: recommendation experiments. One run is one chain: dataset -> split -> retr
   python -m recx evaluate LISTS TRUTH [--k 10 ...]     judge lists from files: CSV, TSV, Parquet, TREC
   python -m recx compare RUN RUN ...                   compare runs, with intervals and tests
   python -m recx explain RUN user=ID                   why a run showed a user what it did; --worst 20: whom it lost
+  python -m recx report RUN [RUN ...]                  a page to look at: of a run, or of several side by side
   python -m recx doctor [KEY=VALUE ...]                look at the data before any training
+  python -m recx runs [--filter WORDS] [--sort COLUMN] the runs that there were, as a table; --latex, --markdown, --csv
   python -m recx list [GROUP]                          what there is to choose from, a line each
   python -m recx new-plugin NAME                       a package of your own parts to start from
   python -m recx cache [--keep 20GB] [--older 30d]     what the stage cache holds, and making it smaller
@@ -116,7 +118,7 @@ def _verb(name: str, arguments: Sequence[str]) -> int:
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     name: partial(_verb, name)
-    for name in ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "ui")
+    for name in ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "report", "runs", "ui")
 }
 """What may stand in front; each has a module in ``recx/verb``."""
 
@@ -171,6 +173,9 @@ class _RunFailed(BaseException):
         super().__init__(str(error))
         self.error = error
 
+    def __reduce__(self) -> tuple[type[_RunFailed], tuple[Exception]]:
+        return _RunFailed, (self.error,)  # without what Hydra hangs on it, which no other process could ever read
+
 
 def _job(config: DictConfig) -> float | None:
     """Run one job; return the objective when it is one of a sweep."""
@@ -185,9 +190,9 @@ def _job(config: DictConfig) -> float | None:
             from recx.sweep.trial import job
 
             return job(config)
-        from recx.launch import launch
+        from recx.launch import start
 
-        launch(plain(config), folder)
+        start(plain(config), folder)
         return None
     except Exception as error:
         raise _RunFailed(error) from error

@@ -196,14 +196,24 @@ def _taken(values: Doubles, of_users: Array, users: pd.Index[Any]) -> Doubles:
 
 
 def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, Bools]:
-    """Return the users [n_users] of each quarter by a label, such as ``1 to 3``; quarters with one border are one."""
+    """Return the users [n_users] of each quarter of a slice."""
     if not isinstance(by, str) or by not in baseline.slices:
         hint = did_you_mean(str(by), baseline.slices) if baseline.slices else "give history= to recx.evaluate"
         raise InputError(f"by={by!r}: {baseline.name} has no such slices: {hint}")
     values = _taken(baseline.slices[by], baseline.users, users)
+    if np.isnan(values).all():
+        raise InputError(f"by={by!r}: no user of {baseline.name} that others share has a value there: choose another")
+    return quarters(values)
+
+
+def quarters(values: Doubles) -> dict[str, Bools]:
+    """Return the users [n_users] of each quarter by a label, such as ``1 to 3``; quarters with one border are one.
+
+    values: [n_users], NaN for who belongs to none.
+    """
     known = values[~np.isnan(values)]
     if not len(known):
-        raise InputError(f"by={by!r}: no user of {baseline.name} that others share has a value there: choose another")
+        return {}
     borders = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="inverted_cdf"))
     quarter = np.where(np.isnan(values), len(borders) + 1, np.searchsorted(borders, values))
     numbers = np.unique(quarter[quarter <= len(borders)])

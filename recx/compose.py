@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from recx import plugins
 from recx.mistakes import explained
 from recx.sweep.grid import Grid
+from recx.sweep.search import Search
 
 if TYPE_CHECKING:
     from recx.results import Result
@@ -52,6 +53,8 @@ class Schema:
     evaluator: Any = None
     tracker: Any = None
     report: Any = None
+    pruner: Any = None
+    benchmark: Any = None
 
 
 class PluginSearchPath(SearchPathPlugin):
@@ -73,6 +76,7 @@ def prepare() -> str:
     ConfigStore.instance().store(name="schema", node=Schema, provider="recx", replace=True)
     Plugins.instance().register(PluginSearchPath)
     Plugins.instance().register(Grid)
+    Plugins.instance().register(Search)
     return str(plugins.CONF)
 
 
@@ -98,7 +102,10 @@ def plain(config: DictConfig) -> dict[str, Any]:
         ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
         content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items()}
+    named = {str(key): value for key, value in content.items()}
+    if isinstance(named.get("cache"), bool):  # what YAML makes of on and off that stand there without quotes
+        named["cache"] = "on" if named["cache"] else "off"
+    return named
 
 
 def run(overrides: Sequence[str] = ()) -> Result:

@@ -28,9 +28,9 @@ def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
     names: list[str] = []
     for name, feature in features.items():
         names.extend(feature.names(candidates) if isinstance(feature, FeatureSet) else [name])
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two features are named {name!r}: rename one of them")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two features are named {twice!r}: rename one of them")
     return tuple(names)
 
 
@@ -68,9 +68,7 @@ def _block(
     for name, feature in features.items():
         n = len(names_of({name: feature}, lists))
         part, column = block[done : done + n], kept.get(name)
-        if isinstance(column, Kept):
-            column.read_into(part)
-        else:
+        if not (isinstance(column, Kept) and column.read_into(part)):
             values = _values(name, feature, lists, history, requests)
             with np.errstate(over="ignore"):  # what float32 cannot hold is found below
                 part[:] = values

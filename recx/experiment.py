@@ -85,7 +85,8 @@ class Experiment:
         if now.target is not None:
             with stage("evaluate"):
                 report = self.evaluator.evaluate(candidates, recommendations, now)
-        return Result(self, interactions, split, late, ranker, candidates, recommendations, report, stage.total())
+        made = (candidates, recommendations, report)
+        return Result(self, interactions, split, late, ranker, *made, stage.total(), peaks=stage.peaks)
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than all that this retriever saw."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,9 +69,6 @@ class Reopened:
         Raises:
             InputError: a file of the run is missing or damaged, or the data is no longer what it was.
         """
-        from recx.ranker.fitted_linear import load
-        from recx.ranker.linear import Linear
-
         experiment = _experiment(run)
         interactions = experiment.dataset.load()
         if protocol.data_hash(interactions) != run.data_hash:
@@ -79,8 +77,7 @@ class Reopened:
                 "put the data back, or run the experiment again"
             )
         fold = experiment.splitter.split(interactions.unnamed(), experiment.fold).fold
-        settings = experiment.ranker
-        ranker = load(run.folder / "ranker", settings) if isinstance(settings, Linear) else None
+        ranker = linear_of(run.folder, experiment.ranker)
         return cls(run, interactions, fold, float(getattr(experiment.evaluator, "rel_threshold", 1.0)), ranker)
 
     @cached_property
@@ -284,6 +281,18 @@ class Reopened:
             score=frame["score"].to_numpy(dtype=np.float32)[order],
             columns=columns,
         )
+
+
+def linear_of(folder: Path, settings: object) -> FittedLinear | None:
+    """Return the linear ranker that a run saved into its folder; None where its settings are those of another ranker.
+
+    Raises:
+        InputError: its file is missing or damaged.
+    """
+    from recx.ranker.fitted_linear import load
+    from recx.ranker.linear import Linear
+
+    return load(folder / "ranker", settings) if isinstance(settings, Linear) else None
 
 
 def _experiment(run: SavedRun) -> Experiment:

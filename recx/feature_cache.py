@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any
@@ -14,11 +15,14 @@ from typing import IO, Any
 import numpy as np
 
 from recx.cache import Cache, current
-from recx.locks import turn
+from recx.entries import clear
 from recx.types import Floats
 
 VALUES = "values.npy"
 HEAD = 128  # bytes of the start of a file of one axis
+Key = Callable[[], str | None]
+
+_making_now: set[str] = set()  # keys; a pass that was broken off holds its lock for as long as somebody refers to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +31,9 @@ class Kept:
 
     file: IO[bytes]
 
-    def read_into(self, block: Floats) -> None:
-        """Fill the next block [n_columns, n_rows] of contiguous memory."""
-        self.file.readinto(block.data)  # type: ignore[attr-defined]
+    def read_into(self, block: Floats) -> bool:
+        """Fill the next block [n_columns, n_rows] of contiguous memory; return whether there were so many numbers."""
+        return bool(self.file.readinto(block.data) == block.nbytes)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,12 @@ class Making:
         self.file.seek(0)
         self._write(head.getvalue())
 
+    def finish(self, folder: Path) -> None:
+        """Put the file into a folder; raises what went wrong with it."""
+        for error in self.errors:
+            raise error
+        Path(self.file.name).rename(folder / VALUES)
+
     def _write(self, content: bytes) -> None:
         try:
             while content and not self.errors:  # unbuffered, so a full disk is met here and not on closing
@@ -68,43 +78,68 @@ def columns(features: Mapping[str, Any], *inputs: Any) -> Iterator[Mapping[str, 
     if cache is None:
         yield {}
         return
-    keys = {name: cache.key("features", feature, *inputs) for name, feature in features.items()}
-    named = {key: name for name, key in keys.items() if key is not None}  # of two alike, one
+    keys: dict[str, Key] = {
+        name: partial(cache.key, "features", feature, *inputs) for name, feature in features.items()
+    }
+    named = {key(): name for name, key in keys.items()}  # of two alike, one
     with ExitStack() as stack:
         found: dict[str, Kept | Making] = {}
-        for key, name in sorted(named.items()):  # in one order, so that no two processes wait for each other
-            entry = cache.find("features", key)
-            if entry is None and cache.writes:
-                stack.enter_context(turn(cache.place(key).with_suffix(".lock")))
-                entry = cache.find("features", key)
-            if entry is not None:
-                found[name] = stack.enter_context(_kept(entry))
-                cache.hits["features"] += 1
-            elif cache.writes:
-                found[name] = stack.enter_context(_making(cache, key))
+        for key, name in sorted((key, name) for key, name in named.items() if key is not None):
+            # In one order, so that no two processes wait for each other.
+            column = _kept(cache, key, stack) or _made(cache, key, keys[name], stack)
+            if column is not None:
+                found[name] = column
         yield found
 
 
-@contextmanager
-def _kept(entry: Path) -> Iterator[Kept]:
-    with (entry / VALUES).open("rb") as file:
-        file.seek(HEAD)
-        yield Kept(file)
-
-
-@contextmanager
-def _making(cache: Cache, key: str) -> Iterator[Making]:
-    """Give where a feature's numbers go; once all are there they become an entry."""
-    path, started = cache.place(key).with_suffix(".values"), time.perf_counter()
+def _kept(cache: Cache, key: str, stack: ExitStack) -> Kept | None:
+    entry = cache.find("features", key)
+    if entry is None:
+        return None
     try:
-        with path.open("wb", buffering=0) as file:
+        file = stack.enter_context((entry / VALUES).open("rb"))
+    except OSError:
+        return None  # pruned this moment
+    file.seek(HEAD)
+    cache.hits["features"] += 1
+    return Kept(file)
+
+
+def _made(cache: Cache, key: str, again: Key, stack: ExitStack) -> Kept | Making | None:
+    """Give where a feature's numbers go, or what another process has made meanwhile; None: they are not kept."""
+    if not cache.writes or key in _making_now:
+        return None
+    with ExitStack() as turns:
+        if not turns.enter_context(cache.alone("features", key)):
+            return None
+        found = _kept(cache, key, stack)
+        if found is not None:
+            return found
+        path = cache.place(key).with_suffix(".values")
+        clear(path)  # of a process that was killed
+        try:
+            file = path.open("wb", buffering=0)
+        except OSError as error:
+            cache.cannot_keep("features", error)
+            return None
+        making = turns.enter_context(_making(cache, key, again, file))
+        stack.push(turns.pop_all())  # it is our turn until the pass ends
+        return making
+
+
+@contextmanager
+def _making(cache: Cache, key: str, again: Key, file: FileIO) -> Iterator[Making]:
+    """Give where a feature's numbers go; once all are there they become an entry."""
+    path, started = Path(file.name), time.perf_counter()
+    _making_now.add(key)
+    try:
+        with file:
             making = Making(file)
             making.head(0)
             yield making
             making.head((file.tell() - HEAD) // np.dtype(np.float32).itemsize)
-        with cache.writing("features", key, started) as folder:
-            for error in making.errors:
-                raise error
-            path.rename(folder / VALUES)
+        if again() == key:  # else a file was written to meanwhile, and nobody knows of what these numbers are
+            cache.write("features", key, started, making.finish)
     finally:
-        path.unlink(missing_ok=True)
+        _making_now.discard(key)
+        clear(path)

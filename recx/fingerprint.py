@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from recx.source import NoKeyError as NoKeyError
 from recx.source import code_of
 from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests, Split
 
 SIZE = 16  # bytes of a key
+OUTPUTS = "outputs"
+"""What runs write in the working directory: where it lies in a folder of data, it is no part of the data."""
 
 _DATA = (Interactions, RankedLists, Entities, Requests, Fold, Split)
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
-
-class NoKeyError(TypeError):
-    """What an outcome depends on cannot be told by its content."""
 
 
 def key_of(*values: Any) -> str:
@@ -44,16 +45,34 @@ def key_of(*values: Any) -> str:
 def key_of_part(part: Any) -> str:
     """Return the key of a part's settings, of the files that they name and of all the code that it runs.
 
-    A part whose settings name other parts by a word has these as ``named_parts``.
+    Of a setting that is called ``path``, has a slash in it or starts with ``~`` the file or folder counts, if there is
+    one. A part may tell more of itself by attributes: ``named_parts``, other parts that its settings name by a word;
+    ``depends_on``, whatever else its outcome depends on (plain values, or the ``Path`` of a file or folder);
+    ``written``, names of settings that name what it only writes to; ``cacheable = False``: nobody can tell.
 
     Raises:
-        NoKeyError: a setting is a function or the like, or a part in it says ``cacheable = False``.
+        NoKeyError: a setting is a function or the like, a part in it cannot be kept, or the code has changed.
     """
     parts = list(_parts_of(part))
     if not all(getattr(inner, "cacheable", True) for inner in parts):
         raise NoKeyError(f"{type(part).__name__} cannot be kept")
-    named = [getattr(inner, "named_parts", ()) for inner in parts]
-    return key_of(part, named, code_of(tuple(sorted({type(inner).__module__ for inner in parts}))))
+    told = [[getattr(inner, name, ()) for name in ("named_parts", "depends_on")] for inner in parts]
+    return key_of(part, told, code_of_part(part))
+
+
+def code_of_part(part: Any) -> str:
+    """Return the version of the code of a part and of all parts in it; raises as ``key_of_part`` does."""
+    return code_of(tuple(sorted({type(inner).__module__ for inner in _parts_of(part)})))
+
+
+@cache
+def machine() -> str:
+    """Return what tells this processor from those that round otherwise: its kind, and what NumPy's BLAS makes of it."""
+    from threadpoolctl import threadpool_info
+
+    kinds = {str(pool["architecture"]) for pool in threadpool_info() if pool.get("prefix") == "libscipy_openblas"}
+    found: Any = np.show_config(mode="dicts")
+    return key_of(platform.machine(), sorted(kinds), found["SIMD Extensions"]["found"])
 
 
 def know(value: Any, key: str) -> None:
@@ -109,27 +128,44 @@ def _feed(digest: hashlib.blake2b, value: Any) -> None:
         digest.update(f"[{len(value)}".encode())
         for inner in value:
             _feed(digest, inner)
+    elif isinstance(value, str | Path) and (path := _path_of(value)):
+        digest.update(f"|{_key_of_path(path)}".encode())
     elif value is None or isinstance(value, bool | int | float | str | Path | np.generic):
-        text = repr(value).encode()
-        digest.update(f"{type(value).__name__}{len(text)}:".encode() + text)
+        _feed_text(digest, value)
     else:
         raise NoKeyError(f"a {type(value).__name__} has no key")
+
+
+def _feed_text(digest: hashlib.blake2b, value: Any) -> None:
+    text = repr(value).encode()
+    digest.update(f"{type(value).__name__}{len(text)}:".encode() + text)
 
 
 def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
     kind = type(value)
     digest.update(f"({kind.__module__}.{kind.__qualname__}".encode())
+    names = {field.name for field in fields(value)}
+    hidden = [name for name in getattr(value, "__dict__", ()) if name not in names and not hasattr(kind, name)]
+    if hidden:
+        raise NoKeyError(f"{kind.__name__} holds {hidden[0]}, which is no setting")
     for field in fields(value):
         digest.update(f" {field.name}=".encode())
         setting = getattr(value, field.name)
-        _feed(digest, _key_of_path(Path(setting)) if _is_path(field.name, setting) else setting)
+        if field.name in getattr(value, "written", ()):
+            _feed_text(digest, setting)
+        else:
+            _feed(digest, Path(setting) if field.name == "path" and isinstance(setting, str) else setting)
 
 
-def _is_path(name: str, setting: Any) -> bool:
-    """Whether a setting names a file or folder that is there: it is called a path, or its text looks like one."""
-    if not isinstance(setting, str | Path) or not (name == "path" or os.sep in str(setting)):
-        return False
-    return os.path.exists(setting)  # noqa: PTH110  Path.exists raises where a text is too long for a name
+def _path_of(setting: str | Path) -> Path | None:
+    """Return the file or folder that a setting names, if it looks like a path and something is there."""
+    text = str(setting)
+    if not isinstance(setting, Path):
+        looks = text.startswith("~") or "/" in text or os.sep in text
+        if not looks or not any(map(str.isalnum, text)):  # a lone slash may be what stands between columns
+            return None
+    path = os.path.expanduser(text)  # noqa: PTH111  of an unknown user it stays as it is
+    return Path(path) if os.path.exists(path) else None  # noqa: PTH110  a text may be too long for Path.exists
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
@@ -145,16 +181,35 @@ def _parts_of(value: Any) -> Iterator[Any]:
 
 def _key_of_path(path: Path) -> str:
     """Return the key of what a file, or every file of a folder, is called and holds, wherever it lies."""
-    whole = path.is_dir()
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if whole else [path]
-    return key_of(
-        [(str(file.relative_to(path if whole else path.parent)), _key_of_file(file, _state(file))) for file in files]
-    )
+    whole, digest = path.is_dir(), hashlib.blake2b(digest_size=SIZE)
+    for file in _files_of(path) if whole else [path]:
+        try:
+            told = file.stat()
+            content = _key_of_file(file, _state(told)) if stat.S_ISREG(told.st_mode) else None
+        except OSError:  # a link that leads nowhere, or a file that may not be read
+            content = None
+        if content is None and not whole:
+            raise NoKeyError(f"{path} cannot be read twice")
+        _feed_text(digest, file.relative_to(path if whole else path.parent).as_posix())
+        _feed_text(digest, content)
+    return digest.hexdigest()
 
 
-def _state(file: Path) -> tuple[int, ...]:
+def _files_of(folder: Path) -> Iterator[Path]:
+    """Yield all files in a folder, behind links too, but for what runs have written there."""
+    seen, top = {os.path.realpath(OUTPUTS)} - {os.path.realpath(folder)}, str(folder)
+    for where, folders, files in os.walk(top, followlinks=True):
+        real = os.path.realpath(where)
+        folders.sort()
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (Path(where, name) for name in sorted(files))
+
+
+def _state(told: os.stat_result) -> tuple[int, ...]:
     """Return what changes whenever a file is written to; it saves hashing a file twice in one process."""
-    told = file.stat()
     return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
 
 

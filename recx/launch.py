@@ -15,17 +15,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.errors import InputError, did_you_mean
+from recx.threads import limited_to
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from recx.experiment import Experiment
+    from recx.protocols import Run, Tracker
     from recx.results import Result
 
 CACHE = "outputs/cache"
 """Where the stage cache lies, from the working directory."""
 
-_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+def start(config: Mapping[str, Any], folder: Path) -> None:
+    """Run what a plain configuration asks for: a benchmark of rankers where there is one, else the one chain.
+
+    Raises:
+        InputError: the configuration or the data cannot be used.
+        RecxError: a part broke a promise of its protocol, or a ranker of the benchmark failed.
+    """
+    if config.get("benchmark") is None:
+        launch(config, folder)
+    else:
+        from recx.benchmark.run import benchmark, check
+
+        check(benchmark(config, folder))
 
 
 def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> Result:
@@ -36,17 +51,24 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
     Raises:
         InputError: the configuration or the data cannot be used.
         RecxError: a part broke a promise of its protocol.
+        Pruned: whoever watches (see ``recx.pruning``) has seen enough.
     """
+    if config.get("benchmark") is not None:
+        raise InputError(
+            "benchmark: it runs several chains, and here one is run: leave out -m (from Python, call "
+            "recx.benchmark.run.benchmark(config, folder))"
+        )
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx import build, protocol, results
         from recx.advice import advice
         from recx.progress import shown_on
         from recx.protocols import TableWriter
+        from recx.report import page
         from recx.report.console import print_summary
 
         plan = build.plan(config)
         console = console_of_stdout()
-        with plan.tracker.run(config["name"], config) as run, nullcontext() if trial else shown_on(console):
+        with _tracked(plan.tracker, config) as run, nullcontext() if trial else shown_on(console):
             result = _run(plan.experiment, config["cache"], threads, trial)
             card = protocol.card(result, config)
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,10 +81,29 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
             run.log_curves(result.curves)
             told = advice(result.metrics)
             run.log_tags({**protocol.tags(card), **({"recx.advice": "\n".join(told)} if told else {})})
+            if not trial:
+                page.write(result, folder, config, card, told)
             run.log_files(folder)
         if not trial:
             print_summary(console, result, folder, run, told)
         return result
+
+
+@contextmanager
+def _tracked(tracker: Tracker, config: Mapping[str, Any]) -> Iterator[Run]:
+    """Yield the tracker's run; that of a pruned trial ends in order, with a tag and what it reached."""
+    from recx.pruning import Pruned
+
+    pruned = None
+    with tracker.run(config["name"], config) as run:
+        try:
+            yield run
+        except Pruned as stop:
+            run.log_curves({"pruning/reached": list(stop.course.values())})
+            run.log_tags({"recx.pruned": str(stop)})
+            pruned = stop
+    if pruned is not None:
+        raise pruned
 
 
 def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result:
@@ -70,6 +111,10 @@ def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result
 
     Of a trial, only what other trials can use is kept.
     """
+    from recx.protocols import Leaner
+
+    if trial and isinstance(experiment.ranker, Leaner):
+        experiment = replace(experiment, ranker=experiment.ranker.lean())
     if mode == "off":
         return experiment.run()
     from recx.cache import Cache
@@ -92,48 +137,6 @@ def objective(result: Result, name: str) -> float:
         raise InputError(f"objective={name}: the run has no such metric: {did_you_mean(name, metrics)}")
     value = float(metrics[name])
     return value if abs(value) < float("inf") else 0.0
-
-
-@contextmanager
-def limited_to(threads: object) -> Iterator[int]:
-    """Let numpy, scipy, FAISS and whatever else counts threads use at most so many inside.
-
-    threads: a whole number, or None for what OMP_NUM_THREADS says, else every core that this process may use.
-
-    Raises:
-        InputError: it is no whole number from 1 up.
-    """
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"runtime.threads={threads}: it must be a whole number from 1 up, or null for every core")
-    number = threads if isinstance(threads, int) else _available()
-    before = {name: os.environ.get(name) for name in _POOLS}
-    os.environ.update(dict.fromkeys(_POOLS, str(number)))
-    try:
-        with _loaded_pools(number):
-            yield number
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _loaded_pools(number: int) -> Any:
-    """Limit the pools of libraries that read the environment before we could set it."""
-    if "numpy" not in sys.modules:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(number)
-
-
-def _available() -> int:
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        return int(said)
-    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def console_of_stdout() -> Console:

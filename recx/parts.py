@@ -46,7 +46,7 @@ def locate(target: object, key: str) -> type:
     """Return the class of a ``_target_``, if it is one of ours or of an installed plugin."""
     where = f"{key}._target_={target}"
     module, _, name = str(target).rpartition(".")
-    if not _is_trusted(module):
+    if not is_trusted(module):
         packages = ", ".join(source.package for source in plugins.sources())
         raise InputError(
             f"{where}: parts come from {packages} only: choose an option with `python -m recx list`, "
@@ -56,12 +56,12 @@ def locate(target: object, key: str) -> type:
         found = vars(import_module(module)).get(name)
     except ImportError as error:
         raise InputError(f"{where}: it cannot be imported ({error}): correct the name or install what lacks") from error
-    if not isinstance(found, type) or not _is_trusted(found.__module__):
+    if not isinstance(found, type) or not is_trusted(found.__module__):
         raise InputError(f"{where}: {module} has no part of that name: see `python -m recx list`")
     return found
 
 
-def _is_trusted(module: str) -> bool:
+def is_trusted(module: str) -> bool:
     """Whether parts may come from a module: our own are told without looking through all that is installed."""
     package = module.partition(".")[0]
     return package == "recx" or package in [source.package for source in plugins.sources()]

@@ -51,6 +51,10 @@ def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 def title(config: Mapping[str, Any]) -> str:
     """Return what a run is known by: its retriever and ranker, such as ``union + linear``; "" if it names neither."""
-    parts = (config.get(stage) for stage in ("retriever", "ranker"))
-    words = [str(part.get("_target_", "")).split(".")[-2:][0] for part in parts if isinstance(part, Mapping)]
+    words = []
+    for stage in ("retriever", "ranker"):
+        part = config.get(stage)
+        target = str(part.get("_target_", "")) if isinstance(part, Mapping) else ""
+        module, name = target.split(".")[-2:] if "." in target else ("", "")
+        words.append(name.lower() if module == stage else module)  # a plugin of one part may name its module so
     return " + ".join(word for word in words if word)

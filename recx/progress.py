@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from recx.memory import peak
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -40,9 +42,13 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True)
 class Stages:
-    """Times the stages of one run by name."""
+    """Times the stages of one run by name.
+
+    peaks: the most memory (MiB) that the process had held when a stage was done.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
+    peaks: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @contextmanager
@@ -61,6 +67,7 @@ class Stages:
             yield
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
+        self.peaks[name] = peak()
         say(f"{label:<22} {took:7.2f} s")
 
     def total(self) -> dict[str, float]:

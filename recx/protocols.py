@@ -71,7 +71,7 @@ class Saveable(Protocol):
 
 @runtime_checkable
 class Readied(Protocol):
-    """A ranker that may lack what it needs, which is to be told before any data is read."""
+    """A ranker or pruner that may lack what it needs, which is to be told before any data is read."""
 
     def ready(self) -> None:
         """Get what it needs.
@@ -79,6 +79,15 @@ class Readied(Protocol):
         Raises:
             InputError: it cannot be had.
         """
+        ...
+
+
+@runtime_checkable
+class Leaner(Protocol):
+    """A ranker that computes more than its lists depend on, such as intervals, which no trial of a sweep shows."""
+
+    def lean(self) -> Ranker:
+        """Return the ranker that makes the same lists and computes nothing else."""
         ...
 
 
@@ -163,6 +172,20 @@ class SweepTracker(Protocol):
 
     def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[Run]:
         """Yield the run of the whole sweep: a new one, or the one of this id that was begun before."""
+        ...
+
+
+class Pruner(Protocol):
+    """Says which trials of a sweep are not worth going on with.
+
+    A course is what a trial's first fit told by ``recx.pruning.reached``: epoch, from 1 -> value; larger is better.
+    """
+
+    def prune(self, course: Mapping[int, float], others: Sequence[Mapping[int, float]]) -> bool:
+        """Whether to end a trial at the last epoch of its course.
+
+        others: the courses of earlier trials that ran to their end. The same courses must get the same answer.
+        """
         ...
 
 

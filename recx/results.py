@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,8 @@ class Result:
     """What one run of an experiment made.
 
     retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
-    hits: stage -> outcomes that came from the stage cache; None where none was in use.
+    hits: stage -> outcomes that came from the stage cache; None where none was in use. peaks: stage -> the most memory
+    (MiB) that the process had held when the stage was done.
     """
 
     experiment: Experiment
@@ -42,6 +44,7 @@ class Result:
     report: Report | None
     seconds: Mapping[str, float]
     hits: Mapping[str, int] | None = None
+    peaks: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def notes(self) -> dict[str, float]:
@@ -241,7 +244,7 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
         if not finished:
             raise InputError(f"no run has finished under {outputs}: start one with `python -m recx +experiment=news`")
         return SavedRun(finished[-1])
-    tracked = _tracked_folder(str(run), outputs)
+    tracked = tracked_folder(str(run), outputs)
     if tracked is not None:
         return load(tracked, outputs)
     near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in finished[-20:])])
@@ -254,14 +257,14 @@ def _finished(outputs: Path) -> list[Path]:
     return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
 
 
-def _tracked_folder(run_id: str, outputs: Path) -> str | None:
-    """Return the folder that an MLflow run of the store under ``outputs`` is tagged with."""
+def tracked_folder(run_id: str, outputs: Path) -> str | None:
+    """Return the folder that an MLflow run of the store under ``outputs`` is tagged with; its id may be shortened."""
     database = outputs / "mlflow.db"
-    if not database.is_file() or len(run_id) != 32:
+    if not database.is_file() or not re.fullmatch("[0-9a-f]{8,32}", run_id):
         return None
-    from recx.tracker.store import folder_of_run
+    from recx.tracker.stored_runs import folder_of_run
 
-    return folder_of_run(f"sqlite:///{database.resolve()}", run_id)
+    return folder_of_run(database, run_id)
 
 
 def _json(values: Mapping[str, Any]) -> str:

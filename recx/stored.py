@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.examples import Examples
 from recx.graphs import Graphs
 from recx.judged import Report
 from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests
@@ -21,7 +22,9 @@ from recx.types import Array, Entities, Fold, Interactions, RankedLists, Request
 VALUE = "value.json"
 MAPPED = 1 << 16  # bytes from which an array is mapped rather than read
 
-_TYPES = {kind.__name__: kind for kind in (Entities, Fold, Graphs, Interactions, RankedLists, Report, Requests)}
+_TYPES = {
+    kind.__name__: kind for kind in (Entities, Examples, Fold, Graphs, Interactions, RankedLists, Report, Requests)
+}
 
 
 class NotStorableError(TypeError):
@@ -100,7 +103,9 @@ class _Reader:
 def _write_array(array: Array, folder: Path, place: int) -> str:
     """Write an array into a file and return its name."""
     if array.dtype.kind in "biufcmMUS":
-        np.save(folder / f"{place}.npy", array, allow_pickle=False)
+        with (folder / f"{place}.npy").open("wb") as file:  # np.save does not tell of a disk that ends before the array
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+            file.write(array.reshape(-1, order="A").view(np.uint8).data)
         return f"{place}.npy"
     texts = array.tolist()
     plain = array.dtype.kind == "O" or array.dtype == np.dtypes.StringDType()

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "recx").rglob("*.py"))
-STAGES = {"dataset", "encoder", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report"}
+STAGES = {"dataset", "encoder", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report", "pruner"}
 HEAVY = {"faiss", "matplotlib", "mlflow", "pandas", "pyarrow", "scipy", "sklearn", "torch"}
 STARTUP = {"numpy", *HEAVY}
 
@@ -50,9 +50,14 @@ def test_a_stage_imports_no_other_stage(file: Path) -> None:
 
 
 def test_the_core_never_imports_torch() -> None:
-    assert not {
-        file.name for file in FILES if {name.split(".")[0] for name in imports(file)} & {"torch", "ray", "optuna"}
-    }
+    assert not {file.name for file in FILES if "torch" in {name.split(".")[0] for name in imports(file)}}
+
+
+def test_what_comes_with_an_extra_is_imported_late_and_in_few_places() -> None:
+    for library, files in {"optuna": {"search.py", "median.py"}, "ray": {"ray.py"}}.items():
+        assert {file.name for file in FILES if library in {name.split(".")[0] for name in imports(file)}} <= files
+        early = {name.split(".")[0] for file in FILES for name in imports(file, at_import=True)}
+        assert library not in early
 
 
 def test_nothing_heavy_is_imported_before_a_part_is_chosen() -> None:

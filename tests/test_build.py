@@ -93,6 +93,8 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "evaluator": {"_target_": "recx.stand_ins.Evaluator"},
         "tracker": {"_target_": "recx.stand_ins.Tracker"},
         "report": None,
+        "pruner": None,
+        "benchmark": None,
     }
 
 
@@ -146,6 +148,7 @@ WRONG = [
     ("dataset", {}, "dataset names no part"),
     ("dataset", "news", "dataset names no part"),
     ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which must write"),
+    ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which must prune"),
     ("n_candidates", 0, "n_candidates=0: it must be a whole number from 1 up"),
     ("n_candidates", 1.5, "n_candidates=1.5: it must be a whole number"),
     ("n_candidates", True, "n_candidates=true: it must be a whole number"),

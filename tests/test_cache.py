@@ -16,12 +16,22 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from recx.cache import Cache, Entry, current, entries, prune
+from recx.cache import Cache, current
+from recx.entries import DAMAGED, GONE, LOCK, PART, Entry, entries, prune
+from recx.locks import turn
 from recx.progress import shown_on
 
 KEY, OTHER = "ab" + "0" * 30, "cd" + "0" * 30
 ROOT = Path(__file__).resolve().parents[1]
 NUMBERS = np.arange(50_000)
+
+
+def ab() -> str:
+    return KEY
+
+
+def cd() -> str:
+    return OTHER
 
 
 class Maker:
@@ -55,7 +65,7 @@ def files(cache: Cache) -> list[str]:
 def test_what_is_kept_is_made_once(cache: Cache) -> None:
     make = Maker()
     for _ in range(3):
-        np.testing.assert_array_equal(cache.kept("load", KEY, make), NUMBERS)
+        np.testing.assert_array_equal(cache.kept("load", ab, make), NUMBERS)
     assert make.made == 1
     assert cache.hits == {"load": 2}
     assert files(cache) == ["0.npy", "entry.json", "value.json"]
@@ -71,24 +81,24 @@ def test_what_is_kept_is_made_once(cache: Cache) -> None:
 def test_reading_only_adds_nothing(cache: Cache, tmp_path: Path) -> None:
     reader = Cache(tmp_path / "cache", writes=False)
     make = Maker()
-    reader.kept("load", KEY, make)
+    reader.kept("load", ab, make)
     assert not cache.folder.exists()
-    cache.kept("load", KEY, make)
-    reader.kept("load", KEY, make)
+    cache.kept("load", ab, make)
+    reader.kept("load", ab, make)
     assert make.made == 2
     assert reader.hits == {"load": 1}
 
 
 def test_what_has_no_key_and_what_nobody_will_ask_for_is_not_kept(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache", passing=("rank",))
-    cache.kept("load", None, Maker())
-    cache.kept("rank", KEY, Maker())
+    cache.kept("load", lambda: None, Maker())
+    cache.kept("rank", ab, Maker())
     assert not cache.folder.exists()
 
 
 def test_what_files_cannot_hold_is_made_each_time(cache: Cache) -> None:
     make = Maker({1: 2})
-    assert cache.kept("load", KEY, make) == cache.kept("load", KEY, make) == {1: 2}
+    assert cache.kept("load", ab, make) == cache.kept("load", ab, make) == {1: 2}
     assert make.made == 2
     assert not files(cache)
 
@@ -98,7 +108,7 @@ def test_what_a_part_fails_at_is_told_and_leaves_nothing(cache: Cache) -> None:
         raise FileNotFoundError("no such data")
 
     with pytest.raises(FileNotFoundError, match="no such data"):
-        cache.kept("load", KEY, fail)
+        cache.kept("load", ab, fail)
     assert not files(cache)
 
 
@@ -116,10 +126,10 @@ def shorten(path: Path) -> None:
 @pytest.mark.parametrize("name", ["0.npy", "value.json", "entry.json"])
 def test_a_damaged_entry_is_noticed_and_made_again(name: str, damage: Any, cache: Cache, told: Path) -> None:
     make = Maker()
-    cache.kept("load", KEY, make)
+    cache.kept("load", ab, make)
     damage(cache.place(KEY) / name)
     for _ in range(2):
-        np.testing.assert_array_equal(cache.kept("load", KEY, make), NUMBERS)
+        np.testing.assert_array_equal(cache.kept("load", ab, make), NUMBERS)
     # A flipped bit of what only describes the entry does no harm.
     assert make.made == (1 if (name, damage) == ("entry.json", flip) and not told.read_text() else 2)
     lines = told.read_text().splitlines()
@@ -128,9 +138,9 @@ def test_a_damaged_entry_is_noticed_and_made_again(name: str, damage: Any, cache
 
 
 def test_a_reader_leaves_a_damaged_entry_where_it_is(cache: Cache, tmp_path: Path) -> None:
-    cache.kept("load", KEY, Maker())
+    cache.kept("load", ab, Maker())
     flip(cache.place(KEY) / "0.npy")
-    np.testing.assert_array_equal(Cache(cache.folder, writes=False).kept("load", KEY, Maker()), NUMBERS)
+    np.testing.assert_array_equal(Cache(cache.folder, writes=False).kept("load", ab, Maker()), NUMBERS)
     assert cache.place(KEY).is_dir()
 
 
@@ -138,8 +148,8 @@ def test_a_full_disk_ends_in_one_line_and_no_entry(cache: Cache, told: Path, mon
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(np, "save", full)
-    for key in (KEY, OTHER):
+    monkeypatch.setattr("recx.stored._write_array", full)
+    for key in (ab, cd):
         np.testing.assert_array_equal(cache.kept("load", key, Maker()), NUMBERS)
     assert not files(cache)
     assert told.read_text().splitlines() == [
@@ -174,7 +184,7 @@ def make():
         file.write("x")
     time.sleep(seconds)
     return [1, 2]
-assert Cache(folder / "cache").kept("load", key, make) == [1, 2]
+assert Cache(folder / "cache").kept("load", lambda: key, make) == [1, 2]
 """
 
 
@@ -204,23 +214,50 @@ def test_pruning_takes_the_longest_unused_first(cache: Cache) -> None:
     keys = [f"{number:02}{'0' * 30}" for number in range(4)]
     now = time.time()
     for age, key in enumerate(keys):
-        cache.kept("load", key, Maker())
+        cache.kept("load", lambda key=key: key, Maker())  # type: ignore[misc]
         os.utime(cache.place(key) / "entry.json", (now - 100 * age, now - 100 * age))
     assert [entry.place.name for entry in entries(cache.folder)] == keys[::-1]
     assert [entry.place.name for entry in prune(cache.folder, None, 250)] == [keys[3]]
     size = entries(cache.folder)[0].bytes
-    cache.kept("load", keys[2], Maker())  # now it is the newest
+    cache.kept("load", lambda: keys[2], Maker())  # now it is the newest
     assert [entry.place.name for entry in prune(cache.folder, 2 * size, None)] == [keys[1]]
     assert [entry.place.name for entry in entries(cache.folder)] == [keys[0], keys[2]]
 
 
-def test_pruning_takes_away_what_a_killed_process_left(cache: Cache) -> None:
-    cache.kept("load", KEY, Maker())
-    for name, age in (("old.part", 2e5), ("new.part", 10)):
-        left = cache.folder / "ab" / name
-        left.mkdir()
-        os.utime(left, (time.time() - age, time.time() - age))
+def test_pruning_takes_away_what_a_killed_process_left_and_nothing_that_is_being_made(cache: Cache) -> None:
+    cache.kept("load", ab, Maker())
+    held, left = cache.place("ab" + "1" * 30), cache.place("ab" + "2" * 30)
+    for place in (held, left):
+        for ending in (PART, GONE):
+            place.with_suffix(ending).mkdir()
+        for ending in (".values", LOCK):
+            place.with_suffix(ending).touch()
+    with turn(held.with_suffix(LOCK)):
+        prune(cache.folder, 0, None)
+        assert {path.stem for path in held.parent.iterdir()} == {held.name}
+        assert len(list(held.parent.iterdir())) == 4
     prune(cache.folder, None, None)
-    assert sorted(path.name for path in (cache.folder / "ab").iterdir()) == [KEY, "new.part"]
+    assert list(held.parent.iterdir()) == []
     assert entries(cache.folder / "none") == []
-    assert isinstance(entries(cache.folder)[0], Entry)
+
+
+def test_pruning_takes_away_nothing_that_is_no_entry(tmp_path: Path) -> None:
+    for name in ("en/words", "en/words.part/file", f"ab/{OTHER}/file", f"abc/{KEY}/file", f"ab/{KEY}x/file", "ab.lock"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("precious")
+    before = sorted(tmp_path.rglob("*"))
+    assert prune(tmp_path, 0, 0) == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", "[" * 5000, '{"stage": 1, "bytes": "many"}', "\0"])
+def test_an_entry_that_does_not_say_what_it_is_is_counted_and_pruned(content: str | None, cache: Cache) -> None:
+    cache.kept("load", ab, Maker())
+    entry = cache.place(KEY) / "entry.json"
+    entry.unlink() if content is None else entry.write_text(content)
+    [found] = entries(cache.folder)
+    assert isinstance(found, Entry)
+    assert found.stage == DAMAGED
+    assert found.bytes >= NUMBERS.nbytes
+    assert prune(cache.folder, 0, None) == [found]
+    assert entries(cache.folder) == []

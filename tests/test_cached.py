@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +14,8 @@ import recx
 from recx import results
 from recx.cache import Cache
 from recx.cached import cached
+from recx.compose import compose, plain
+from recx.errors import InputError
 from recx.evaluator.lines import Evaluator
 from recx.experiment import Experiment
 from recx.feature.content import Age
@@ -29,6 +31,7 @@ from recx.retriever.union import FittedUnion, Union
 from recx.split.leave_last import LeaveLast
 from recx.tiny import tiny_world
 from recx.types import Interactions
+from recx.verb import compare, explain
 
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=300", "dataset.articles=100"]
 EVALUATOR = Evaluator(["recall_at_5"], ["ndcg_at_3"], ["ndcg_at_3"])
@@ -134,7 +137,8 @@ def test_another_setting_of_the_ranker_runs_no_retriever_and_no_feature(
     result = run(experiment, cache)
     monkeypatch.undo()
     assert_same(result, experiment.run())
-    assert (result.hits or {})["features"] == 9  # three each for the fit, its calibration and the ranking
+    assert (result.hits or {})["features"] == 6  # three each for the calibration and the ranking
+    assert (result.hits or {})["examples"] == 1  # and those of the fit, standardised
     assert "fit_ranker" not in (result.hits or {})
 
 
@@ -230,3 +234,107 @@ def test_reading_alone_and_no_cache_write_none(home: Path) -> None:
     for mode in ("read", "off"):
         recx.run([*TINY, f"cache={mode}"])
     assert not (home / "outputs" / "cache").exists()
+
+
+EXPERIMENTS = {
+    "news": [*TINY[2:], "n_candidates=20"],
+    "news_submission": [*TINY[2:], "n_candidates=20"],
+    "tools": ["dataset.tasks=150", "dataset.tools=15", "n_candidates=10"],
+    "agents": ["dataset.traces=30", "dataset.n_candidates=5"],
+    "rerank": ["dataset.queries=30", "dataset.features=5"],
+}
+OTHER_PARTS = [
+    ["ranker=identity", "retriever=faiss"],
+    ["ranker=identity", "retriever=ease", "refit=false"],
+    ["retriever=item_knn", "split=by_time", "ranker.probabilities=platt", "seen=keep"],
+    ["retriever=popularity", "split=by_user", "split.given=2", "ranker.missed=add", "ranker.optimizer=sgd"],
+    ["retriever=random", "feature=basic", "ranker.optimizer=gd", "ranker.non_negative=true", "seed=7"],
+    ["retriever=union", "fold=valid", "evaluator.tables=[roc_curve,confusion_matrix,classification]"],
+    ["retriever.method=score", "ranker.probabilities=softmax", "runtime.threads=1"],
+]
+
+
+def left_by(folder: Path) -> dict[str, Any]:
+    """Return all that a run's folder holds but seconds, and what came from the cache."""
+    found: dict[str, Any] = {}
+    for path in folder.rglob("*"):
+        if (
+            path.suffix in (".parquet", ".csv", ".npz", ".safetensors", ".faiss", ".png")
+            or path.name == "protocol.json"
+        ):
+            found[path.relative_to(folder).as_posix()] = path.read_bytes()
+        elif path.name == "metrics.json" or (path.suffix == ".json" and path.parent != folder):
+            content = json.loads(path.read_text())
+            kept = {name: content[name] for name in content if not name.startswith(("time/", "data/cache_hits"))}
+            found[path.relative_to(folder).as_posix()] = kept
+    return found
+
+
+SLOW = [*((name, words) for name, words in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
+SLOW += [("news", [*EXPERIMENTS["news"], *words]) for words in OTHER_PARTS]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("agents", EXPERIMENTS["agents"]),
+        ("rerank", EXPERIMENTS["rerank"]),
+        *(pytest.param(*case, marks=pytest.mark.slow, id=f"{case[0]} {' '.join(case[1])}") for case in SLOW),
+    ],
+)
+def test_every_experiment_leaves_the_same_files(
+    name: str, words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, told = [], []
+    for number, mode in enumerate(("off", "on", "on", "read")):
+        folder = home / str(number)
+        recx.run([f"+experiment={name}", "tracker=console", *words, f"cache={mode}", f"hydra.run.dir={folder}"])
+        left.append(left_by(folder))
+        capsys.readouterr()
+        if left[0].get("ranker/linear.json") and "predict" not in (folder / "config.yaml").read_text():
+            assert explain.run([str(folder), "--worst", "3", "--json"]) == 0
+        told.append(capsys.readouterr().out)
+    assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet", "candidates.parquet"}
+    for others in left[1:]:
+        assert others.keys() == left[0].keys()
+        for file, content in left[0].items():
+            assert others[file] == content, file
+    assert told == [told[0]] * 4
+    if "per_user.parquet" in left[0]:
+        assert compare.run(["0", "2"]) == 0
+        assert "0.0000" in capsys.readouterr().out
+
+
+def test_on_and_off_may_stand_without_quotes(home: Path) -> None:
+    for word, expected in (("true", "on"), ("false", "off"), ("read", "read"), ("on", "on")):
+        assert plain(compose([f"cache={word}"]))["cache"] == expected
+    (home / "conf/experiment").mkdir(parents=True)
+    (home / "conf/experiment/mine.yaml").write_text("# @package _global_\ncache: off\n")
+    config = compose(["+experiment=mine", f"hydra.searchpath=['file://{home}/conf']"])
+    assert plain(config)["cache"] == "off"
+    with pytest.raises(InputError, match="cache=maybe: it must be one of off, on, read"):
+        recx.run([*TINY, "cache=maybe"])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Makes a world by the seed in a file, which somebody writes to while it is read."""
+
+    path: str
+    meanwhile: ClassVar[str] = ""
+
+    def load(self) -> Interactions:
+        seed = int(Path(self.path).read_text())
+        Path(self.path).write_text(self.meanwhile)
+        return tiny_world(seed=seed)
+
+
+def test_what_was_written_to_while_it_was_read_is_kept_under_no_key(
+    cache: Cache, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = here / "seed"
+    for before, after in (("1", "12"), ("12", "1"), ("1", "1")):
+        file.write_text(before)
+        monkeypatch.setattr(Reading, "meanwhile", after)
+        expected = chain(dataset=World(int(before))).run()
+        assert_same(expected, run(chain(dataset=Reading(str(file))), cache))

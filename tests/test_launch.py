@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 import recx
 from recx.errors import InputError
-from recx.launch import console_of_stdout, limited_to, objective
+from recx.launch import console_of_stdout, objective
 from recx.results import Result
 
-ROOT = Path(__file__).resolve().parents[1]
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"]
 
 
@@ -60,43 +56,3 @@ def test_the_objective_is_a_finite_number() -> None:
     assert objective(with_metrics(a=float("inf")), "a") == 0.0
     with pytest.raises(InputError, match="objective=ndgc: the run has no such metric: did you mean 'ndcg'"):
         objective(with_metrics(ndcg=1.0), "ndgc")
-
-
-def test_threads_are_limited_inside_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from threadpoolctl import threadpool_info
-
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    before = [pool["num_threads"] for pool in threadpool_info()]
-    with limited_to(1) as number:
-        assert number == 1
-        assert os.environ["OMP_NUM_THREADS"] == "1"
-        assert {pool["num_threads"] for pool in threadpool_info()} <= {1}
-    assert "OMP_NUM_THREADS" not in os.environ
-    assert [pool["num_threads"] for pool in threadpool_info()] == before
-
-
-def test_threads_follow_the_environment_or_else_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    with limited_to(None) as number:
-        assert number == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "")
-    with limited_to(None) as number:
-        assert 1 <= number <= (os.cpu_count() or 1)
-
-
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
-def test_threads_are_counted_in_whole_numbers(threads: Any) -> None:
-    with pytest.raises(InputError, match=r"runtime\.threads="), limited_to(threads):
-        pass
-
-
-def test_a_library_loaded_later_is_limited_too() -> None:
-    script = (
-        "from recx.launch import limited_to\n"
-        "with limited_to(1):\n"
-        "    import faiss\n"
-        "    from threadpoolctl import threadpool_info\n"
-        "    print(faiss.omp_get_max_threads(), {pool['num_threads'] for pool in threadpool_info()})"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "1 {1}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -57,6 +58,7 @@ def _missing() -> list[str]:
     plugins = {
         "hydra/sweeper=optuna": "hydra_optuna_sweeper",
         "hydra/launcher=joblib": "hydra_joblib_launcher",
+        "hydra/launcher=ray": "hydra_ray_launcher",
     }
     installed = {distribution.name.replace("-", "_") for distribution in distributions()}
     return [word for word, plugin in plugins.items() if plugin not in installed]
@@ -71,7 +73,7 @@ def test_every_command_composes(
     command: str, mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
-    words = [word.strip("'") for word in command.split()]
+    words = shlex.split(command)
     if words[0] == "-m":
         assert read_sweep([word for word in words[1:] if word not in ("resume=last", *_missing())])
         return

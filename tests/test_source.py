@@ -35,8 +35,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def forget() -> None:
-    for memo in (source.code_of, source._file_of, source._imports, source._version):
-        memo.cache_clear()
+    for memo in vars(source).values():
+        if hasattr(memo, "cache_clear"):
+            memo.cache_clear()
 
 
 def version(*modules: str) -> str:
@@ -68,3 +69,62 @@ def test_editing_the_linear_ranker_changes_no_retriever(monkeypatch: pytest.Monk
     edited = Path(str(import_module("recx.ranker.linear").__file__))
     monkeypatch.setattr(Path, "read_bytes", lambda self: real(self) + (b"\n# edited" if self == edited else b""))
     assert [name for name in modules if version(name) != before[name]] == ["recx.ranker.linear"]
+
+
+def test_all_of_a_package_that_imports_by_name_counts(package: Path) -> None:
+    (package / "one.py").write_text("from importlib import import_module\nx = import_module('lone.' + 'four')\n")
+    before = version("lone.one")
+    (package / "four.py").write_text("y = 2\n")
+    assert version("lone.one") != before
+
+
+def test_a_branch_beside_that_of_type_checkers_counts(package: Path) -> None:
+    (package / "one.py").write_text(
+        "if not TYPE_CHECKING:\n    import lone.two\nif TYPE_CHECKING:\n    pass\nelse:\n    import lone.four\n"
+    )
+    before = version("lone.one")
+    for name in ("two", "four"):
+        (package / f"{name}.py").write_text("y = 2\n")
+        after = version("lone.one")
+        assert after != before
+        before = after
+
+
+def test_a_package_around_a_module_and_its_other_files_count(package: Path) -> None:
+    seen = {version("lone.three")}
+    for name in ("__init__.py", "words.txt", "data/more.bin"):
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text("x = 1\n")
+        seen.add(version("lone.three"))
+    (package / "conf").mkdir()
+    (package / "conf" / "option.yaml").write_text("x: 1")
+    seen.add(version("lone.three"))
+    assert len(seen) == 4
+
+
+def test_a_module_beside_that_nobody_installed_counts_by_its_source(package: Path) -> None:
+    (package.parent / "helper_of_lone.py").write_text("x = 1\n")
+    (package / "one.py").write_text("def f():\n    from helper_of_lone import x\n    return x\n")
+    invalidate_caches()
+    before = version("lone.one")
+    (package.parent / "helper_of_lone.py").write_text("x = 2\n")
+    assert version("lone.one") != before
+
+
+def test_what_is_edited_while_it_runs_has_no_version_any_more(package: Path) -> None:
+    before = version("lone.one")
+    (package / "three.py").write_text("x = 2\n")
+    with pytest.raises(source.NoKeyError, match=r"three.py was edited"):
+        source.code_of(("lone.one",))
+    (package / "three.py").write_text(FILES["three.py"])
+    assert source.code_of(("lone.one",)) == before
+
+
+def test_what_has_no_file_or_cannot_be_parsed_has_no_version(package: Path) -> None:
+    forget()
+    for name in ("lone.none", "no_such_package.part"):
+        with pytest.raises(source.NoKeyError, match="has no file"):
+            source.code_of((name,))
+    (package / "one.py").write_text("x = (\n")
+    with pytest.raises(source.NoKeyError, match="cannot be parsed"):
+        version("lone.one")

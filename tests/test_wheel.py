@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js")
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +38,10 @@ def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
     expected = {
         Path(there) / file.relative_to(ROOT / here)
         for here, there in sources.items()
-        for kind in ("*.py", "*.yaml", "*.toml")
-        for file in (ROOT / here).rglob(kind)
+        for kind in KINDS
+        for file in (ROOT / here).rglob(f"*{kind}")
     }
-    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in (".py", ".yaml", ".toml")]
+    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in KINDS]
     assert {file.relative_to(unpacked) for file in packed} == expected
     assert (unpacked / "recx" / "py.typed").is_file()
 

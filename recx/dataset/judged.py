@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recx.dataset.events import require_path
+from recx.dataset.events import at_home, require_path
 from recx.dataset.judged_files import file_of, read_texts
 from recx.dataset.judgements import Pairs, judged
 from recx.errors import InputError
@@ -35,6 +35,12 @@ class Judged:
     documents: str | None = None
     grades: str | None = None
     candidates: str | None = None
+
+    @property
+    def depends_on(self) -> list[Path]:
+        """The files that are named, which may lie outside the folder (see ``recx.fingerprint``)."""
+        named = (self.queries, self.documents, self.grades, self.candidates)
+        return [at_home(self.path) / name for name in named if self.path and name]
 
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.dataset.judgements``.

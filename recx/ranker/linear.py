@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from recx.cache import kept
 from recx.design import Features, design_matrix, names_of
 from recx.errors import InputError, RecxError
 from recx.examples import Examples, Missed
@@ -73,11 +74,11 @@ class Linear:
             InputError: no user has a target among the candidates, or ``user_weight`` names no usable column.
             RecxError: the weights did not come out finite.
         """
-        examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
-        if self.probabilities == "platt":
-            examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
-        table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
-        mean, deviation, constant = _standardise(table)
+        # What does not depend on l2 and the way to the minimum is kept apart from them.
+        apart_from = ("features", "probabilities", "missed", "max_users", "seed")
+        given = Linear(**{name: getattr(self, name) for name in apart_from})
+        prepared = kept("examples", given, lambda: self._prepared(candidates, fold), candidates, fold)
+        examples, apart, table, mean, deviation, constant = prepared
         weight_of_user = self._weight_of_users(examples, fold.history)
         gain = examples.gain * np.repeat(weight_of_user, examples.lists.lengths)
         objective = Objective(table, gain, examples.lists.indptr, self.l2)
@@ -98,6 +99,20 @@ class Linear:
             self, names, found.weights, low, high, **scale, platt=Platt(), losses=found.losses, held_out={}, notes=notes
         )
         return fitted if apart is None else _calibrated(fitted, apart, fold.history, self.seed)
+
+    def _prepared(
+        self, candidates: RankedLists, fold: Fold
+    ) -> tuple[Examples, Examples | None, Floats, Doubles, Doubles, Bools]:
+        """Return what to fit on, what to calibrate on, and the former's standardised table (see ``_standardise``)."""
+        examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
+        if self.probabilities == "platt":
+            examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
+        table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
+        return examples, apart, table, *_standardise(table)
+
+    def lean(self) -> Linear:
+        """Return the same ranker without the weights' intervals."""
+        return replace(self, resamples=0)
 
     def _minimum(self, objective: Objective) -> Minimum:
         with np.errstate(over="ignore", invalid="ignore"):  # steps too long end in NaN, which is told below

@@ -58,7 +58,7 @@ def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
 
 def _cells(name: str, values: Sequence[Any]) -> list[str]:
     if name == "objective":
-        return ["failed" if value != value else f"{value:.4f}" for value in values]
+        return ["–" if value != value else f"{value:.4f}" for value in values]
     if name == "seconds":
         return [f"{value:.1f}" for value in values]
     texts = [str(value) for value in values]
@@ -83,9 +83,10 @@ def _draw(columns: Columns, settings: Sequence[str], objective: str, path: Path)
 
 def _panel(axes: Axes, values: Sequence[Any], heights: Sequence[float]) -> None:
     """Draw one setting against the objective: numbers along a scale, by powers of ten if they span many, else words."""
-    numbers = [number for number in map(_number, values) if number is not None]
-    if len(numbers) == len(values):
-        axes.scatter(numbers, heights, color=BLUE)
+    given = [(_number(value), height) for value, height in zip(values, heights, strict=True) if value != ""]
+    numbers = [number for number, _ in given if number is not None]
+    if numbers and len(numbers) == len(given):
+        axes.scatter(numbers, [height for _, height in given], color=BLUE)
         if min(numbers) > 0 and max(numbers) > 50 * min(numbers):
             axes.set_xscale("log")
         return

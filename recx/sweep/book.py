@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from recx.files import write_text
@@ -16,7 +16,8 @@ class Trial:
     """One trial that ended.
 
     number: its place in the sweep, from 0. words: what it was run with, as on a command line. folder: its files.
-    objective: None where it failed; then ``reason`` says why in one line. cached: stages that came from the cache.
+    objective: None where it failed (then ``reason`` says why in one line) or was pruned (then ``pruned`` says at which
+    epoch). cached: stages that came from the cache. course: epoch -> what it reached there (see ``recx.pruning``).
     """
 
     number: int
@@ -26,6 +27,13 @@ class Trial:
     objective: float | None = None
     cached: int = 0
     reason: str = ""
+    pruned: int | None = None
+    course: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def lacks(self) -> str:
+        """Why there is no objective, in one line; "" where there is one."""
+        return self.reason if self.pruned is None else f"pruned at epoch {self.pruned}"
 
 
 @dataclass(frozen=True)
@@ -35,10 +43,16 @@ class Book:
     folder: Path
 
     def done(self, words: Sequence[str]) -> Trial | None:
-        """Return the trial with these words if it ended well and its files are there."""
+        """Return the trial with these words if it was pruned, or ended well and its files are there."""
         trial = _read(self._file(words))
-        whole = trial is not None and trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
+        if trial is None or trial.pruned is not None:
+            return trial
+        whole = trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
         return trial if whole else None
+
+    def before(self, number: int) -> list[Trial]:
+        """Return the trials before this one that ended well: the same whenever a sweep is taken up again."""
+        return [trial for trial in self.trials() if trial.number < number and trial.objective is not None]
 
     def write(self, trial: Trial) -> None:
         """Keep what became of a trial; the file is there whole or not at all."""
@@ -59,6 +73,7 @@ def _read(file: Path) -> Trial | None:
     """Return what a file says; None where there is none or it is damaged, so that the trial runs again."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return Trial(**{**content, "words": tuple(content["words"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        course = {int(step): value for step, value in content["course"].items()}
+        return Trial(**{**content, "words": tuple(content["words"]), "course": course})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.types import Override
 
@@ -29,6 +31,14 @@ class Grid(BasicSweeper):
         [combinations] = super().split_arguments(kept, None)
         trials = [[*words, *deleted, *one] for words in combinations for one in self._left_out(deleted)]
         return list(self.split_overrides_to_chunks(trials, max_batch_size)) if trials else []
+
+    def validate_batch_is_legal(self, batch: Sequence[Sequence[str]]) -> None:
+        """Compose one trial of each combination of options before any runs, which tells a misspelt option.
+
+        Hydra's own composes every trial twice; what else may be wrong with a value, its trial tells.
+        """
+        of_options = {tuple(word for word in words if "." not in word.partition("=")[0]): words for words in batch}
+        super().validate_batch_is_legal(list(of_options.values()))
 
     def _left_out(self, deleted: list[str]) -> list[list[str]]:
         if self.leave_out is None or self.config is None:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx import parts
 from recx.errors import InputError, did_you_mean
 from recx.files import write_text
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 HOME = Path("outputs", "sweeps")
 FILE = "sweep.json"
+OPTUNA, HYDRAS_OPTUNA = "recx.sweep.search.Search", "hydra_plugins.hydra_optuna_sweeper"
+"""Our sweeper for Optuna, and the one that it is built on."""
 OWN = ("sweep_id", "resume")
 """Words that name the sweep itself and are no keys of a configuration."""
 
@@ -29,7 +32,8 @@ class Sweep:
     """A sweep that is about to start or to go on.
 
     words: what was typed, but for flags and the words that name the sweep. config: the first trial's configuration.
-    chooses: it exists to find the best (a preset, or a sweeper that optimises), and is no mere comparison.
+    chooses: it exists to find the best (a preset, or a sweeper that optimises), and is no mere comparison. ray: how
+    Ray is started or found where it runs the trials (see ``conf/hydra/launcher/ray.yaml``), else None.
     """
 
     id: str
@@ -37,6 +41,7 @@ class Sweep:
     config: dict[str, Any]
     chooses: bool
     optimises: bool
+    ray: dict[str, Any] | None = None
 
     @property
     def folder(self) -> Path:
@@ -46,7 +51,7 @@ class Sweep:
     @property
     def compared(self) -> tuple[str, ...]:
         """The words that trials depend on; others (``hydra.``) say how and how many of them are run."""
-        return tuple(sorted(word for word in self.words if not word.startswith("hydra")))
+        return tuple(sorted(word for word in self.words if not word.lstrip("+~").startswith("hydra")))
 
     def begin(self) -> bool:
         """Write down what the sweep is, or check that it is the one that was begun; return whether it is new.
@@ -90,30 +95,37 @@ def read(overrides: Sequence[str]) -> Sweep:
 
     composed, parsed = _first(words)
     _check_installed(composed)
+    _check_search(composed)
 
     config = plain(composed)
-    optimises = not composed.hydra.sweeper._target_.startswith("recx.")
+    optimises = "direction" in composed.hydra.sweeper
     chooses = optimises or "sweep" in composed.hydra.runtime.choices
     _check(config, parsed, chooses)
-    return Sweep(_id(own, str(config["name"])), words, config, chooses, optimises)
+    return Sweep(_id(own, str(config["name"])), words, config, chooses, optimises, _ray(composed))
 
 
 def _first(words: Sequence[str]) -> tuple[DictConfig, list[Override]]:
-    """Return the configuration with the first value of everything that is swept over, and the words as parsed."""
+    """Return the configuration of the first trial, and all that the trials are made of, as parsed.
+
+    An Optuna search begins anywhere; here it is with the first value of each range.
+    """
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     from recx.compose import compose
     from recx.mistakes import explained
+    from recx.sweep.search import first_word, key_of
 
+    parser = OverridesParser.create()
     with explained():
-        parsed = OverridesParser.create().parse_overrides(list(words))
-    first = []
-    for word, override in zip(words, parsed, strict=True):
-        if not override.is_sweep_override():
-            first.append(word)
-        elif override.is_discrete_sweep():
-            first.append(f"{override.get_key_element()}={next(iter(override.sweep_string_iterator()))}")
-    return compose(first), parsed
+        typed = parser.parse_overrides(list(words))
+    composed = compose([first_word(one) for one in typed])
+    params = composed.hydra.sweeper.get("params")
+    if not params:
+        return composed, typed
+    with explained():
+        more = parser.parse_overrides([f"{key}={values}" for key, values in params.items()])
+    parsed = [*(one for one in more if key_of(one) not in map(key_of, typed)), *typed]
+    return compose([first_word(one) for one in parsed]), parsed
 
 
 def _check(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) -> None:
@@ -134,13 +146,49 @@ def _check(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) ->
 def _check_installed(composed: DictConfig) -> None:
     """Raise InputError where Hydra's plugin for the chosen sweeper or launcher is not there."""
     for what in ("sweeper", "launcher"):
-        package = ".".join(composed.hydra[what]._target_.split(".")[:2])
+        target = composed.hydra[what]._target_
+        package = ".".join((HYDRAS_OPTUNA if target == OPTUNA else target).split(".")[:2])
         try:
             found = find_spec(package)
         except ModuleNotFoundError:
             found = None
         if found is None:
-            raise InputError(f"hydra/{what}: the package of {package} is not installed: pip install 'recx[sweep]'")
+            extra = "ray" if "_ray_" in package else "sweep"
+            raise InputError(f"hydra/{what}: the package of {package} is not installed: pip install 'recx[{extra}]'")
+
+
+def _ray(composed: DictConfig) -> dict[str, Any] | None:
+    from omegaconf import OmegaConf
+
+    if "ray" not in composed.hydra.launcher:
+        return None
+    settings = OmegaConf.to_container(composed.hydra.launcher.ray.init, resolve=True)
+    assert isinstance(settings, dict)
+    return {str(key): value for key, value in settings.items()}
+
+
+def _check_search(composed: DictConfig) -> None:
+    """Raise InputError where a range under ``hydra.sweeper.when`` is of a setting that is not there, or the like."""
+    from recx.compose import compose
+    from recx.mistakes import explained
+    from recx.sweep.search import branches
+
+    custom = str(composed.hydra.sweeper.get("custom_search_space") or "")
+    if custom and not parts.is_trusted(custom):
+        raise InputError(
+            f"hydra.sweeper.custom_search_space={custom}: it must be a function of recx or of an installed plugin: "
+            "write ranges that depend on a choice under hydra.sweeper.when, or put it into a plugin "
+            "(`python -m recx new-plugin NAME`)"
+        )
+    with explained():
+        found = branches(composed.hydra.sweeper.get("when"))
+    given = [*composed.hydra.overrides.hydra, *composed.hydra.overrides.task]
+    words = {word.partition("=")[0].lstrip("+"): word for word in given}
+    led: dict[str, dict[str, str]] = {}  # what must be chosen for a key that a branch proposes to be there
+    for branch in found:
+        tried = {**led.get(branch.key, {}), **branch.first()}
+        led.update({key: tried for key in branch.first() if key != branch.key})
+        compose(list({**words, **tried}.values()))
 
 
 def _id(own: dict[str, str], name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,13 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> i
         InputError: the words are wrong, or the sweep would tune on test, or it is running already.
     """
     from recx import parts
-    from recx.protocols import SweepTracker
+    from recx.protocols import Readied, SweepTracker
 
     now = plan.read(overrides)
     tracker = parts.build(now.config["tracker"], "tracker")
+    pruner = parts.build(now.config["pruner"], "pruner")
+    if isinstance(pruner, Readied):
+        pruner.ready()
     new = now.begin()
     with _alone(now):
         _say_hello(now, new)
@@ -44,8 +47,11 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> i
 
 
 def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]], None]) -> None:
+    from recx.sweep import ray
+
     try:
-        start(words)
+        with nullcontext() if now.ray is None else ray.cluster(now.ray):
+            start(words)
     except ValueError:  # Optuna's, where it looks for the best of trials that have all failed; the table tells why
         trials = Book(now.folder / "trials").trials()
         if not trials or any(trial.objective is not None for trial in trials):
@@ -55,13 +61,13 @@ def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]
 def _for_hydra(now: plan.Sweep, run_id: str) -> list[str]:
     environment = {PARENT: run_id, SWEEP: now.id} if run_id else {SWEEP: now.id}
     return [
-        f"hydra.sweep.dir={now.folder}",
+        f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{now.folder.as_posix()}",  # wherever a worker is started
         *(f"++hydra.job.env_set.{name}='{value}'" for name, value in environment.items()),
     ]
 
 
 def _say_hello(now: plan.Sweep, new: bool) -> None:
-    done = len([trial for trial in Book(now.folder / "trials").trials() if trial.objective is not None])
+    done = len([trial for trial in Book(now.folder / "trials").trials() if not trial.reason])
     print(f"sweep_id={now.id}" if new else f"sweep_id={now.id}: {done} done before", flush=True)
     if now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]:
         print("these figures are of the test fold: to choose by them would be tuning on test (fold=valid is for that)")
@@ -77,23 +83,25 @@ def _finish(now: plan.Sweep, parent: Run) -> int:
     trials = Book(now.folder / "trials").trials()
     columns, objective = table(trials), str(now.config["objective"])
     done = [trial for trial in trials if trial.objective is not None]
+    failed = [trial for trial in trials if trial.reason]
     best = max(done, key=lambda trial: trial.objective or 0.0) if done else None
     final = _on_test(now, best) if best and now.config["fold"] == "valid" else None
     kept = final or best
     write_sweep(columns, objective, now.folder / "summary")
     parent.log_files(now.folder / "summary")
-    parent.log_tags({"recx.varied": ", ".join(differing(trials)), "recx.failed": str(len(trials) - len(done))})
+    parent.log_tags({"recx.varied": ", ".join(differing(trials)), "recx.failed": str(len(failed))})
+    if len(done) + len(failed) < len(trials):
+        parent.log_tags({"recx.pruned": str(len(trials) - len(done) - len(failed))})
     if best and kept and kept.objective is not None:
         parent.log_tags({"recx.best": " ".join(best.words), "recx.folder": str(Path(kept.folder).absolute())})
         parent.log_metrics({**load(kept.folder).metrics, "sweep/best_objective": best.objective or 0.0})
     print_sweep(console_of_stdout(), columns, objective, now.folder)
-    failed = [*(trial for trial in trials if trial.reason), *([final] if final and final.reason else [])]
     if final is not None:
         said = final.reason or f"{objective} = {final.objective:.4f}"
         print(f"best trial ({best.number if best else ''}), once on test: {said}   {final.folder}")
     if parent.address:
         print(f"address {parent.address}")
-    return 1 if failed or not trials else 0
+    return 1 if failed or (final and final.reason) or not trials else 0
 
 
 def _on_test(now: plan.Sweep, best: Trial) -> Trial:
@@ -101,13 +109,14 @@ def _on_test(now: plan.Sweep, best: Trial) -> Trial:
 
     words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
     attempt = Attempt(best.number, words, now.folder / "best", Book(now.folder / "final"), whole=True)
-    return attempt.run(lambda: plain(compose(words)))
+    where = [word for word in now.words if word.startswith("hydra.searchpath=")]  # options of one's own lie there
+    return attempt.run(lambda: plain(compose([*where, *words])))
 
 
 @contextmanager
 def _alone(now: plan.Sweep) -> Iterator[None]:
     """Hold the sweep, so that no second process works at it; whoever dies lets go."""
-    from recx.tracker.process import turn
+    from recx.locks import turn
 
     try:
         with turn(now.folder / ".lock", wait=False):

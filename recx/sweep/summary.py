@@ -11,19 +11,20 @@ Columns = dict[str, list[object]]
 
 
 def table(trials: Sequence[Trial]) -> Columns:
-    """Return column -> one value a trial, the largest objective first, failed trials last.
+    """Return column -> one value a trial, the largest objective first, then those that were pruned, then the failed.
 
-    Columns: trial (its number), objective (NaN where it failed), every setting that differs between trials as it was
-    typed ("" where a trial leaves it alone; ``without``: what was taken out), seconds, cached, reason.
+    Columns: trial (its number), objective (NaN where there is none), every setting that differs between trials as it
+    was typed ("" where a trial leaves it alone; ``without``: what was taken out), seconds, cached, reason (why there is
+    no objective).
     """
-    ordered = sorted(trials, key=lambda trial: (-_worth(trial), trial.number))
+    ordered = sorted(trials, key=lambda trial: (-_worth(trial), trial.pruned is None, trial.number))
     return {
         "trial": [trial.number for trial in ordered],
         "objective": [math.nan if trial.objective is None else trial.objective for trial in ordered],
         **{key: [_settings(trial).get(key, "") for trial in ordered] for key in differing(trials)},
         "seconds": [trial.seconds for trial in ordered],
         "cached": [trial.cached for trial in ordered],
-        "reason": [trial.reason for trial in ordered],
+        "reason": [trial.lacks for trial in ordered],
     }
 
 

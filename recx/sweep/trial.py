@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx import parts
 from recx.errors import RecxError
+from recx.pruning import FirstFit, Pruned, watched
 from recx.sweep.book import Book, Trial
 from recx.sweep.plan import begun_with
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+    from recx.protocols import Pruner
 
 PARENT, SWEEP, RUN_NAME = "RECX_PARENT", "RECX_SWEEP", "RECX_RUN_NAME"
 """What a tracker finds in a trial's environment: the parent run's id, the sweep's id, what to call the trial's run."""
@@ -40,21 +44,48 @@ class Attempt:
         done = self.book.done(self.words)
         if done is None:
             start = time.perf_counter()
-            done = Trial(self.number, tuple(self.words), str(self.folder))
-            try:
-                objective, cached = self._launch(config())
-                done = replace(done, objective=objective, cached=cached)
-            except Exception as error:
-                done = replace(done, reason=reason(error))
+            done = self._outcome(config)
             done = replace(done, seconds=round(time.perf_counter() - start, 3))
             self.book.write(done)
         return done
 
-    def _launch(self, config: Mapping[str, Any]) -> tuple[float, int]:
+    def _outcome(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
         from recx.launch import launch, objective
 
-        result = launch(config, self.folder, trial=not self.whole)
-        return objective(result, config["objective"]), int(result.metrics.get("data/cache_hits", 0))
+        fit = FirstFit(lambda course: False)
+        trial = Trial(self.number, tuple(self.words), str(self.folder), course=fit.course)
+        try:
+            settings = config()
+            if settings["pruner"] and not self.whole:
+                fit.prunes = self._pruned_by(parts.build(settings["pruner"], "pruner"))
+            with watched(fit):
+                result = launch(settings, self.folder, trial=not self.whole)
+            cached = int(result.metrics.get("data/cache_hits", 0))
+            return replace(trial, objective=objective(result, settings["objective"]), cached=cached)
+        except Pruned:
+            return replace(trial, pruned=max(fit.course))
+        except Exception as error:
+            return replace(trial, reason=reason(error))
+
+    def _pruned_by(self, pruner: Pruner) -> Callable[[Mapping[int, float]], bool]:
+        """Return what asks the pruner; it is told of the trials before this one that have anything to compare."""
+
+        def prunes(course: Mapping[int, float]) -> bool:
+            others = [trial.course for trial in self.book.before(self.number) if trial.course]
+            return pruner.prune(course, others)
+
+        return prunes
+
+    def worth(self, trial: Trial) -> float | None:
+        """Return the number that a sweeper is told of a trial, None where it failed.
+
+        A pruned one has no objective, and Hydra's sweepers take nothing for an answer but a number: it gets the least
+        of those before it. So it ranks with the worst, and its rank is all that TPE looks at.
+        """
+        if trial.pruned is None:
+            return trial.objective
+        known = [other.objective for other in self.book.before(trial.number) if other.objective is not None]
+        return min(known, default=0.0)
 
 
 def reason(error: Exception) -> str:
@@ -64,22 +95,41 @@ def reason(error: Exception) -> str:
 
 
 def job(config: DictConfig) -> float | None:
-    """Run one of Hydra's jobs as a trial; return the objective, None where the trial failed."""
+    """Run one of Hydra's jobs as a trial; return what its sweeper is told."""
     from hydra.core.hydra_config import HydraConfig
 
     from recx.compose import plain
 
     hydra = HydraConfig.get()
+    os.chdir(hydra.runtime.cwd)  # a cluster's workers are started elsewhere
     folder, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
     attempt = Attempt(int(hydra.job.num), words, folder, Book(Path(hydra.sweep.dir) / "trials"))
     known = attempt.book.done(words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
     same = begun_with(Path(hydra.sweep.dir))
     with environment({RUN_NAME: " ".join(word for word in words if word not in same)}):
-        trial = attempt.run(lambda: plain(config))
-    said = f"failed: {trial.reason}" if trial.objective is None else f"{config.objective} = {trial.objective:.4f}"
+        trial = attempt.run(lambda: plain(config)) if "ray" not in hydra.launcher else _on_ray(attempt, config)
+    said = f"{config.objective} = {trial.objective:.4f}" if trial.objective is not None else trial.lacks
+    said = f"failed: {said}" if trial.reason else said
     print(f"job {attempt.number}: {said}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
-    return trial.objective
+    return attempt.worth(trial)
+
+
+def _on_ray(attempt: Attempt, config: DictConfig) -> Trial:
+    from hydra.core.hydra_config import HydraConfig
+
+    from recx.compose import plain
+    from recx.sweep import ray
+
+    hydra = HydraConfig.get()
+    ray.check_shared(Path(hydra.sweep.dir))
+
+    def settings() -> Mapping[str, Any]:
+        ray.check_tries(hydra.launcher.ray.remote.max_retries)
+        return plain(config)
+
+    with ray.task():
+        return attempt.run(settings)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx import __version__
+from recx.checkout import git_state
 from recx.errors import RecxError
 from recx.plain import flat, plain, title
 from recx.tracker import store
@@ -162,7 +162,10 @@ class MLflow:
             with self._kept(client, info) as run:
                 if not begun:
                     run.log_params(params)
-                yield run
+                try:
+                    yield run
+                finally:
+                    store.end_dead_runs(client, info.run_id)
 
     @contextmanager
     def _experiment(self, name: str) -> Iterator[tuple[MlflowClient, str]]:
@@ -221,21 +224,11 @@ def _batches(things: list[T], size: int) -> Iterator[list[T]]:
 
 def _origin() -> dict[str, str]:
     """Return tags that say which process, which recx and which commit a run came from."""
-    return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **_git()}
+    git = {f"git.{name}": said for name, said in git_state().items()}
+    return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **git}
 
 
 def _nesting() -> dict[str, str]:
     """Return tags that put a trial beneath its sweep's run; {} for a run of its own."""
     named = {"mlflow.parentRunId": "RECX_PARENT", "recx.sweep": "RECX_SWEEP"}
     return {tag: os.environ[variable] for tag, variable in named.items() if os.environ.get(variable)}
-
-
-def _git() -> dict[str, str]:
-    command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return {}  # no git, or the working directory is no repository
-    commit = re.search(r"^# branch\.oid (.+)$", said, flags=re.MULTILINE)
-    dirty = any(not line.startswith("#") for line in said.splitlines())
-    return {"git.commit": commit[1] if commit else "(initial)", "git.dirty": str(dirty).lower()}

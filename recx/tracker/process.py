@@ -1,4 +1,4 @@
-"""The process that a run lives in: who it is, whether it still lives, how it is stopped, and taking turns."""
+"""The process that a run lives in: who it is, whether it still lives, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import IO
 
 
 class Interrupted(KeyboardInterrupt):
@@ -67,30 +66,3 @@ def stoppable() -> Iterator[None]:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Interrupted("stopped by SIGTERM")
-
-
-@contextmanager
-def turn(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Let one process at a time inside, by a lock on this file; the lock ends with the process.
-
-    Raises:
-        BlockingIOError: another is inside, and ``wait`` is False.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        _lock(file, wait)
-        yield
-
-
-def _lock(file: IO[bytes], wait: bool) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            raise BlockingIOError(str(error)) from error
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

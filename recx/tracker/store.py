@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.errors import InputError, RecxError
-from recx.tracker.process import is_dead, turn
+from recx.locks import turn
+from recx.tracker.process import is_dead
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -54,7 +55,21 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
     if file is None:
         return _open_experiment(uri, artifacts, name)
     with turn(file.with_name(f".{file.name}.lock")):
+        if not file.exists():
+            _build(file)
         return _open_experiment(uri, artifacts, name)
+
+
+def _build(file: Path) -> None:
+    """Build the tables of a fresh sqlite store under another name: half of them is a store that nothing can open."""
+    from recx.files import replacing  # brings numpy
+
+    with replacing(file) as temporary:
+        temporary.unlink(missing_ok=True)  # of a process that was killed
+        try:
+            open_client(f"{SQLITE}{temporary}", f"{SQLITE}{file}")
+        finally:
+            temporary.with_name(f"{temporary.name}-journal").unlink(missing_ok=True)
 
 
 def _open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[MlflowClient, str]:
@@ -69,8 +84,8 @@ def _open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflo
     return client, str(experiment.experiment_id)
 
 
-def open_client(uri: str) -> MlflowClient:
-    """Return a client that sends no telemetry and prints no chatter.
+def open_client(uri: str, called: str | None = None) -> MlflowClient:
+    """Return a client that sends no telemetry and prints no chatter; ``called``: the store's name in an error.
 
     Raises:
         RecxError: the store cannot be opened.
@@ -81,7 +96,7 @@ def open_client(uri: str) -> MlflowClient:
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise RecxError(
-            f"the MLflow store {uri} cannot be opened: {reason} (tracker=console runs without it)"
+            f"the MLflow store {called or uri} cannot be opened: {reason} (tracker=console runs without it)"
         ) from error
 
 
@@ -116,13 +131,20 @@ def _deprecations_ignored() -> Iterator[None]:
         yield
 
 
-def end_dead_runs(client: MlflowClient) -> int:
-    """Set runs to KILLED that say RUNNING though their process on this host is dead; return how many."""
-    dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags)]
+def end_dead_runs(client: MlflowClient, parent: str | None = None) -> int:
+    """Set runs to KILLED that say RUNNING though their process on this host is dead; return how many.
+
+    parent: a sweep that ends; a trial of it that still says RUNNING died as well, wherever it was.
+    """
+    dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags) or _is_of(run, parent)]
     for run_id in dead:
         client.set_tag(run_id, "recx.reason", "the process died without a word (SIGKILL, out of memory or power)")
         client.set_terminated(run_id, "KILLED")
     return len(dead)
+
+
+def _is_of(run: Run, parent: str | None) -> bool:
+    return parent is not None and run.data.tags.get("mlflow.parentRunId") == parent
 
 
 def _running(client: MlflowClient) -> Iterator[Run]:
@@ -134,13 +156,3 @@ def _running(client: MlflowClient) -> Iterator[Run]:
         token = page.token
         if not token:
             return
-
-
-def folder_of_run(uri: str, run_id: str) -> str | None:
-    """Return the folder that a run is tagged with, None where the store has no such run."""
-    from mlflow.exceptions import MlflowException
-
-    try:
-        return open_client(uri).get_run(run_id).data.tags.get("recx.folder")
-    except MlflowException:
-        return None

@@ -22,7 +22,7 @@ def run(arguments: Sequence[str]) -> int:
     were not used for so long.
 
     Raises:
-        InputError: a size or a duration cannot be read.
+        InputError: a size or a duration cannot be read, or there is no such folder.
     """
     parser = Parser(prog="recx cache")
     parser.add_argument("--keep", metavar="SIZE", help="such as 20GB")
@@ -31,7 +31,9 @@ def run(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     keep = None if chosen.keep is None else _bytes(chosen.keep)
     older = None if chosen.older is None else milliseconds(chosen.older, "--older") / 1000
-    from recx.cache import entries, prune
+    if not chosen.folder.is_dir() and chosen.folder != Path(CACHE):
+        raise InputError(f"--folder={chosen.folder}: there is no such folder: name one that holds a stage cache")
+    from recx.entries import entries, prune
 
     if keep is not None or older is not None:
         gone = prune(chosen.folder, keep, older)

@@ -11,6 +11,7 @@ from recx.verb.parser import Parser
 
 if TYPE_CHECKING:
     from recx.evaluation import Evaluation
+    from recx.results import SavedRun
 
 LINE = "end_to_end/"
 """The line that is compared when no metric is named: what the user gets."""
@@ -28,12 +29,13 @@ def run(arguments: Sequence[str]) -> int:
             f"recx compare: it takes two runs or more, and there are {len(chosen.runs)}: name their folders or MLflow "
             "run ids, or say last"
         )
+    from recx import results
     from recx.comparison import compare
     from recx.report.comparison import html_of, json_of, print_comparison
 
-    evaluations = _evaluations(chosen.runs)
+    evaluations = named([results.load(run) for run in chosen.runs])
     if chosen.metrics is None:
-        evaluations = [_end_to_end(evaluation) for evaluation in evaluations]
+        evaluations = [end_to_end(evaluation) for evaluation in evaluations]
     comparison = compare(
         *evaluations,
         metrics=None if chosen.metrics is None else [name.strip() for name in chosen.metrics.split(",")],
@@ -65,12 +67,10 @@ def _parser() -> Parser:
     return parser
 
 
-def _evaluations(runs: Sequence[str]) -> list[Evaluation]:
-    """Load the runs; folders of one name are called by the folder above as well."""
-    from recx import results
+def named(saved: Sequence[SavedRun]) -> list[Evaluation]:
+    """Return the figures of runs, called by their folders; folders of one name by the folder above as well."""
     from recx.evaluation import Evaluation
 
-    saved = [results.load(run) for run in runs]
     folders = {run.folder.resolve() for run in saved}
     alike = len({folder.name for folder in folders}) < len(folders)
     loaded = [Evaluation.of_run(run) for run in saved]
@@ -80,6 +80,7 @@ def _evaluations(runs: Sequence[str]) -> list[Evaluation]:
     return [replace(one, name=f"{path.parent.name}/{path.name}") for one, path in zip(loaded, paths, strict=True)]
 
 
-def _end_to_end(evaluation: Evaluation) -> Evaluation:
+def end_to_end(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation with the metrics of what the user gets alone."""
     values = {name: value for name, value in evaluation.values.items() if name.startswith(LINE)}
     return replace(evaluation, values=values)

@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     asked = parser.parse_intermixed_args(arguments)
 
     from recx.compose import compose, plain
-    from recx.launch import limited_to
+    from recx.threads import limited_to
 
     config = plain(compose(asked.overrides))
     with limited_to(config["runtime"]["threads"]):

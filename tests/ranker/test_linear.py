@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from recx import examples
 from recx.errors import InputError, RecxError
-from recx.protocols import Saveable
+from recx.protocols import Leaner, Saveable
 from recx.ranker.fitted_linear import FittedLinear, load
 from recx.ranker.identity import Identity
 from recx.ranker.linear import Linear
@@ -353,6 +353,18 @@ def test_the_intervals_are_those_of_fits_to_resampled_users(made_up: Callable[..
 
 def replace_gain(objective: Objective, gain: np.ndarray) -> Objective:
     return Objective(objective.table, gain, objective.indptr, objective.l2)
+
+
+def test_a_lean_one_makes_the_same_lists_and_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
+    lists, fold = made_up(users=30)
+    ranker = Linear(features, l2=0.1, probabilities="platt", user_weight=None, seed=3)
+    whole, lean = ranker.fit(lists, fold), ranker.lean().fit(lists, fold)
+    assert isinstance(ranker, Leaner)
+    assert np.isfinite(whole.low).all()
+    assert np.isnan(lean.low).all()
+    one, other = (fitted.rank(lists, fold.history, fold.requests) for fitted in (whole, lean))
+    np.testing.assert_array_equal(one.item, other.item)
+    np.testing.assert_array_equal(one.score, other.score)
 
 
 def test_no_resamples_give_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:

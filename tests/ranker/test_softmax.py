@@ -260,3 +260,39 @@ def test_non_negative_lbfgs_finds_what_projected_steps_find(seed: int, l2: float
     for _ in range(2000):
         plain = np.maximum(plain - 0.2 * objective.value_and_gradient(plain)[1], 0)
     assert by_lbfgs(objective, non_negative=True).weights == pytest.approx(plain, abs=1e-5)
+
+
+@pytest.mark.parametrize("non_negative", [False, True])
+def test_where_there_are_many_rows_the_way_is_shorter_and_ends_in_the_same_place(
+    monkeypatch: pytest.MonkeyPatch, non_negative: bool
+) -> None:
+    monkeypatch.setattr(softmax, "CELLS", 100)
+    empty = problem(1, users=4_000, features=8)
+    rng = np.random.default_rng(0)
+    drawn = empty.table @ np.arange(1, 9) / 4 + rng.gumbel(size=len(empty.table))
+    gain = (drawn == np.repeat(softmax.max_of_groups(drawn, empty.indptr), np.diff(empty.indptr))).astype(float)
+    objective = Objective(empty.table, gain, empty.indptr, 1e-4)
+    whole = by_lbfgs(objective, non_negative)
+    monkeypatch.setattr(softmax, "ROWS_OF_START", 2_000)
+    few = objective.sample(2_000)
+    assert 1_500 < len(few.table) < 3_000
+    assert len(few.gain) == len(few.table) == few.indptr[-1]
+    sampled = by_lbfgs(objective, non_negative)
+    assert sampled.weights == pytest.approx(whole.weights, abs=1e-5)
+    assert len(sampled.losses) < len(whole.losses)
+
+
+def test_a_sample_of_few_rows_is_all_of_them() -> None:
+    objective = problem(0)
+    assert objective.sample(len(objective.table)) is objective
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(softmax, "CELLS", 100)
+    objective, at = problem(2, users=500), np.array([0.3, -1.0, 0.2])
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        value, gradient = objective.value_and_gradient(at)
+        found.append([value, *gradient, *objective.curvature(at).ravel(), *objective.gradient_of_users(at).ravel()])
+    assert found[0] == found[1] == found[2]

@@ -57,9 +57,11 @@ def test_each_entry_is_left_out_in_turn() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_chooses_on_valid(preset: str) -> None:
+    if preset == "search":
+        pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
     sweep = read(["+experiment=news", f"+sweep={preset}"])
     assert sweep.chooses
-    assert not sweep.optimises
+    assert sweep.optimises is (preset == "search")
     assert sweep.config["fold"] == "valid"
 
 
@@ -92,6 +94,58 @@ def test_optuna_may_not_choose_on_test() -> None:
         read(swept)
     assert read([*swept, "fold=valid"]).optimises
     assert read([*swept, "allow_tuning_on_test=true"]).chooses
+
+
+@pytest.mark.parametrize(
+    ("when", "sentence"),
+    [
+        ("{retriever: {ranker.l2: 1}}", "hydra.sweeper.when: 'retriever' is no condition with ranges"),
+        ("{retriever=item_knn: 3}", "hydra.sweeper.when: 'retriever=item_knn' is no condition with ranges"),
+        ("{'seed=interval(0,1)': {ranker.l2: 1}}", "'seed=interval\\(0,1\\)' is no condition: name one value"),
+        ("{retriever=item_knn: {retriever.last: 'range(1,'}}", r"'retriever.last=range\(1,' cannot be read"),
+        ("{retriever=item_knm: {retriever.last: 'range(1,9)'}}", "retriever=item_knm: .*did you mean 'item_knn'"),
+        ("{retriever=item_knn: {retriever.lst: 'range(1,9)'}}", "'lst': did you mean 'last'"),
+        ("{retriever=popularity: {retriever.last: 'range(1,9)'}}", "retriever has no setting 'last'"),
+        ("{retriever=item_knn: {retriever.last: 1}, retriever.last=1: {ranker.l3: 1}}", "ranker has no setting 'l3'"),
+    ],
+)
+def test_wrong_ranges_are_told_before_anything_runs(when: str, sentence: str, tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    with pytest.raises(InputError, match=sentence):
+        read(_searching(tmp_path, f"when: {when}"))
+
+
+def test_ranges_may_depend_on_what_others_choose(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    when = """{retriever=item_knn: {retriever.last: 'range(1,9)'}, 'retriever.last=1,2': {retriever.distance: '1,2'},
+               'n_candidates=100': {ranker.l2: 'tag(log,interval(1e-5,1))'}}"""
+    assert read(_searching(tmp_path, f"when: {when}")).optimises
+
+
+def test_what_a_preset_says_is_part_of_the_first_trial(tmp_path: Path) -> None:
+    words = _searching(tmp_path, "params: {retriever: item_knn, retriever.last: '7,8', seed: '3,4'}")
+    sweep = read([*words, "seed=5"])
+    assert sweep.config["retriever"]["last"] == 7
+    assert sweep.config["seed"] == 5  # the command line goes before
+    with pytest.raises(InputError, match="retriever has no setting 'lst'"):
+        read([*_searching(tmp_path, "params: {retriever: item_knn, retriever.lst: 'range(1,9)'}")])
+    with pytest.raises(InputError, match="fold: the trials of a sweep are compared by it"):
+        read([*_searching(tmp_path, "params: {fold: 'valid,test'}")])
+
+
+def test_only_plugins_may_bring_a_function_that_proposes(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    with pytest.raises(InputError, match=r"custom_search_space=mine\.propose: it must be a function of recx or of an"):
+        read(_searching(tmp_path, "custom_search_space: mine.propose"))
+
+
+def _searching(folder: Path, line: str) -> list[str]:
+    """Return the words of a sweep with a preset of one's own, which says this of the sweeper."""
+    (folder / "sweep").mkdir(exist_ok=True)
+    preset = ["# @package _global_", "defaults:", "  - override /hydra/sweeper: optuna", "fold: valid"]
+    text = "\n".join([*preset, "hydra:", "  sweeper:", f"    {line}"])
+    (folder / "sweep" / "own.yaml").write_text(text + "\n")
+    return ["+experiment=news", "+sweep=own", f"hydra.searchpath=['file://{folder}']"]
 
 
 def test_a_comparison_on_test_is_allowed() -> None:

@@ -116,7 +116,7 @@ def test_a_search_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> No
 
 
 def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
-    from recx.tracker.process import turn
+    from recx.locks import turn
 
     with turn(tmp_path / "outputs" / "sweeps" / "mine" / ".lock"):
         done = recx(tmp_path, *SMALL, "seed=0,1", "sweep_id=mine")

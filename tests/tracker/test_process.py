@@ -1,17 +1,16 @@
-"""Telling a live process from a dead one, and taking turns."""
+"""Telling a live process from a dead one."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from recx.tracker.console import Console
-from recx.tracker.process import identity, is_dead, stoppable, turn
+from recx.tracker.process import identity, is_dead, stoppable
 
 
 def test_this_process_lives() -> None:
@@ -32,25 +31,6 @@ def test_an_ended_process_is_dead() -> None:
 def test_what_cannot_be_known_counts_as_alive(other: dict[str, str]) -> None:
     assert not is_dead({**identity(), "recx.pid_started": "1", **other})
     assert not is_dead({})
-
-
-def test_one_at_a_time(tmp_path: Path) -> None:
-    inside: list[int] = []
-    most: list[int] = []
-
-    def work() -> None:
-        with turn(tmp_path / "sub" / "lock"):
-            inside.append(1)
-            most.append(len(inside))
-            time.sleep(0.02)
-            inside.pop()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1, 1, 1, 1]
 
 
 def test_other_threads_need_no_signal_handler() -> None:

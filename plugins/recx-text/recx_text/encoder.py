@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
@@ -16,7 +16,7 @@ from recx.ragged import blocks
 from recx.types import Array, Floats
 from recx.vectors import unit
 from recx_text.cache import Cache, keys_of
-from recx_text.models import check_settings, device_of, digest_of, folder_of, loading, readable
+from recx_text.models import check_settings, depends_on, device_of, digest_of, folder_of, loading, readable
 
 TEXTS = 2_000  # encoded before their vectors are kept
 
@@ -35,9 +35,15 @@ class SentenceTransformer:
     batch_size: int = 64
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     cache: str | None = None
+    written: ClassVar = ("cache",)  # what lies there changes no outcome (see ``recx.fingerprint``)
 
     def __post_init__(self) -> None:
         check_settings("encoder", self.batch_size, self.max_length, self.device)
+
+    @property
+    def depends_on(self) -> list[Path | str]:
+        """The model's files and the processor (see ``recx.fingerprint``)."""
+        return depends_on(self.model, self.device, "encoder")
 
     def fit(self, texts: Array) -> FittedSentenceTransformer:
         """Find the model; it learns nothing from these texts.

@@ -86,6 +86,16 @@ def scores_pairs(folder: Path) -> bool:
     return any(str(name).endswith(SCORING) for name in config.get("architectures") or ())
 
 
+def depends_on(model: str, device: str, stage: str) -> list[Path | str]:
+    """Return what a model's numbers depend on besides the settings: its files, and the processor that was found.
+
+    Raises:
+        InputError: there is no such model or device.
+    """
+    found = device_of(device, stage)
+    return [folder_of(model, stage), torch.cuda.get_device_name() if found == "cuda" else found]
+
+
 def readable(text: object) -> str:
     """Return the text with a question mark for each half of a character (surrogate), which tokenizers refuse."""
     return str(text).encode("utf-8", "replace").decode("utf-8")

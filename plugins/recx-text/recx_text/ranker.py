@@ -16,7 +16,16 @@ from recx.progress import track
 from recx.ragged import blocks, max_of_groups
 from recx.texts import texts_of
 from recx.types import Array, Floats, Interactions, RankedLists, Requests
-from recx_text.models import check_settings, device_of, digest_of, folder_of, loading, readable, scores_pairs
+from recx_text.models import (
+    check_settings,
+    depends_on,
+    device_of,
+    digest_of,
+    folder_of,
+    loading,
+    readable,
+    scores_pairs,
+)
 
 PAIRS = 2_000  # scored between two lines of progress
 
@@ -40,6 +49,11 @@ class CrossEncoder:
         check_settings("ranker", self.batch_size, self.max_length, self.device)
         if self.top is not None and self.top < 1:
             raise InputError(f"ranker.top={self.top}: it must be 1 or more, or null")
+
+    @property
+    def depends_on(self) -> list[Path | str]:
+        """The model's files and the processor (see ``recx.fingerprint``)."""
+        return depends_on(self.model, self.device, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by how well their texts go with the user's.

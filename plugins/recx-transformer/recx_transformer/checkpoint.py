@@ -62,9 +62,14 @@ class Keeper:
         """Write the outcome in the place of the last checkpoint."""
         if self.folder is not None:
             self._write(self.folder / f"{self._key}{DONE}", saved)
-            (self.folder / f"{self._key}{RUNNING}").unlink(missing_ok=True)
+            self.forget()
             for file in sorted(self.folder.glob(f"*{DONE}"), key=lambda file: file.stat().st_mtime_ns)[:-KEPT]:
                 file.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Take the checkpoint away."""
+        if self.folder is not None:
+            (self.folder / f"{self._key}{RUNNING}").unlink(missing_ok=True)
 
     def resumed(self) -> Saved | None:
         """Return the checkpoint or the outcome of this very training; None where it has to start.

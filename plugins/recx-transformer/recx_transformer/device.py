@@ -27,6 +27,11 @@ def device_of(name: str) -> torch.device:
     return torch.device(name)
 
 
+def processor(device: torch.device) -> str:
+    """Return what tells a device from others that round otherwise."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
 def dtype_on(device: torch.device, precision: str) -> torch.dtype:
     """Return the type of products while training; ``auto``: bfloat16 where the device multiplies it faster."""
     if precision == "auto":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import ClassVar, Literal
 
 from recx.duration import milliseconds
 from recx.errors import InputError
 from recx.protocols import Seen
 from recx.types import Interactions
+from recx_transformer.device import device_of, dtype_on, processor
 from recx_transformer.fitted import FittedTransformer, load, saved_in
 from recx_transformer.training import fit
 
@@ -76,6 +78,7 @@ class Transformer:
     from_run: str | None = None
     seed: int = 0
     seen: Seen = "drop"
+    written: ClassVar = ("checkpoints",)  # what lies there changes no outcome (see ``recx.fingerprint``)
 
     def __post_init__(self) -> None:
         for key, choices in CHOICES.items():
@@ -105,6 +108,19 @@ class Transformer:
         """The half-lives of recent clicks in ms."""
         return tuple(milliseconds(text, f"retriever.recent.{n}") for n, text in enumerate(self.recent))
 
+    @property
+    def depends_on(self) -> list[Path | str]:
+        """The processor that was found, what it computes in, and the network of another run."""
+        device = device_of(self.device)
+        found = [processor(device), str(dtype_on(device, self.precision))]
+        return found if self.from_run is None else [*found, self._saved]
+
+    @property
+    def _saved(self) -> Path:
+        from recx import results
+
+        return saved_in(results.load(str(self.from_run)).folder / "retriever")
+
     def fit(self, history: Interactions) -> FittedTransformer:
         """Train on a history, or take the network of ``from_run``.
 
@@ -114,7 +130,5 @@ class Transformer:
         """
         if self.from_run is None:
             return fit(self, history)
-        from recx import results
-
-        fitted = load(saved_in(results.load(self.from_run).folder / "retriever"))
+        fitted = load(self._saved)
         return replace(fitted, settings=replace(fitted.settings, seen=self.seen))

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from recx.errors import RecxError
 from recx.progress import bar, say
+from recx.pruning import Pruned, reached
 from recx.types import Interactions
 from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
@@ -74,17 +75,28 @@ def fit(settings: Transformer, history: Interactions) -> FittedTransformer:
     Raises:
         InputError: the device is not there, or the checkpoint to go on from is another training's.
         RecxError: the loss became NaN.
+        Pruned: as a trial of a sweep it is not worth going on with.
     """
     device = device_of(settings.device)
     depends = {name: value for name, value in asdict(settings).items() if name not in OUTSIDE}
     folder = None if settings.checkpoints is None else Path(settings.checkpoints)
     keeper = Keeper(folder, {**depends, "device": device.type, **fingerprint(history)}, settings.checkpoint_minutes)
+    try:
+        return _trained(settings, history, keeper)
+    except Pruned:
+        keeper.forget()  # nobody will go on from there
+        raise
+
+
+def _trained(settings: Transformer, history: Interactions, keeper: Keeper) -> FittedTransformer:
     saved = keeper.resumed() if settings.resume else None
-    with reproducible(device):
+    with reproducible(device_of(settings.device)):
         inner = _inner(settings, history)
         course = Course("refit" if inner is None else "choose", settings.epochs)
         if saved is not None:
             course = Course(**saved.course)
+            for epoch, ndcg in enumerate(course.curves.get(NDCG, ()), start=1):
+                reached(epoch, ndcg)
         if inner is not None and course.phase == "choose":
             study = Study.of(settings, inner.train, course, keeper, saved)
             study.run(inner)
@@ -130,11 +142,14 @@ class Study:
             with bar() as show:
                 rate = self._epoch(show)
             self.course.close_epoch()
-            better = inner is not None and self.course.close_validation(inner.ndcg(self.fitted()))
+            ndcg = None if inner is None else inner.ndcg(self.fitted())
+            better = ndcg is not None and self.course.close_validation(ndcg)
             if better and not self.learner.settings.refit_all:
                 self.best = {name: part.clone() for name, part in self.learner.tensors(moments=False).items()}
             self.keeper.save(Saved(asdict(self.course), self.tensors()))
             say(f"  {self._standing(f'epoch {self.course.epoch}', self._last_loss, rate)}")
+            if ndcg is not None:
+                reached(self.course.epoch, ndcg)
 
     def _done(self) -> bool:
         course, settings = self.course, self.learner.settings

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from recx.compose import compose, plain
+from recx.sweep.plan import read
 from recx.testing import check_option
 
 
@@ -28,3 +32,11 @@ def test_listing_the_options_imports_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "transformer" in done.stdout
     assert done.stdout.splitlines()[-1] == "0 False"
+
+
+def test_the_sweep_searches_settings_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    monkeypatch.chdir(tmp_path)
+    sweep = read(["+experiment=news", "retriever=transformer", "ranker=identity", "+sweep=transformer"])
+    assert sweep.optimises
+    assert sweep.config["pruner"]["percentile"] == 50

@@ -1,0 +1,217 @@
+"""Parts that stand in a chain where a ranker or a retriever stands, and measure it while they do its work.
+
+The chain is ``Experiment.run``'s: it learns, asks and judges as ever, and what it judges are the very lists that the
+timed calls made. What was measured is kept by the stage cache, by model, data and settings.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import Context
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from recx import fingerprint
+from recx.benchmark.memory import Memory
+from recx.benchmark.timing import timed
+from recx.cache import Cache
+from recx.protocols import FittedRanker, FittedRetriever, Ranker, Retriever, Saveable
+from recx.ragged import blocks, indptr_of
+from recx.source import code_of
+from recx.types import Fold, Interactions, Notes, RankedLists, Requests
+
+Pieces = Callable[[int], Iterator[tuple[Any, ...]]]
+"""Gives the arguments of the calls that together serve all requests, so many requests in each."""
+
+
+@dataclass(frozen=True, eq=False)
+class How:
+    """How calls are measured.
+
+    warmup: calls before the first that counts. batch_size: of a pass of its own; None: none. clocked: False: all
+    requests in one call, which nobody times. cache: keeps what was measured; None: nothing is kept. memory: the moment
+    before the ranker was built.
+    """
+
+    warmup: int
+    batch_size: int | None
+    clocked: bool
+    cache: Cache | None
+    memory: Memory
+
+    def kept(self, stage: str, part: Any, inputs: Sequence[Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what was measured now, or once before in the same way: ``cached`` says which, ``measured_at`` when."""
+        made: list[dict[str, Any]] = []
+
+        def now() -> dict[str, Any]:
+            made.append({**make(), "measured_at": datetime.now(UTC).isoformat(timespec="seconds")})
+            return made[0]
+
+        def key() -> str | None:
+            try:
+                told = (self.warmup, self.batch_size, self.clocked, code_of((__name__,)))
+                return None if self.cache is None else self.cache.key(f"benchmark_{stage}", part, told, *inputs)
+            except fingerprint.NoKeyError:
+                return None
+
+        if self.cache is None:
+            return {**now(), "cached": False}
+        kept = self.cache.kept(f"benchmark_{stage}", key, now)
+        return {**kept, "cached": not made}
+
+    def calls(self, call: Callable[..., RankedLists], pieces: Pieces, n: int) -> dict[str, Any]:
+        """Serve ``n`` requests; return the ``lists``, ``ns`` of each call, ``batch_ns`` of all batches, and more.
+
+        first_ns: of the very first call, in which many a ranker indexes texts or loads its model. differ: how many
+        lists came out otherwise in batches.
+        """
+        if not self.clocked:
+            return {"lists": joined([call(*given) for given in pieces(max(1, n))])}
+        singles = list(pieces(1))
+        warm = timed(call, [singles[number % n] for number in range(self.warmup)])[1]
+        made, spent = timed(call, singles)
+        lists, first = joined(made), int(np.append(warm, spent)[0])
+        if self.batch_size is None:
+            return {"lists": lists, "ns": spent, "first_ns": first}
+        batches, of_batches = timed(call, list(pieces(self.batch_size)))
+        return {
+            "lists": lists,
+            "ns": spent,
+            "first_ns": first,
+            "batch_ns": int(of_batches.sum()),
+            "differ": _differing(lists, joined(batches)),
+        }
+
+
+def joined(parts: Sequence[RankedLists]) -> RankedLists:
+    """Return the lists of several calls one behind the other; counts of requests add up."""
+    notes: dict[str, float] = {}
+    for part in parts:
+        for name, count in part.notes.items():
+            notes[name] = notes.get(name, 0) + count if "requests" in name else count
+    return RankedLists(
+        user=np.concatenate([part.user for part in parts]),
+        indptr=indptr_of(np.concatenate([part.lengths for part in parts])),
+        item=np.concatenate([part.item for part in parts]),
+        score=np.concatenate([part.score for part in parts]),
+        columns={name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
+        notes=notes,
+    )
+
+
+def _differing(lists: RankedLists, others: RankedLists) -> int:
+    if not np.array_equal(lists.indptr, others.indptr):
+        return int((lists.lengths != others.lengths).sum())
+    return len(np.unique(lists.list_of_row[lists.item != others.item]))
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Stands where a ranker stands that learns: it is fitted when the lists are asked for, unless they are kept."""
+
+    how: How
+    part: Ranker
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> Serving:
+        return Serving(self.how, self.part, partial(self.part.fit, candidates, fold), (candidates, fold))
+
+
+@dataclass(frozen=True, eq=False)
+class Serving:
+    """Stands where a fitted ranker stands. learnt_from: what its fit was given. measured: filled by ``rank``."""
+
+    how: How
+    part: Ranker | FittedRanker
+    fitted: Callable[[], FittedRanker]
+    learnt_from: tuple[Any, ...] = ()
+    measured: dict[str, Any] = field(default_factory=dict)
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        def make() -> dict[str, Any]:
+            start = time.perf_counter()
+            fitted = self.fitted()
+            took = time.perf_counter() - start
+            # In an empty context there is no stage cache: what is timed is the work, not a look into a file.
+            return {**Context().run(self._served, fitted, candidates, history, requests), "fit_s": took}
+
+        inputs = (*self.learnt_from, candidates, history, requests)
+        self.measured.update(self.how.kept("rank", self.part, inputs, make))
+        lists: RankedLists = self.measured["lists"]
+        return lists
+
+    def _served(
+        self, fitted: FittedRanker, candidates: RankedLists, history: Interactions, requests: Requests
+    ) -> dict[str, Any]:
+        def pieces(size: int) -> Iterator[tuple[Any, ...]]:
+            for start, stop in blocks(len(requests), size):
+                yield candidates[start:stop], history, requests[start:stop]
+
+        made = self.how.calls(fitted.rank, pieces, len(requests))
+        made["lists"] = replace(made["lists"], notes=candidates.notes)
+        told = {name: dict(getattr(fitted, name, {})) for name in ("notes", "weights")}
+        return {**made, **told, "memory": self.how.memory.rise(), "size": _size(fitted)}
+
+    @property
+    def notes(self) -> Notes:
+        """What the fitted ranker noted."""
+        return dict(self.measured.get("notes", {}))
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """What the fitted ranker learnt of each feature."""
+        return dict(self.measured.get("weights", {}))
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieving:
+    """Stands where a retriever stands whose calls for these requests are to be measured."""
+
+    how: How
+    part: Retriever
+    asked: Requests
+    measured: dict[str, Any] = field(default_factory=dict)
+
+    def fit(self, history: Interactions) -> Finding:
+        return Finding(self, self.part.fit(history), history)
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Stands where a fitted retriever stands."""
+
+    of: Retrieving
+    fitted: FittedRetriever
+    learnt_from: Interactions
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        if requests is not self.of.asked:
+            return self.fitted.retrieve(history, requests, k)
+
+        def pieces(size: int) -> Iterator[tuple[Any, ...]]:
+            for start, stop in blocks(len(requests), size):
+                yield history, requests[start:stop], k
+
+        def make() -> dict[str, Any]:
+            return Context().run(self.of.how.calls, self.fitted.retrieve, pieces, len(requests))
+
+        inputs = (self.learnt_from, history, requests, k)
+        self.of.measured.update(self.of.how.kept("retrieve", self.of.part, inputs, make))
+        lists: RankedLists = self.of.measured["lists"]
+        return lists
+
+
+def _size(fitted: FittedRanker) -> float:
+    """Return the bytes of the files that a fitted ranker is saved into; NaN where it saves nothing."""
+    if not isinstance(fitted, Saveable):
+        return float("nan")
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "model"
+        fitted.save(folder)
+        return float(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))

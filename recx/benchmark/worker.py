@@ -1,0 +1,131 @@
+"""Measures one ranker: ``python -m recx.benchmark.worker``, started by ``recx.benchmark.processes``.
+
+The first line of its input says what to measure; it ends when that input is closed, so it never outlives its starter.
+Nothing that brings numpy is imported before the number of threads is set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recx.errors import RecxError
+from recx.threads import limited_to
+
+if TYPE_CHECKING:
+    from recx.cache import Cache
+    from recx.experiment import Experiment
+    from recx.results import Result
+    from recx.types import Interactions, Split
+
+OUTCOME = "outcome.json"
+PLACEHOLDER = {"_target_": "recx.ranker.identity.Identity"}
+
+
+def main() -> int:
+    """Measure what the input says and write its folder; the exit code is 1 where that failed."""
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    outcome: Mapping[str, Any]
+    try:
+        with limited_to(job["config"]["runtime"]["threads"]) as threads:
+            outcome = _measure(job, threads)
+    except Exception as error:
+        text = " ".join(str(error).split())
+        outcome = {"reason": text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"}
+    from recx.files import write_text
+    from recx.plain import plain
+
+    write_text(Path(job["folder"]) / OUTCOME, json.dumps(plain(outcome), indent=2, ensure_ascii=False) + "\n")
+    return 1 if "reason" in outcome else 0
+
+
+def _end_with_starter() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+def _measure(job: Mapping[str, Any], threads: int) -> dict[str, Any]:
+    from recx import build
+    from recx.benchmark.sample import sampled
+    from recx.cache import Cache
+    from recx.cached import cached
+
+    config = job["config"]
+    experiment = build.experiment({**config, "ranker": PLACEHOLDER})
+    cache = None
+    if config["cache"] != "off":
+        cache = Cache(Path(job["cache"]), config["cache"] == "on", threads)
+    chain = experiment if cache is None else cached(experiment, cache)
+    with nullcontext() if cache is None else cache.used():
+        interactions = chain.dataset.load()
+        split = sampled(chain.splitter.split(interactions.unnamed(), experiment.fold), job["sample"])
+        return _run(job, experiment, chain, (interactions, split), cache)
+
+
+def _run(
+    job: Mapping[str, Any],
+    experiment: Experiment,
+    chain: Experiment,
+    data: tuple[Interactions, Split],
+    cache: Cache | None,
+) -> dict[str, Any]:
+    """Build the ranker, now that the data lies in memory, run the chain with it, and write its files."""
+    from recx import parts
+    from recx.benchmark.measured import How, Learning, Retrieving, Serving
+    from recx.benchmark.memory import Memory
+    from recx.benchmark.sample import Loaded
+    from recx.protocols import Ranker, Readied
+
+    how = How(**job["how"], cache=cache, memory=Memory.now())
+    ranker = parts.build(job["config"]["ranker"], f"benchmark.rankers.{job['ranker']}")
+    if isinstance(ranker, Readied):
+        ranker.ready()
+    standing = Learning(how, ranker) if isinstance(ranker, Ranker) else Serving(how, ranker, lambda: ranker)
+    loaded, retrieving = Loaded(*data), Retrieving(how, experiment.retriever, data[1].fold.requests)
+    chain = replace(chain, dataset=loaded, splitter=loaded, ranker=standing)
+    if job["retrieves"]:
+        chain = replace(chain, retriever=retrieving)
+    result = chain.run()
+    result = replace(result, experiment=replace(experiment, ranker=ranker))
+    return _written(result, retrieving.measured, job)
+
+
+def _written(result: Result, retrieved: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a run's figures, the lists and the nanoseconds of every call; return what the table shows of them."""
+    from recx import protocol, results
+    from recx.benchmark.figures import figures_of, grades_of, spent_of
+    from recx.files import write_lists, write_table
+
+    folder, measured = Path(job["folder"]), result.ranker.measured  # type: ignore[attr-defined]
+    users, items = result.interactions.users, result.interactions.items
+    write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
+    spent = spent_of(measured, retrieved)
+    if spent is not None:
+        ids = users.ids[result.recommendations.user]
+        write_table(
+            folder / "latency.csv",
+            {"query": ids, "documents": result.recommendations.lengths, "nanoseconds": spent},
+        )
+    results.save_figures(result, folder, job["config"], protocol.card(result, job["config"]))
+    return {
+        "figures": figures_of(result.recommendations, measured, retrieved),
+        "queries": len(result.split.fold.requests),
+        "queries_in_all": result.split.notes["queries_in_all"],
+        "documents": len(result.recommendations),
+        "grades": grades_of(result.candidates, result.split.fold),
+        "differ": measured.get("differ", 0),
+        "measured_at": measured["measured_at"],
+        "cached": measured["cached"] and retrieved.get("cached", True),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

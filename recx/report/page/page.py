@@ -1,0 +1,141 @@
+"""Renders a story as one HTML file that needs nothing else: styles and script inline, no request leaves it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Row = Mapping[str, Any]
+HERE = Path(__file__).parent
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Cpath d='M2 13V9h3v4zm4.5 0V6h3v7zM11 13V3h3v10z' fill='%234269d0'/%3E%3C/svg%3E"
+)
+"""Of the page, within the page: a browser would ask the server for one."""
+QUESTIONS = {
+    "retrieval": "are the right items among the candidates?",
+    "ranking": "are those that are there put first?",
+    "end_to_end": "does the user get them?",
+    "funnel": "where are hits lost, and what does the ranker add?",
+}
+
+
+def render(story: Mapping[str, Any]) -> str:
+    """Return the page of a run's story, see ``story.story``, as it comes from ``report.json``."""
+    return render_template("run.html.jinja", story)
+
+
+def render_template(name: str, story: Mapping[str, Any]) -> str:
+    """Return a page made from a template of this folder."""
+    return _environment().get_template(name).render(story=story, **_assets())
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from recx.report.page import charts
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
+    environment.filters |= {"significant": significant, "short": short}
+    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON}
+    environment.globals |= {"numbered": _numbered, "column_pairs": _pairs, "confusion": _confusion, "headed": _headed}
+    return environment
+
+
+@cache
+def _assets() -> dict[str, Any]:
+    """Return the style and the script, and the policy under which these two alone count and nothing is fetched."""
+    from markupsafe import Markup
+
+    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # ours, nothing of the data's
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def figure(value: float | None, sign: str = "") -> str:
+    """Return a figure with four digits behind the point, – where there is none; sign: "+" to show it always."""
+    if not _is_number(value):
+        return "–"
+    return f"{value:{sign}z.4f}" if abs(value) < 100 else f"{value:{sign},.0f}"
+
+
+def count(value: float | None) -> str:
+    """Return a count, in thousands where it is long."""
+    if not _is_number(value):
+        return "–"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
+
+
+def significant(value: float | None) -> str:
+    """Return a measurement with four digits that count."""
+    return f"{value:,.4g}" if _is_number(value) and abs(value) < 10_000 else count(value)
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent; one that would be rounded away is not nothing."""
+    if not _is_number(value):
+        return "–"
+    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p."""
+    return "–" if not _is_number(value) else "<.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def words(name: object) -> str:
+    """Return a name as words."""
+    return str(name).replace("_", " ")
+
+
+def short(metric: str) -> str:
+    """Return a metric's name as words, without its line."""
+    return words(metric.rpartition("/")[2])
+
+
+def _numbered(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
+    return list(enumerate(values, start=1))
+
+
+def _pairs(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float | None]]:
+    return [(row[x], row[y]) for row in rows if row[x] is not None]
+
+
+def _confusion(rows: Sequence[Row]) -> list[list[float]]:
+    """Return the counts by actual (rows) and predicted class (columns)."""
+    counts = [[0.0, 0.0], [0.0, 0.0]]
+    for row in rows:
+        counts[row["actual"]][row["predicted"]] = row["rows"]
+    return counts
+
+
+def _headed(rows: Sequence[Row]) -> list[tuple[str, bool]]:
+    """Return the names of a table's columns, and which hold numbers."""
+    return [(words(name), not isinstance(value, str)) for name, value in rows[0].items()]
+
+
+def _is_number(value: float | None) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,107 @@
+"""For whom it works: figures by history length, popularity, age, hour and category, and who gained by the ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from recx.comparison import quarters
+from recx.report.page.held import Held
+from recx.report.page.story_figures import intervals
+from recx.types import UNKNOWN_TIME, Array, Bools, Doubles
+
+HOUR = 3_600_000
+"""Milliseconds."""
+HOURS_A_GROUP = 3
+MOST_CATEGORIES = 8
+
+TITLES = {
+    "history_length": "Length of the history (events)",
+    "item_popularity": "Popularity of the target (events of anyone before)",
+    "item_age": "Age of the target at the request (hours)",
+    "hour": "Hour of the request (UTC)",
+    "category": "Category of the target",
+}
+
+
+def slices_of(held: Held) -> list[dict[str, Any]]:
+    """Return the slices that the data has and that tell at least two groups of users apart."""
+    found: dict[str, Mapping[str, Bools]] = {name: quarters(values) for name, values in _values(held).items()}
+    found |= {"hour": _hours(held), "category": _categories(held)}
+    found = {name: groups for name, groups in found.items() if len(groups) > 1}
+    masks = [users for groups in found.values() for users in groups.values()]
+    columns = [np.where(users, values, np.nan) for users in masks for values in (held.ndcg, held.lift)]
+    ends = iter(np.stack(intervals(columns, held.n_users), axis=1).reshape(-1, 2, 2).tolist())
+    return [
+        {
+            "name": name,
+            "title": TITLES.get(name, name.replace("_", " ")),
+            "groups": [_group(held, label, users, next(ends)) for label, users in groups.items()],
+        }
+        for name, groups in found.items()
+    ]
+
+
+def _group(held: Held, label: str, users: Bools, ends: list[list[float]]) -> dict[str, Any]:
+    """Return the figures of some users [n_users, mask]; hit and ndcg are cut at k; ends: low and high of both."""
+    lift = held.lift[users]
+    return {
+        "label": label,
+        "users": len(lift),
+        "retrieved": float((held.retrieved[users] > 0).mean()),
+        "hit": float(held.is_shown[users].mean()),
+        **dict(zip(("ndcg", "ndcg_low", "ndcg_high"), (float(held.ndcg[users].mean()), *ends[0]), strict=True)),
+        **dict(zip(("lift", "lift_low", "lift_high"), (float(lift.mean()), *ends[1]), strict=True)),
+        "higher": int((lift > 0).sum()),
+        "lower": int((lift < 0).sum()),
+    }
+
+
+def _values(held: Held) -> dict[str, Doubles]:
+    report = held.result.report
+    assert report is not None
+    values = dict(report.slices) if np.array_equal(report.user, held.truth.user) else {}
+    age = _age(held)
+    return values if age is None else {**values, "item_age": age}
+
+
+def _age(held: Held) -> Doubles | None:
+    """Return how old every user's first target is at the request [n_users] hours, NaN where that is not known."""
+    fold = held.result.split.fold
+    if fold.requests.time is None:
+        return None
+    item, asked = _first_target(held), fold.requests.time[held.list_of_user]
+    born = fold.history.items.table.get("created_at", fold.history.first_seen)[item]
+    age = (asked - np.where(born == UNKNOWN_TIME, asked, born)) / HOUR
+    return np.where((born == UNKNOWN_TIME) | (age < 0), np.nan, age.round(1))
+
+
+def _hours(held: Held) -> dict[str, Bools]:
+    time = held.result.split.fold.requests.time
+    if time is None:
+        return {}
+    hour = time[held.list_of_user] // HOUR % 24 // HOURS_A_GROUP
+    return {
+        f"{HOURS_A_GROUP * place:02}–{HOURS_A_GROUP * (place + 1):02}": hour == place
+        for place in np.unique(hour).tolist()
+    }
+
+
+def _categories(held: Held) -> dict[str, Bools]:
+    """Return the users of the most frequent categories of their first targets, then those of all others."""
+    column = held.result.split.fold.history.items.table.get("category")
+    if column is None:
+        return {}
+    of_user = column[_first_target(held)]
+    known = of_user >= 0 if of_user.dtype.kind in "iu" else of_user.astype(str) != ""
+    names, counts = np.unique(of_user[known], return_counts=True)
+    top = names[np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]]
+    groups = {f"category {name}": of_user == name for name in top.tolist()}
+    others = known & ~np.isin(of_user, top)
+    return {**groups, "all others": others} if others.any() else groups
+
+
+def _first_target(held: Held) -> Array:
+    return held.truth.item[held.truth.indptr[:-1]]

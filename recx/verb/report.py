@@ -1,0 +1,62 @@
+"""``python -m recx report RUN [RUN ...]``: the page of a run, made again; of several, a page that compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from recx.verb.parser import Parser
+
+REPORTS = Path("outputs/reports")
+"""Where pages that compare runs go."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the page of a run or a benchmark, or one that compares runs with the first, and print its path.
+
+    Raises:
+        InputError: there is no such run, it has no figures to compare, or a file of it is missing or damaged.
+    """
+    parser = Parser(prog="recx report", description="A page to look at: of one run, or of several side by side.")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, its MLflow run id, or last")
+    parser.add_argument("--output", type=Path, metavar="FILE", help=f"else RUN/report.html, of several in {REPORTS}")
+    chosen = parser.parse_args(arguments)
+
+    from recx.files import write_text
+
+    text, place = _of_one(chosen.runs[0]) if len(chosen.runs) == 1 else _of_several(chosen.runs)
+    path = chosen.output or place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    print(path)
+    return 0
+
+
+def _of_one(run: str) -> tuple[str, Path]:
+    """Return the page of a run or of a benchmark, and where it belongs."""
+    from recx import results
+    from recx.report import page
+    from recx.report.page.comparison import BENCHMARK, page_of_benchmark
+    from recx.report.page.page import render
+
+    outputs = Path("outputs")
+    for folder in (Path(run), outputs / run, Path(results.tracked_folder(run, outputs) or run)):
+        if (folder / BENCHMARK).is_file():
+            return page_of_benchmark(folder), folder / page.PAGE
+    folder = results.load(run).folder
+    return render(page.read(folder)), folder / page.PAGE
+
+
+def _of_several(runs: Sequence[str]) -> tuple[str, Path]:
+    """Return the page that compares the runs with the first, and where it belongs."""
+    from recx import results
+    from recx.comparison import compare
+    from recx.report.page.comparison import render, story_of_runs
+    from recx.verb.compare import end_to_end, named
+
+    saved = [results.load(run) for run in runs]
+    evaluations = named(saved)
+    comparison = compare(*map(end_to_end, evaluations))
+    place = REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
+    return render(story_of_runs(saved, evaluations, comparison)), place

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from recx.benchmark.figures import balance, best, front, grades_of, in_words
+from recx.ragged import indptr_of
+from recx.types import Doubles, Entities, Fold, Interactions, RankedLists, Requests
+
+
+def slow_front(points: Doubles) -> list[bool]:
+    kept = []
+    for one in points.tolist():
+        dominated = False
+        for other in points.tolist():
+            no_worse = all(o <= p for o, p in zip(other, one, strict=True))
+            better = any(o < p for o, p in zip(other, one, strict=True))
+            dominated |= no_worse and better
+        kept.append(not dominated)
+    return kept
+
+
+@given(arrays(np.float64, st.tuples(st.integers(0, 8), st.just(3)), elements=st.integers(-3, 3).map(float)))
+def test_the_front_is_that_of_a_slow_loop(points: Doubles) -> None:
+    assert front(points).tolist() == slow_front(points)
+    assert front(points).any() or not len(points)
+
+
+def test_the_front_of_three_rankers_by_hand() -> None:
+    # (-quality, p95, cost): the second is as good as the first but slower; the third is worst and free
+    points = np.array([[-0.7, 5.0, 1.0], [-0.7, 6.0, 1.0], [-0.1, 9.0, 0.0]])
+    assert front(points).tolist() == [True, False, True]
+    assert front(np.array([[-0.7, 5.0, 1.0], [-0.7, 5.0, 1.0]])).tolist() == [True, True]
+    assert front(np.array([[-0.7, np.nan, 0.0], [-0.1, 1.0, 0.0]])).tolist() == [False, True]
+
+
+def test_the_balance_by_hand() -> None:
+    assert balance(0.6, 2.0, 1.5) == pytest.approx(0.2)
+    assert math.isnan(balance(0.6, float("nan"), 1.0))
+    assert math.isnan(balance(0.6, 0.0, 1.0))
+
+
+def test_the_best_is_the_first_of_equals_and_never_unknown() -> None:
+    nan = float("nan")
+    assert best([nan, 2.0, 3.0, 3.0]) == 2
+    assert best([nan, 2.0, 3.0], least=True) == 1
+    assert best([nan]) is None
+    assert best([]) is None
+
+
+def test_grades_are_counted_over_the_documents_offered_and_told_in_words() -> None:
+    items = Entities(np.arange(6))
+    users = Entities(np.arange(2))
+    empty = Interactions(
+        np.zeros(3, dtype=np.int64), np.zeros(0, np.int32), None, np.zeros(0, np.float32), users, items
+    )
+    target = Interactions(
+        indptr_of(np.array([2, 2])),
+        np.array([0, 3, 1, 5], np.int32),
+        None,
+        np.array([3, 1, 2, 1], np.float32),
+        users,
+        items,
+    )
+    candidates = RankedLists(
+        user=np.array([0, 1], np.int32),
+        indptr=np.array([0, 3, 5]),
+        item=np.array([4, 3, 0, 1, 2], np.int32),  # user 1's document 5 was not offered
+        score=np.zeros(5, np.float32),
+    )
+    fold = Fold(empty, target, Requests(np.array([0, 1], np.int32)))
+    assert grades_of(candidates, fold) == {"0": 2, "1": 1, "2": 1, "3": 1}
+    counts = {"3": 1, "0": 5, "1": 4, "2": 3, "4": 2, "0.5": 6}
+    assert list(in_words(counts).items()) == [
+        ("0 not relevant", 5),
+        ("0.5", 6),
+        ("1 weakly relevant", 4),
+        ("2 relevant", 3),
+        ("3 highly relevant", 1),
+        ("4", 2),
+    ]
+    assert in_words({"0": 7, "1": 2}) == {"0 not relevant": 7, "1 relevant": 2}  # a click is not a weak one

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recx.benchmark.figures import figures_of, spent_of
+from recx.benchmark.measured import How, Learning, Retrieving, Serving, joined
+from recx.benchmark.memory import Memory
+from recx.cache import Cache
+from recx.dataset.synthetic_judged import SyntheticJudged
+from recx.evaluator.lines import Evaluator
+from recx.experiment import Experiment
+from recx.feature.slate import Columns
+from recx.protocols import Ranker
+from recx.ranker.bm25 import Bm25
+from recx.ranker.identity import Identity
+from recx.ranker.linear import Linear
+from recx.results import Result
+from recx.retriever.given import Given
+from recx.retriever.popularity import Popularity
+from recx.split.by_query import ByQuery
+from recx.types import Interactions, RankedLists, Requests
+
+RANKERS = {"identity": Identity(), "bm25": Bm25(), "linear": Linear({"slate": Columns()}, resamples=0)}
+CHAIN = Experiment(
+    SyntheticJudged(queries=40, features=8),
+    ByQuery(),
+    Given(),
+    Identity(),
+    Evaluator(retrieval=["ndcg_at_10"], ranking=["ndcg_at_10"], end_to_end=["ndcg_at_10"]),
+)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Keeps how many lists each call was given."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        self.calls.append(candidates.n_lists)
+        return candidates
+
+
+def how(cache: Cache | None = None, **settings: object) -> How:
+    return How(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache, memory=Memory.now())  # type: ignore[arg-type]
+
+
+def run(ranker: object, measuring: How, chain: Experiment = CHAIN) -> Result:
+    standing = Learning(measuring, ranker) if isinstance(ranker, Ranker) else Serving(measuring, ranker, lambda: ranker)  # type: ignore[arg-type, return-value]
+    return replace(chain, ranker=standing).run()
+
+
+def same(one: RankedLists, other: RankedLists) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item"))
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_single_calls_batches_and_one_call_for_all_give_the_same_lists(name: str) -> None:
+    plain = replace(CHAIN, ranker=RANKERS[name]).run()
+    single, whole = run(RANKERS[name], how()), run(RANKERS[name], how(clocked=False))
+    assert same(single.recommendations, plain.recommendations)
+    assert same(whole.recommendations, plain.recommendations)
+    assert np.allclose(single.recommendations.score, plain.recommendations.score, atol=1e-5)
+    assert single.ranker.measured["differ"] == 0  # type: ignore[attr-defined]
+    assert single.recommendations.columns.keys() == plain.recommendations.columns.keys()
+    assert single.report is not None
+    assert plain.report is not None
+    assert single.report.means == plain.report.means
+
+
+def test_identity_keeps_the_retrievers_own_order() -> None:
+    result = run(Identity(), how())
+    assert same(result.recommendations, result.candidates)
+
+
+def test_calls_are_warmed_up_one_at_a_time_then_in_batches() -> None:
+    counting = Counting()
+    measured = run(counting, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    assert counting.calls == [*[1] * 3, *[1] * 8, 5, 3]
+    assert len(measured["ns"]) == 8
+    assert measured["batch_ns"] > 0
+    counting.calls.clear()
+    assert "batch_ns" not in run(counting, how(warmup=10, batch_size=None)).ranker.measured  # type: ignore[attr-defined]
+    assert counting.calls == [1] * 18
+
+
+def test_what_learns_nothing_needs_no_past() -> None:
+    chain = replace(CHAIN, splitter=ByQuery(past="none"))
+    assert len(run(Bm25(), how(), chain).recommendations)
+
+
+def test_side_by_side_nothing_is_timed() -> None:
+    result = run(RANKERS["linear"], how(clocked=False))
+    measured = result.ranker.measured  # type: ignore[attr-defined]
+    assert spent_of(measured, {}) is None
+    assert set(figures_of(result.recommendations, measured, {})) == {"memory/model_mb", "time/fit_s"}
+
+
+def test_figures_of_a_model_that_is_saved() -> None:
+    result = run(RANKERS["linear"], how())
+    figures = figures_of(result.recommendations, result.ranker.measured, {})  # type: ignore[attr-defined]
+    assert 0 < (figures["memory/model_mb"] or 0) < 1
+    assert (figures["throughput/queries_per_s"] or 0) == pytest.approx(1000 / (figures["latency/mean_ms"] or 1))
+    assert result.weights.keys() == {str(number) for number in range(1, 9)}
+    assert np.isnan(run(Identity(), how()).ranker.measured["size"])  # type: ignore[attr-defined]
+
+
+def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) -> None:
+    first = run(RANKERS["linear"], how(Cache(tmp_path)))
+    again = run(RANKERS["linear"], how(Cache(tmp_path)))
+    one, other = (result.ranker.measured for result in (first, again))  # type: ignore[attr-defined]
+    assert (one["cached"], other["cached"]) == (False, True)
+    assert other["measured_at"] == one["measured_at"]
+    assert other["ns"].tolist() == one["ns"].tolist()
+    assert same(first.recommendations, again.recommendations)
+    assert again.weights == first.weights
+    changed = {
+        "model": run(replace(RANKERS["linear"], l2=0.5), how(Cache(tmp_path))),  # type: ignore[type-var]
+        "settings": run(RANKERS["linear"], how(Cache(tmp_path), warmup=4)),
+        "data": run(RANKERS["linear"], how(Cache(tmp_path)), replace(CHAIN, dataset=SyntheticJudged(41, 8))),
+    }
+    assert {name: result.ranker.measured["cached"] for name, result in changed.items()} == dict.fromkeys(changed, False)  # type: ignore[attr-defined]
+
+
+def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None:
+    split = CHAIN.splitter.split(CHAIN.dataset.load().unnamed(), "test")
+
+    @dataclass(frozen=True)
+    class Done:
+        def split(self, *_: object) -> object:
+            return split
+
+    retrieving = Retrieving(how(), Popularity(), split.fold.requests)
+    chain = replace(CHAIN, splitter=Done(), retriever=retrieving, n_candidates=15)  # type: ignore[arg-type]
+    result = run(Identity(), how(), chain)
+    plain = replace(CHAIN, retriever=Popularity(), n_candidates=15).run()
+    assert same(result.candidates, plain.candidates)
+    both = spent_of(result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
+    assert both is not None
+    assert (both >= retrieving.measured["ns"]).all()
+    assert len(both) == len(split.fold.requests)
+
+
+def test_joined_lists_are_those_that_were_cut_apart() -> None:
+    lists = CHAIN.run().candidates
+    lists = replace(lists, notes={"requests_without_slate": 1, "size": 5})
+    again = joined([lists[:3], lists[3:4], lists[4:]])
+    assert same(lists, again)
+    assert again.notes == {"requests_without_slate": 3, "size": 5}
+    assert all(np.array_equal(again.columns[name], column) for name, column in lists.columns.items())

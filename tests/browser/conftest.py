@@ -1,0 +1,114 @@
+"""A headless Chromium for what people look at; without one (or without Selenium) these tests are skipped, visibly."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # root has none in a container
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a request elsewhere is seen, and fails
+)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Return a running Chromium, driven by Selenium, that keeps its console and its network log."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="no Selenium: pip install -e '.[test]'")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    server = shutil.which("chromedriver")
+    if program is None or server is None:
+        pytest.skip("no Chromium: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=server))
+    driver.set_page_load_timeout(60)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Any]:
+    """Return the browser with a wide light screen, nothing on it and empty logs."""
+    set_screen(chromium)
+    chromium.get("about:blank")
+    for log in ("browser", "performance"):
+        chromium.get_log(log)
+    yield chromium
+    set_screen(chromium)
+
+
+def set_screen(browser: Any, *, width: int = 1100, dark: bool = False, media: str = "screen") -> None:
+    """Give the browser a width in pixels, a light or dark reader, a screen or paper."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    still = {"name": "prefers-reduced-motion", "value": "reduce"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme, still]})
+
+
+@pytest.fixture
+def look(browser: Any) -> Callable[..., None]:
+    """Return a function that gives the browser a width in pixels, a light or dark reader, a screen or paper."""
+    return partial(set_screen, browser)
+
+
+@pytest.fixture
+def requested(browser: Any) -> Callable[[], set[str]]:
+    """Return a function that tells which addresses were asked for since it was last called.
+
+    Those that hold their own content (data, blob) are left out.
+    """
+
+    def addresses() -> set[str]:
+        messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+        sent = (told["params"]["request"]["url"] for told in messages if told["method"] == "Network.requestWillBeSent")
+        return {address for address in sent if not address.startswith(("data:", "blob:", "about:"))}
+
+    return addresses
+
+
+@pytest.fixture(scope="session")
+def small() -> tuple[str, ...]:
+    """Return the words of a run that takes a second."""
+    return ("+experiment=news", "dataset.readers=300", "dataset.articles=120")
+
+
+@pytest.fixture(scope="session")
+def recx(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that runs recx with words, in one folder for the session, which it returns."""
+    folder = tmp_path_factory.mktemp("runs")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+    def run(*words: str) -> Path:
+        command = [sys.executable, "-m", "recx", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return folder
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_folder(chromium: Any, recx: Callable[..., Path], small: tuple[str, ...]) -> Path:
+    """Return the folder of a small run, tracked in MLflow; it is made only where there is a browser to look at it."""
+    outputs = recx(*small) / "outputs"
+    [report] = outputs.glob("*/*_news/report.html")
+    return report.parent
