@@ -6,6 +6,7 @@ configuration files. ``recx.evaluate`` judges lists from anywhere, ``recx.compar
 
 from __future__ import annotations
 
+from time import time_ns
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from recx.results import Result
 
 __version__ = "0.1.0"
+STARTED = time_ns()
+"""When this process imported recx, in unix nanoseconds."""
+
 __all__ = [
     "Comparison",
     "Evaluation",

@@ -173,12 +173,23 @@ class Cache:
         """Let one process at a time inside with a key; give whether the disk lets anybody keep anything."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(turn(self.place(key).with_suffix(LOCK)))
+                stack.enter_context(self._turn(stage, key))
                 held = True
             except OSError as error:
                 self.cannot_keep(stage, error)
                 held = False
             yield held
+
+    @contextmanager
+    def _turn(self, stage: str, key: str) -> Iterator[None]:
+        path = self.place(key).with_suffix(LOCK)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(turn(path, wait=False))
+            except BlockingIOError:
+                say(f"  another process computes the same ({stage}): its outcome is waited for")
+                stack.enter_context(turn(path))
+            yield
 
     def write(self, stage: str, key: str, started: float, fill: Callable[[Path], None]) -> None:
         """Let ``fill`` write into the folder of a new entry; inside ``alone`` only. What fails is not kept.

@@ -166,7 +166,12 @@ class _Fitted:
 
     @classmethod
     def of(cls, cache: Cache, stage: str, key: Callable[[], str | None], fit: Callable[[], Any]) -> _Fitted:
-        fitted, before = once(fit), key()
+        before, found, was_kept = key(), cache.hits[stage], False
+
+        @once
+        def fitted() -> Any:
+            cache.hits[stage] -= was_kept  # what it told was not enough
+            return fit()
 
         def tell() -> dict[str, Any]:
             with noted() as steps:
@@ -179,6 +184,7 @@ class _Fitted:
                 fitted().save(folder / SAVED)
 
         told = cache.kept(stage, key, tell, save)
+        was_kept = cache.hits[stage] > found
         for step, value in told.get(STEPS, ()):  # a fit that was kept is judged like one that is made now
             reached(step, value)
         return cls(cache, stage, before if key() == before else None, fitted, told)

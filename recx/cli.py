@@ -144,7 +144,7 @@ def _run_hydra(arguments: Sequence[str]) -> int:
         more = [f"hydra.searchpath=['file://{Path(given.config_dir).absolute()}']"] if given.config_dir else []
         return sweep([*given.overrides, *more], lambda words: _hydra([*flags, *words]))
     for word in [] if given.cfg else given.overrides:
-        if word.startswith(("+sweep=", "sweep_id=", "resume=")):
+        if word.lstrip("+").startswith(("sweep=", "sweep_id=", "resume=", "hydra.mode=")):
             raise InputError(f"{word}: this is for a sweep, which runs many trials: put -m in front")
     _hydra(arguments)
     return 0

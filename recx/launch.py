@@ -120,23 +120,25 @@ def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result
     from recx.cache import Cache
     from recx.cached import cached
 
-    passing = ("rank", "evaluate") if trial else ()
+    passing = ("fit_ranker", "rank", "evaluate") if trial else ()
     cache = Cache(Path(CACHE).absolute(), mode == "on", threads, passing)
     with cache.used():
         return replace(cached(experiment, cache).run(), experiment=experiment, hits=cache.hits)
 
 
 def objective(result: Result, name: str) -> float:
-    """Return the number that a sweep makes as large as it can: finite, so that no sweeper stumbles over it.
+    """Return the number that a sweep makes as large as it can.
 
     Raises:
-        InputError: the run has no metric of that name.
+        InputError: the run has no metric of that name, or it is not finite, and so no better or worse than another.
     """
     metrics = result.metrics
     if name not in metrics:
         raise InputError(f"objective={name}: the run has no such metric: {did_you_mean(name, metrics)}")
     value = float(metrics[name])
-    return value if abs(value) < float("inf") else 0.0
+    if not abs(value) < float("inf"):
+        raise InputError(f"objective={name}: it is {value} in this run, which cannot be compared")
+    return value
 
 
 def console_of_stdout() -> Console:

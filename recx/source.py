@@ -16,6 +16,8 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from recx import STARTED
+
 DISTRIBUTIONS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "yaml": "PyYAML"}
 """Import name -> the name that a library is installed by, where they differ; others take long to find."""
 INSTALLED = ("site-packages", "dist-packages")
@@ -96,6 +98,8 @@ def _state(file: Path) -> tuple[int, int]:
 
 def _is_unchanged(file: Path) -> bool:
     content, state = _first_read(file)
+    if state[1] > STARTED:
+        return False  # written to after recx was imported, so what was imported may be older
     try:
         return _state(file) == state or file.read_bytes() == content
     except OSError:

@@ -57,6 +57,11 @@ def available() -> int:
     said = os.environ.get("OMP_NUM_THREADS", "")
     if said.isdigit() and int(said) > 0:
         return int(said)
+    return cores()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 

@@ -52,7 +52,8 @@ def test_a_reader_that_leaves_in_mid_run_is_told_to_the_tracker() -> None:
 
 def test_the_objective_is_a_finite_number() -> None:
     assert objective(with_metrics(a=0.5), "a") == 0.5
-    assert objective(with_metrics(a=float("nan")), "a") == 0.0
-    assert objective(with_metrics(a=float("inf")), "a") == 0.0
+    for value in ("nan", "inf"):
+        with pytest.raises(InputError, match=f"objective=a: it is {value} in this run"):
+            objective(with_metrics(a=float(value)), "a")
     with pytest.raises(InputError, match="objective=ndgc: the run has no such metric: did you mean 'ndcg'"):
         objective(with_metrics(ndcg=1.0), "ndgc")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(source, "STARTED", time.time_ns() + 10**15)  # as if these files had been there before
     monkeypatch.delitem(sys.modules, "lone", raising=False)
     invalidate_caches()
     import_module("lone")
@@ -118,6 +120,15 @@ def test_what_is_edited_while_it_runs_has_no_version_any_more(package: Path) -> 
         source.code_of(("lone.one",))
     (package / "three.py").write_text(FILES["three.py"])
     assert source.code_of(("lone.one",)) == before
+
+
+def test_what_was_edited_since_recx_was_imported_has_no_version(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was imported may be older than the file, which nobody has read before."""
+    monkeypatch.setattr(source, "STARTED", (package / "three.py").stat().st_mtime_ns - 1)
+    with pytest.raises(source.NoKeyError, match="was edited"):
+        source.code_of(("lone.one",))
 
 
 def test_what_has_no_file_or_cannot_be_parsed_has_no_version(package: Path) -> None:

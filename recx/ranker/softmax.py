@@ -79,7 +79,10 @@ class Objective:
         every = len(self.table) // n_rows
         if every < 2:
             return self
-        chosen = list(self._blocks())[::every]
+        blocks = list(self._blocks())
+        chosen = blocks[::every]
+        if len(chosen) == len(blocks):
+            return self
         table, gain = (np.concatenate([getattr(block, name) for block in chosen]) for name in ("table", "gain"))
         indptr = indptr_of(np.concatenate([np.diff(block.indptr) for block in chosen]))
         return Objective(table, gain, indptr, self.l2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -38,14 +37,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Book:
-    """A folder with one JSON file a trial, named by a hash of the trial's words."""
+    """A folder with one JSON file a trial, named by its number."""
 
     folder: Path
 
-    def done(self, words: Sequence[str]) -> Trial | None:
-        """Return the trial with these words if it was pruned, or ended well and its files are there."""
-        trial = _read(self._file(words))
-        if trial is None or trial.pruned is not None:
+    def done(self, number: int, words: Sequence[str]) -> Trial | None:
+        """Return the trial of this number if it had these words, and was pruned or ended well with its files there."""
+        trial = _read(self._file(number))
+        if trial is None or trial.words != tuple(words):
+            return None
+        if trial.pruned is not None:
             return trial
         whole = trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
         return trial if whole else None
@@ -57,16 +58,15 @@ class Book:
     def write(self, trial: Trial) -> None:
         """Keep what became of a trial; the file is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(self._file(trial.words), json.dumps(asdict(trial), indent=2, ensure_ascii=False) + "\n")
+        write_text(self._file(trial.number), json.dumps(asdict(trial), indent=2, ensure_ascii=False) + "\n")
 
     def trials(self) -> list[Trial]:
         """Return all trials that ended, in their order."""
         found = (_read(file) for file in self.folder.glob("*.json"))
         return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.number)
 
-    def _file(self, words: Sequence[str]) -> Path:
-        digest = hashlib.blake2b(json.dumps(list(words)).encode(), digest_size=16)
-        return self.folder / f"{digest.hexdigest()}.json"
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{number}.json"
 
 
 def _read(file: Path) -> Trial | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recx import parts
 from recx.errors import InputError, did_you_mean
 from recx.files import write_text
+from recx.threads import cores as cores_here
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -23,6 +24,10 @@ HOME = Path("outputs", "sweeps")
 FILE = "sweep.json"
 OPTUNA, HYDRAS_OPTUNA = "recx.sweep.search.Search", "hydra_plugins.hydra_optuna_sweeper"
 """Our sweeper for Optuna, and the one that it is built on."""
+FIXED = ("fold", "objective")
+"""Settings by which the trials of a sweep are compared, so that all of them have the same."""
+LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
+HOW_MANY = ("hydra/launcher", "hydra.launcher", "hydra.sweeper.n_", "hydra.sweeper.max_")
 OWN = ("sweep_id", "resume")
 """Words that name the sweep itself and are no keys of a configuration."""
 
@@ -50,8 +55,8 @@ class Sweep:
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The words that trials depend on; others (``hydra.``) say how and how many of them are run."""
-        return tuple(sorted(word for word in self.words if not word.lstrip("+~").startswith("hydra")))
+        """The words that trials depend on; others say where and how many of them are run."""
+        return tuple(word for word in self.words if not word.lstrip("+~").startswith(HOW_MANY))
 
     def begin(self) -> bool:
         """Write down what the sweep is, or check that it is the one that was begun; return whether it is new.
@@ -68,7 +73,8 @@ class Sweep:
                 )
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
-        content = json.dumps({"id": self.id, "words": self.compared}, indent=2, ensure_ascii=False)
+        fixed = {key: self.config[key] for key in FIXED}
+        content = json.dumps({"id": self.id, "words": self.compared, **fixed}, indent=2, ensure_ascii=False)
         write_text(self.folder / FILE, content + "\n")
         return True
 
@@ -77,6 +83,19 @@ def begun_with(folder: Path) -> list[str]:
     """Return the words that the sweep in this folder was begun with, [] where there is none."""
     file = folder / FILE
     return list(json.loads(file.read_text(encoding="utf-8"))["words"]) if file.is_file() else []
+
+
+def compared_by(folder: Path) -> dict[str, Any]:
+    """Return what all trials of the sweep in this folder must have alike.
+
+    Raises:
+        InputError: no sweep was begun there.
+    """
+    file = folder / FILE
+    if not file.is_file():
+        raise InputError(f"{folder}: no sweep was begun here: put -m in front of the words, not hydra.mode")
+    begun = json.loads(file.read_text(encoding="utf-8"))
+    return {key: begun[key] for key in FIXED}
 
 
 def read(overrides: Sequence[str]) -> Sweep:
@@ -99,8 +118,11 @@ def read(overrides: Sequence[str]) -> Sweep:
 
     config = plain(composed)
     optimises = "direction" in composed.hydra.sweeper
+    if optimises and composed.hydra.sweeper.direction != "maximize":
+        raise InputError(f"hydra.sweeper.direction={composed.hydra.sweeper.direction}: recx's objectives are maximized")
     chooses = optimises or "sweep" in composed.hydra.runtime.choices
     _check(config, parsed, chooses)
+    _check_threads(composed, config["runtime"]["threads"])
     return Sweep(_id(own, str(config["name"])), words, config, chooses, optimises, _ray(composed))
 
 
@@ -133,9 +155,14 @@ def _check(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) ->
     if type(config["allow_tuning_on_test"]) is not bool:
         raise InputError(f"allow_tuning_on_test={config['allow_tuning_on_test']}: it must be true or false")
     swept = {override.key_or_group for override in parsed if override.is_sweep_override()}
-    for key in ("objective", "allow_tuning_on_test", *(["fold"] if chooses else [])):
+    for key in (*FIXED, "allow_tuning_on_test"):
         if key in swept:
             raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")
+    if LOWER_IS_BETTER.match(str(config["objective"])):
+        raise InputError(
+            f"objective={config['objective']}: less of it is better, and a sweep makes its objective as large as it "
+            "can: choose a metric such as end_to_end/ndcg_at_5"
+        )
     if chooses and config["fold"] != "valid" and not config["allow_tuning_on_test"]:
         raise InputError(
             f"fold={config['fold']}: a sweep that chooses the best by this fold would tune on it: write fold=valid, "
@@ -155,6 +182,19 @@ def _check_installed(composed: DictConfig) -> None:
         if found is None:
             extra = "ray" if "_ray_" in package else "sweep"
             raise InputError(f"hydra/{what}: the package of {package} is not installed: pip install 'recx[{extra}]'")
+
+
+def _check_threads(composed: DictConfig, threads: object) -> None:
+    """Raise InputError where trials side by side would have more threads than there are cores."""
+    jobs, cores = composed.hydra.launcher.get("n_jobs"), cores_here()
+    if not isinstance(jobs, int) or not isinstance(threads, int):
+        return
+    jobs = jobs if jobs > 0 else max(1, cores + 1 + jobs)  # as joblib counts
+    if jobs * threads > cores:
+        raise InputError(
+            f"runtime.threads={threads} in {jobs} trials at a time is more than the {cores} cores, which would cost "
+            "several times the time: leave runtime.threads out, and the trials share the cores"
+        )
 
 
 def _ray(composed: DictConfig) -> dict[str, Any] | None:

@@ -32,9 +32,8 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> i
     pruner = parts.build(now.config["pruner"], "pruner")
     if isinstance(pruner, Readied):
         pruner.ready()
-    new = now.begin()
     with _alone(now):
-        _say_hello(now, new)
+        _say_hello(now, now.begin())
         named = (str(now.config["name"]), {"words": " ".join(now.words)})
         opened = tracker.sweep(*named, now.id) if isinstance(tracker, SweepTracker) else tracker.run(*named)
         with opened as parent:
@@ -84,7 +83,8 @@ def _finish(now: plan.Sweep, parent: Run) -> int:
     columns, objective = table(trials), str(now.config["objective"])
     done = [trial for trial in trials if trial.objective is not None]
     failed = [trial for trial in trials if trial.reason]
-    best = max(done, key=lambda trial: trial.objective or 0.0) if done else None
+    on_test = now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]
+    best = max(done, key=lambda trial: trial.objective or 0.0) if done and not on_test else None
     final = _on_test(now, best) if best and now.config["fold"] == "valid" else None
     kept = final or best
     write_sweep(columns, objective, now.folder / "summary")
@@ -108,7 +108,7 @@ def _on_test(now: plan.Sweep, best: Trial) -> Trial:
     from recx.compose import compose, plain
 
     words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
-    attempt = Attempt(best.number, words, now.folder / "best", Book(now.folder / "final"), whole=True)
+    attempt = Attempt(0, words, now.folder / "best", Book(now.folder / "final"), whole=True)
     where = [word for word in now.words if word.startswith("hydra.searchpath=")]  # options of one's own lie there
     return attempt.run(lambda: plain(compose([*where, *words])))
 

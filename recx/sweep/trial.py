@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import parts
-from recx.errors import RecxError
+from recx.errors import InputError, RecxError
+from recx.locks import turn
 from recx.pruning import FirstFit, Pruned, watched
 from recx.sweep.book import Book, Trial
-from recx.sweep.plan import begun_with
+from recx.sweep.plan import begun_with, compared_by
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -27,13 +29,17 @@ PARENT, SWEEP, RUN_NAME = "RECX_PARENT", "RECX_SWEEP", "RECX_RUN_NAME"
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is to be run, where its files go (whole: all that a run writes), and where its outcome is written down."""
+    """What is to be run, where its files go (whole: all that a run writes), and where its outcome is written down.
+
+    fixed: settings that its configuration must have, lest it be compared with trials that are judged otherwise.
+    """
 
     number: int
     words: Sequence[str]
     folder: Path
     book: Book
     whole: bool = False
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
         """Return the trial's outcome, run now unless it has been done already.
@@ -41,12 +47,14 @@ class Attempt:
         Whatever goes wrong with it is its outcome, so that the other trials go on; only what stops the process
         (Ctrl-C, SIGTERM) is raised.
         """
-        done = self.book.done(self.words)
-        if done is None:
-            start = time.perf_counter()
-            done = self._outcome(config)
-            done = replace(done, seconds=round(time.perf_counter() - start, 3))
-            self.book.write(done)
+        with turn(self.folder.with_name(f".{self.folder.name}.lock")):  # a worker may outlive a sweep that was killed
+            done = self.book.done(self.number, self.words)
+            if done is None:
+                shutil.rmtree(self.folder, ignore_errors=True)  # another trial's, or half of this one's
+                start = time.perf_counter()
+                done = self._outcome(config)
+                done = replace(done, seconds=round(time.perf_counter() - start, 3))
+                self.book.write(done)
         return done
 
     def _outcome(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
@@ -56,6 +64,9 @@ class Attempt:
         trial = Trial(self.number, tuple(self.words), str(self.folder), course=fit.course)
         try:
             settings = config()
+            for key, value in self.fixed.items():
+                if settings[key] != value:
+                    raise InputError(f"{key}={settings[key]}: the trials of this sweep are compared by {key}={value}")
             if settings["pruner"] and not self.whole:
                 fit.prunes = self._pruned_by(parts.build(settings["pruner"], "pruner"))
             with watched(fit):
@@ -103,10 +114,11 @@ def job(config: DictConfig) -> float | None:
     hydra = HydraConfig.get()
     os.chdir(hydra.runtime.cwd)  # a cluster's workers are started elsewhere
     folder, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
-    attempt = Attempt(int(hydra.job.num), words, folder, Book(Path(hydra.sweep.dir) / "trials"))
-    known = attempt.book.done(words) is not None
+    home = Path(hydra.sweep.dir)
+    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), fixed=compared_by(home))
+    known = attempt.book.done(attempt.number, words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
-    same = begun_with(Path(hydra.sweep.dir))
+    same = begun_with(home)
     with environment({RUN_NAME: " ".join(word for word in words if word not in same)}):
         trial = attempt.run(lambda: plain(config)) if "ray" not in hydra.launcher else _on_ray(attempt, config)
     said = f"{config.objective} = {trial.objective:.4f}" if trial.objective is not None else trial.lacks

@@ -86,15 +86,18 @@ class MlflowRun:
         for batch in _batches(named, PARAMS_A_BATCH):
             self.client.log_batch(self.run_id, tags=batch)
 
-    def log_files(self, folder: Path) -> None:
-        """Copy the files of the run's folder, but for large ones, which a tag names; tag where the folder is."""
+    def log_files(self, folder: Path, *, inner: bool = True) -> None:
+        """Copy the files of the run's folder, but for large ones, which a tag names; tag where the folder is.
+
+        inner: also what lies in folders in it.
+        """
         large = []
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            inner = path.relative_to(folder)
+        for path in sorted(path for path in folder.glob("**/*" if inner else "*") if path.is_file()):
+            place = path.relative_to(folder)
             if path.stat().st_size > LARGEST_FILE:
-                large.append(str(inner))
+                large.append(str(place))
             else:
-                self.client.log_artifact(self.run_id, str(path), None if inner.parent == Path() else str(inner.parent))
+                self.client.log_artifact(self.run_id, str(path), None if place.parent == Path() else str(place.parent))
         left = {"recx.only_in_folder": ", ".join(large)} if large else {}
         self.log_tags({"recx.folder": str(folder.absolute()), **left})
 
@@ -155,7 +158,7 @@ class MLflow:
             begun = client.search_runs([experiment_id], wanted, max_results=1)
             if begun:
                 info = begun[0].info
-                MlflowRun(client, info.run_id, "").log_tags(tags)  # first, lest the run seem to be a dead process's
+                MlflowRun(client, info.run_id, "").log_tags({**tags, "recx.reason": ""})  # first, lest it seem dead
                 client.update_run(info.run_id, status="RUNNING")
             else:
                 info = client.create_run(experiment_id, tags=tags, run_name=f"sweep {sweep_id}").info

@@ -65,6 +65,7 @@ def test_a_failing_trial_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     assert "to choose by them would be tuning on test" in done.stdout
     table = figures(tmp_path)
     assert list(table["ranker.l2"]) == ["1", "abc"]
+    assert not (tmp_path / "outputs" / "sweeps" / "mine" / "best").exists()
     assert table["reason"][1] == "ranker.l2=abc: it must be a number"
     again = recx(tmp_path, *words)
     assert again.returncode == 1
@@ -74,13 +75,18 @@ def test_a_failing_trial_is_told_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 def kill_and_resume(folder: Path, times: int, seed: int, *words: str) -> None:
-    moments = random.Random(seed)
-    for _ in range(times):
+    """Kill a sweep so many times, each time a moment after so many trials were done, and let it end."""
+    moments, trials = random.Random(seed), folder / "outputs" / "sweeps" / "mine" / "trials"
+    for kill in range(times):
+        wanted = min(kill, 3)
         with subprocess.Popen(command(*words), cwd=folder, env=environment(), stdout=subprocess.DEVNULL) as process:
-            time.sleep(moments.uniform(0.8, 3.0))
+            while process.poll() is None and len(list(trials.glob("[0-9]*.json"))) < wanted:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.3) if wanted else moments.uniform(0.8, 3.0))
             process.send_signal(signal.SIGKILL)
     done = recx(folder, *words)
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("(done before)") >= min(times - 1, 3)
 
 
 def test_a_sweep_that_is_killed_and_taken_up_again_ends_as_if_undisturbed(
@@ -122,6 +128,45 @@ def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
         done = recx(tmp_path, *SMALL, "seed=0,1", "sweep_id=mine")
     assert done.returncode == 2
     assert done.stderr.startswith("sweep_id=mine: another process is at it")
+
+
+def test_a_trial_that_is_judged_otherwise_is_no_part_of_the_sweep(tmp_path: Path) -> None:
+    """An option may set the fold, so that the first configuration does not tell it of all trials."""
+    (tmp_path / "mine" / "experiment").mkdir(parents=True)
+    option = "# @package _global_\n# python -m recx +experiment=other\ndefaults: [news]\nfold: test\n"
+    (tmp_path / "mine" / "experiment" / "other.yaml").write_text(option)
+    words = [word for word in SMALL if not word.startswith("+experiment")]
+    done = recx(tmp_path, "--config-dir", "mine", "+sweep=seeds", "+experiment=news,other", *words, "seed=0")
+    assert (done.returncode, done.stderr) == (1, "")
+    table = figures(tmp_path)
+    assert list(table["objective"].isna()) == [False, True]
+    assert table["reason"][1] == "fold=test: the trials of this sweep are compared by fold=valid"
+
+
+@pytest.mark.slow
+def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
+    side_by_side = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    words = [*WORLD, "feature=basic", "fold=valid", "ranker.l2=0.1,1,10", *side_by_side]
+    started = [
+        subprocess.Popen(
+            command(*words, f"sweep_id={name}"), cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE
+        )
+        for name in ("one", "other")
+    ]
+    for process in started:
+        assert process.communicate(timeout=300)[1] == ""
+        assert process.returncode == 0
+    from recx.tracker.store import open_client
+
+    runs = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db").search_runs(["1"])
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    parents = {run.data.tags["recx.sweep"]: run.info.run_id for run in runs if "recx.role" in run.data.tags}
+    assert set(parents) == {"one", "other"}
+    for name, parent in parents.items():
+        trials = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent]
+        assert sorted(run.info.run_name for run in trials) == ["best", "ranker.l2=0.1", "ranker.l2=1", "ranker.l2=10"]
+        assert {run.data.tags["recx.sweep"] for run in trials} == {name}
 
 
 @pytest.mark.slow

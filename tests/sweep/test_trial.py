@@ -112,4 +112,4 @@ def test_without_a_pruner_and_for_the_best_on_test_nothing_ends(tmp_path: Path) 
 
 def test_the_course_outlives_the_process(tmp_path: Path) -> None:
     written = run(tmp_path, 0, "a")
-    assert Book(tmp_path / "trials").done(["x=a"]) == written
+    assert Book(tmp_path / "trials").done(0, ["x=a"]) == written
