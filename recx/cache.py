@@ -145,6 +145,12 @@ class Cache:
         self.hits[stage] += 1
         return [value]
 
+    def take_back(self, stage: str) -> None:
+        """Count one hit less."""
+        self.hits[stage] -= 1
+        if not self.hits[stage]:
+            del self.hits[stage]
+
     def find(self, stage: str, key: str) -> Path | None:
         """Return the folder of an entry whose every file is what it was, or None."""
         folder = self.place(key)

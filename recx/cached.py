@@ -170,7 +170,8 @@ class _Fitted:
 
         @once
         def fitted() -> Any:
-            cache.hits[stage] -= was_kept  # what it told was not enough
+            if was_kept:
+                cache.take_back(stage)  # what it told was not enough
             return fit()
 
         def tell() -> dict[str, Any]:

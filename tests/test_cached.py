@@ -158,7 +158,7 @@ def test_leaving_a_feature_out_computes_no_other(cache: Cache, monkeypatch: pyte
         ({"dataset": World(seed=1)}, set(FITS)),
         ({"splitter": LeaveLast(request_time="last_event")}, set(FITS)),
         ({"retriever": Union({"a": ItemKNN(last=3), "b": Popularity()})}, set(FITS)),
-        ({"n_candidates": 7}, {"load", "retrieve", "fit_ranker", "rank", "evaluate"}),
+        ({"n_candidates": 7}, {"load", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate"}),
         ({"evaluator": Evaluator(["recall_at_5"], ["ndcg_at_3"], ["ndcg_at_5"])}, {"load", "evaluate"}),
     ],
     ids=["data", "split", "retriever", "n_candidates", "evaluator"],
