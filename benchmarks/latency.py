@@ -1,4 +1,4 @@
-"""Measures what measuring costs: `python benchmarks/latency.py`.
+"""Measures what measuring costs: `python benchmarks/latency.py`, or `python benchmarks/run.py latency`.
 
 Calls an empty function through the loop that times rankers, one call at a time. What one call costs in all, and what
 the clock says an empty call took, is the most that measuring can add. Prints one Markdown table.
@@ -7,6 +7,7 @@ the clock says an empty call took, is the most that measuring can add. Prints on
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,7 +20,8 @@ AIM = 2_000.0  # nanoseconds
 def empty(candidates: object, history: object, requests: object) -> None: ...
 
 
-def main() -> None:
+def measured() -> Iterator[tuple[str, str, str]]:
+    """Yield (what, measured, aim), line by line."""
     arguments = [(None, None, None)] * CALLS
     whole, inside = [], []
     for _ in range(ROUNDS):
@@ -27,10 +29,11 @@ def main() -> None:
         _, spent = timed(empty, arguments)
         whole.append((time.process_time_ns() - start) / CALLS)
         inside.append(np.median(spent))
-    print("| what | measured | aim |\n| --- | --- | --- |")
-    print(f"| measuring an empty call, all in all | {min(whole):.0f} ns | < {AIM:,.0f} ns |")
-    print(f"| an empty call, as the clock sees it (median) | {min(inside):.0f} ns |  |")
+    yield "measuring the latency of an empty call, all in all", f"{min(whole):.0f} ns", f"< {AIM:,.0f} ns"
+    yield "an empty call, as the clock sees it (median)", f"{min(inside):.0f} ns", ""
 
 
 if __name__ == "__main__":
-    main()
+    print("| what | measured | aim |\n| --- | --- | --- |")
+    for line in measured():
+        print(f"| {' | '.join(line)} |", flush=True)

@@ -125,14 +125,14 @@ def start() -> Iterator[tuple[str, str, str]]:
 
 
 def cache() -> Iterator[tuple[str, str, str]]:
-    """What the stage cache costs a first run, and what it spares a second one that is the same; medians of five."""
+    """What the stage cache costs a first run, and what it spares a second one that is the same; medians of three."""
     cases = {"generated news": ["+experiment=news"]}
     day1 = DATA / "globo-tianchi-day1"
     if day1.is_dir():
         cases["globo-tianchi-day1"] = ["+experiment=news", f"dataset.path={day1}"]
     for name, words in cases.items():
         without, first, second = [], [], []
-        for _ in range(5):
+        for _ in range(3):
             without.append(run(*words, "cache=off").seconds)
             with tempfile.TemporaryDirectory() as folder:
                 first.append(run(*words, there=folder).seconds)
@@ -206,6 +206,20 @@ def evaluation() -> Iterator[tuple[str, str, str]]:
     )
 
 
+def latency() -> Iterator[tuple[str, str, str]]:
+    """What measuring latency costs: see benchmarks/latency.py."""
+    from latency import measured
+
+    yield from measured()
+
+
+def report() -> Iterator[tuple[str, str, str]]:
+    """How long the page of a large run takes: see benchmarks/report.py."""
+    from report import measured
+
+    yield from measured()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -216,6 +230,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "evaluation": evaluation,
     "cache": cache,
     "sweeps": sweeps,
+    "latency": latency,
+    "report": report,
 }
 
 

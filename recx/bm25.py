@@ -13,7 +13,7 @@ from scipy import sparse
 from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.texts import products_of_lists, texts_of, word_counter
-from recx.types import Floats, Interactions, RankedLists, Vectors
+from recx.types import Floats, Interactions, RankedLists
 
 
 def check_bm25(k1: float, b: float, stage: str) -> None:
@@ -32,18 +32,19 @@ def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) ->
     Raises:
         InputError: the users or the items have no texts.
     """
-    return products_of_lists(candidates, *_words(history, k1, b))
+    texts = texts_of(history.users, "users", candidates.user)
+    counter, weights = _words(history, k1, b)
+    if counter is None:
+        return np.zeros(len(candidates), dtype=np.float32)
+    return products_of_lists(candidates, sparse.csr_array(counter.transform(texts)), weights)
 
 
 @once_per_input
-def _words(history: Interactions, k1: float, b: float) -> tuple[Vectors, Vectors]:
-    """Return counts of words [n_users, n_words], and weights of words [n_items, n_words]."""
-    users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
+def _words(history: Interactions, k1: float, b: float) -> tuple[Any | None, Any]:
+    """Return what counts the words of a text, None where no item has any, and their weights [n_items, n_words]."""
+    items = texts_of(history.items, "items")
     counter = word_counter(items)
-    if counter is None:
-        return np.zeros((len(users), 1), dtype=np.float32), np.zeros((len(items), 1), dtype=np.float32)
-    counts = sparse.csr_array(counter.transform(items))
-    return sparse.csr_array(counter.transform(users)), _weighted(counts, k1, b)
+    return counter, None if counter is None else _weighted(sparse.csr_array(counter.transform(items)), k1, b)
 
 
 def _weighted(counts: Any, k1: float, b: float) -> Any:

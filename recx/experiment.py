@@ -71,9 +71,10 @@ class Experiment:
 
         early, ranker = self._learn_from_past(split.past, stage)
 
-        now = split.fold
-        with stage("fit_retriever"):
-            late = self.retriever.fit(now.history) if early is None else early
+        now, late = split.fold, early
+        if late is None:
+            with stage("fit_retriever"):
+                late = self.retriever.fit(now.history)
         with stage("retrieve"):
             candidates = self._retrieve(late, now)
         with stage("rank"):
@@ -85,8 +86,8 @@ class Experiment:
         if now.target is not None:
             with stage("evaluate"):
                 report = self.evaluator.evaluate(candidates, recommendations, now)
-        made = (candidates, recommendations, report)
-        return Result(self, interactions, split, late, ranker, *made, stage.total(), peaks=stage.peaks)
+        made = (candidates, recommendations, report, stage.total())
+        return Result(self, interactions, split, late, ranker, *made, peaks=stage.peaks, passes=stage.passes)
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than all that this retriever saw."""

@@ -44,11 +44,12 @@ def say(text: str) -> None:
 class Stages:
     """Times the stages of one run by name.
 
-    peaks: the most memory (MiB) that the process had held when a stage was done.
+    peaks: the most memory (MiB) that the process had held when a stage was done. passes: how often it was gone through.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
+    passes: dict[str, int] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @contextmanager
@@ -68,6 +69,7 @@ class Stages:
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
         self.peaks[name] = peak()
+        self.passes[name] = self.passes.get(name, 0) + 1
         say(f"{label:<22} {took:7.2f} s")
 
     def total(self) -> dict[str, float]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from recx.experiment import Experiment
 
+BENCHMARK = "benchmark.json"
+"""What a benchmark of rankers leaves in its folder, beside a folder a ranker."""
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -31,7 +34,7 @@ class Result:
 
     retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
     hits: stage -> outcomes that came from the stage cache; None where none was in use. peaks: stage -> the most memory
-    (MiB) that the process had held when the stage was done.
+    (MiB) that the process had held when the stage was done. passes: stage -> how often it was gone through.
     """
 
     experiment: Experiment
@@ -45,6 +48,7 @@ class Result:
     seconds: Mapping[str, float]
     hits: Mapping[str, int] | None = None
     peaks: Mapping[str, float] = field(default_factory=dict)
+    passes: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def notes(self) -> dict[str, float]:
@@ -236,24 +240,41 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
     outputs = Path(outputs)
     for folder in (Path(run), outputs / run):
         if folder.is_dir() and str(run) != "last":
+            if (folder / BENCHMARK).is_file():
+                raise InputError(f"{folder} holds a benchmark and no run of its own: {_rankers(folder)}")
             if not (folder / "metrics.json").is_file():
                 raise InputError(f"{folder} holds no finished run: it has no metrics.json, so choose another folder")
             return SavedRun(folder)
-    finished = _finished(outputs)
     if str(run) == "last":
-        if not finished:
-            raise InputError(f"no run has finished under {outputs}: start one with `python -m recx +experiment=news`")
-        return SavedRun(finished[-1])
+        return SavedRun(last(outputs))
     tracked = tracked_folder(str(run), outputs)
     if tracked is not None:
         return load(tracked, outputs)
-    near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in finished[-20:])])
+    near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in _finished(outputs)[-20:])])
     raise InputError(f"no run {str(run)!r}, neither a folder nor an MLflow run id under {outputs}: {near}")
 
 
-def _finished(outputs: Path) -> list[Path]:
-    """Return the folders of the finished runs, oldest first."""
-    found = [*outputs.glob("*/*/metrics.json"), *outputs.glob("sweeps/*/*/metrics.json")]
+def last(outputs: Path, *others: str) -> Path:
+    """Return the folder of the run that finished last under ``outputs``, or of what other patterns find there.
+
+    Raises:
+        InputError: nothing has finished there.
+    """
+    finished = _finished(outputs, *others)
+    if not finished:
+        raise InputError(f"no run has finished under {outputs}: start one with `python -m recx +experiment=news`")
+    return finished[-1]
+
+
+def _rankers(benchmark: Path) -> str:
+    found = sorted(path.parent for path in benchmark.glob("*/metrics.json"))
+    return f"name a ranker, {' or '.join(map(str, found))}" if found else "none of its rankers finished"
+
+
+def _finished(outputs: Path, *others: str) -> list[Path]:
+    """Return the folders of the finished runs, and of what other patterns find, oldest first."""
+    patterns = ("*/*/metrics.json", "sweeps/*/*/metrics.json", *others)
+    found = [path for pattern in patterns for path in outputs.glob(pattern)]
     return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
 
 

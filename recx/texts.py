@@ -17,7 +17,7 @@ from recx.errors import InputError
 from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import blocks, indptr_of, sum_of_groups
 from recx.select import CELLS, top_of_table
-from recx.types import Array, Entities, Floats, Interactions, Longs, RankedLists, Vectors
+from recx.types import Array, Entities, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 from recx.vectors import unit
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's own pattern drops words of one letter
@@ -28,16 +28,15 @@ FEW = 2_000  # up to so many items, products with all of them are faster than pr
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """users: [n_users, d]. items: [n_items, d]. Their product is the cosine. fitted: what made them."""
+    """items: [n_items, d]. fitted: what made them, and makes the vectors of users. Their product is the cosine."""
 
-    users: Vectors
     items: Vectors
     fitted: FittedEncoder
 
 
 @once_per_input
 def encoded(history: Interactions, encoder: Encoder) -> Encoded:
-    """Return the texts of all users and items as vectors, by an encoder fitted on what is known.
+    """Return the texts of all items as vectors, by an encoder fitted on what is known.
 
     It learns from the items' texts and from those of the users with events in the history, so that who else asks
     changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others. A
@@ -46,10 +45,22 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
     Raises:
         InputError: the users or the items have no texts.
     """
-    users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
-    known = users[history.lengths > 0] if history.time is None else users[:0]
-    fitted = encoder.fit(_distinct(np.concatenate([items, known]))[1])
-    return Encoded(_vectors(fitted, users), _vectors(fitted, items), fitted)
+    known = history.lengths > 0 if history.time is None else slice(0)
+    users, items = texts_of(history.users, "users", known), texts_of(history.items, "items")
+    fitted = encoder.fit(_distinct(np.concatenate([items, users]))[1])
+    return Encoded(_vectors(fitted, items), fitted)
+
+
+@once_per_input
+def asked(requests: Requests, history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the texts of those who ask as vectors [n_lists, d]: the work of every call that serves them."""
+    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", requests.user))
+
+
+@once_per_input
+def known_users(history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the texts of the users with events in the history as vectors, in their order."""
+    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", history.lengths > 0))
 
 
 def _vectors(fitted: FittedEncoder, texts: Array) -> Vectors:
@@ -86,7 +97,7 @@ def nearest_texts(vectors: Vectors, past: Vectors, k: int) -> Any:
 @once_per_input
 def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
     """Return the mean of the texts that every item has answered in the history, at length 1 [n_items, d], 0 if none."""
-    return unit_rows(answered(history) @ encoded(history, encoder).users)
+    return unit_rows(answered(history)[:, np.flatnonzero(history.lengths)] @ known_users(history, encoder))
 
 
 def answered(history: Interactions) -> Any:
@@ -110,11 +121,11 @@ def scaled_rows(vectors: Vectors, by: Array) -> Vectors:
     return sparse.csr_array(sparse.diags_array(by.astype(np.float32)) @ vectors)
 
 
-def texts_of(entities: Entities, whose: str) -> Array:
-    """Return each one's text [n], strings of any length."""
+def texts_of(entities: Entities, whose: str, chosen: Array | slice = slice(None)) -> Array:
+    """Return the text of each, or of each chosen one [n]: strings of any length."""
     if "text" not in entities.table:
         raise InputError(f"the {whose} of this dataset have no text, which this part compares: choose another part")
-    return np.asarray(entities.table["text"], dtype=object)
+    return np.asarray(entities.table["text"][chosen], dtype=object)
 
 
 def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
@@ -148,13 +159,13 @@ def products_of_pairs(users: Vectors, user: Array, items: Vectors, item: Array) 
     return found
 
 
-def products_of_lists(lists: RankedLists, users: Vectors, items: Vectors) -> Floats:
-    """Return the product of each row's user and item [n_rows]; ``users``, ``items``: of all of them."""
+def products_of_lists(lists: RankedLists, queries: Vectors, items: Vectors) -> Floats:
+    """Return the product of each row's query and item [n_rows]; ``queries``: one a list. ``items``: all of them."""
     if isinstance(items, np.ndarray) or items.shape[0] > FEW:
-        return products_of_pairs(users, lists.user[lists.list_of_row], items, lists.item)
+        return products_of_pairs(queries, lists.list_of_row, items, lists.item)
     found = np.empty(len(lists), dtype=np.float32)
     for start, stop in blocks(lists.n_lists, LISTS):
         rows = slice(int(lists.indptr[start]), int(lists.indptr[stop]))
-        whole = products(users[lists.user[start:stop]], items)
+        whole = products(queries[start:stop], items)
         found[rows] = whole[lists.list_of_row[rows] - start, lists.item[rows]]
     return found

@@ -56,6 +56,7 @@ def test_seconds_add_up_by_stage(clock: Clock) -> None:
         with stage("rank"):
             clock.now += 1
     assert stage.total() == {"retrieve": 5.25, "rank": 1.0, "total": 6.25}
+    assert stage.passes == {"retrieve": 2, "rank": 1}
     lines = [line.split() for line in shown(console).splitlines()]
     assert lines == [
         ["retrieve", "(past)", "2.00", "s"],

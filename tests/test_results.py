@@ -224,6 +224,25 @@ def test_last_is_the_newest_that_finished(tmp_path: Path, result: Result) -> Non
     assert results.load("2026-01-01/10-00_b", tmp_path).folder == tmp_path / "2026-01-01/10-00_b"
 
 
+def test_the_last_of_all_may_be_a_benchmark_whose_rankers_are_the_runs(tmp_path: Path, result: Result) -> None:
+    with pytest.raises(InputError, match="no run has finished"):
+        results.last(tmp_path, "*/*/benchmark.json")
+    run, benchmark = tmp_path / "2026-01-02" / "09-00_a", tmp_path / "2026-01-02" / "10-00_b"
+    results.save(result, run, {}, {})
+    assert results.last(tmp_path, "*/*/benchmark.json") == run
+    benchmark.mkdir()
+    (benchmark / "benchmark.json").write_text("{}")
+    os.utime(run / "metrics.json", (1000, 1000))
+    assert results.last(tmp_path, "*/*/benchmark.json") == benchmark
+    assert results.load("last", tmp_path).folder == run
+    with pytest.raises(InputError, match="no run of its own: none of its rankers finished"):
+        results.load(benchmark)
+    for name in ("bm25", "linear"):
+        results.save(result, benchmark / name, {}, {})
+    with pytest.raises(InputError, match=f"name a ranker, {benchmark / 'bm25'} or {benchmark / 'linear'}$"):
+        results.load("2026-01-02/10-00_b", tmp_path)
+
+
 def test_errors_name_the_way_out(tmp_path: Path, result: Result) -> None:
     with pytest.raises(InputError, match="no run has finished"):
         results.load("last", tmp_path)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from recx import texts
 from recx.encoder.tfidf import Tfidf
 from recx.errors import InputError
 from recx.ragged import indptr_of
-from recx.types import Array, Entities, Interactions, RankedLists
+from recx.types import Array, Entities, Interactions, RankedLists, Requests
 
 ENCODERS = {"sparse": Tfidf(), "dense": Tfidf(factors=4)}
 every_encoder = pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
@@ -30,6 +31,10 @@ def world(times: bool = False) -> Interactions:
     )
 
 
+def users(history: Interactions, encoder: Tfidf) -> Any:
+    return texts.asked(Requests(np.arange(history.n_users, dtype=np.int32)), history, encoder)
+
+
 def dense(vectors: object) -> Array:
     return vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
 
@@ -39,14 +44,13 @@ def test_the_encoder_learns_from_those_who_have_events_alone() -> None:
     text = made.users.table["text"].copy()
     text[4] = "quite other words than before"
     other = replace(made, users=replace(made.users, table={"text": text}))
-    one, two = (texts.encoded(history, Tfidf()) for history in (made, other))
-    assert np.array_equal(dense(one.users)[:4], dense(two.users)[:4])
-    assert np.array_equal(dense(one.items), dense(two.items))
+    one, two = (dense(users(history, Tfidf())) for history in (made, other))
+    assert np.array_equal(one[:4], two[:4])
+    assert np.array_equal(*(dense(texts.encoded(history, Tfidf()).items) for history in (made, other)))
 
 
 def test_where_data_has_times_it_learns_from_the_items_alone() -> None:
-    known = texts.encoded(world(times=True), Tfidf())
-    assert known.users.shape[1] == len({"mail", "weather", "forecast", "of", "words"})
+    assert users(world(times=True), Tfidf()).shape[1] == len({"mail", "weather", "forecast", "of", "words"})
 
 
 def test_what_was_encoded_is_remembered_for_the_history() -> None:
@@ -55,11 +59,31 @@ def test_what_was_encoded_is_remembered_for_the_history() -> None:
 
 
 @every_encoder
+def test_only_those_who_ask_are_encoded_and_get_the_vectors_that_all_would_get(encoder: Tfidf) -> None:
+    made, told = world(), []
+
+    @dataclass(frozen=True)
+    class Telling:
+        def fit(self, known: Array) -> Telling:
+            return self
+
+        def encode(self, given: Array) -> object:
+            told.append(given.tolist())
+            return encoder.fit(made.items.table["text"]).encode(given)
+
+    requests = Requests(np.array([1, 4], dtype=np.int32))
+    found = texts.asked(requests, made, Telling())
+    assert texts.asked(requests, made, Telling()) is found
+    assert told == [made.items.table["text"].tolist(), ["mail to all", "unheard words"]]
+    assert np.array_equal(dense(found), dense(users(made, Telling()))[[1, 4]])
+
+
+@every_encoder
 def test_past_tasks_are_the_mean_of_what_an_item_answered(encoder: Tfidf) -> None:
     made = world()
-    users, found = dense(texts.encoded(made, encoder).users), dense(texts.past_tasks(made, encoder))
+    every, found = dense(users(made, encoder)), dense(texts.past_tasks(made, encoder))
     for item, answered in enumerate([[0, 1], [2], [2]]):
-        mean = users[answered].mean(axis=0)
+        mean = every[answered].mean(axis=0)
         assert found[item] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
     assert not found[3].any()
 
@@ -73,12 +97,12 @@ def test_products_of_lists_are_the_cosines(encoder: Tfidf, few: int, monkeypatch
     lengths, item = np.array([2, 0, 4, 1]), np.array([3, 0, 0, 1, 2, 3, 1], dtype=np.int32)
     user = np.array([0, 1, 3, 4], dtype=np.int32)
     lists = RankedLists(user, indptr_of(lengths), item, np.zeros(7, dtype=np.float32))
-    known = texts.encoded(world(), encoder)
-    expected = (dense(known.users) @ dense(known.items).T)[np.repeat(user, lengths), item]
-    found = texts.products_of_lists(lists, known.users, known.items)
+    every, items = users(world(), encoder), texts.encoded(world(), encoder).items
+    expected = (dense(every) @ dense(items).T)[np.repeat(user, lengths), item]
+    found = texts.products_of_lists(lists, every[user], items)
     assert found == pytest.approx(expected, abs=1e-6)
     assert found.dtype == np.float32
-    part = texts.products_of_lists(lists[2:4], known.users, known.items)
+    part = texts.products_of_lists(lists[2:4], every[user[2:4]], items)
     assert np.array_equal(part, found[2:])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from recx.benchmark.figures import best, in_words
 from recx.benchmark.outcome import Outcome, Row
@@ -75,32 +75,51 @@ def _front(outcome: Outcome) -> Iterator[str]:
 
 def cautions(outcome: Outcome) -> list[str]:
     """Return what is to be known before the figures are believed."""
-    found = list(_failures(outcome))
-    if not outcome.settings.clocked:
-        found.append(
-            "rankers ran side by side (benchmark.parallel), where each would slow the others down: latency, throughput "
-            "and memory were not measured"
-        )
-    n = min((row.queries for row in outcome.finished), default=0)
-    few = [f"p{q}" for q, least in FEWEST.items() if n < least]
-    if outcome.settings.clocked and outcome.finished and few:
-        least = max(FEWEST[q] for q in FEWEST if n < FEWEST[q])
-        found.append(f"{n} queries are too few for {' and '.join(few)}: measure {least} or more")
-    load, cores = outcome.machine.get("load_before") or 0.0, outcome.machine.get("cores") or 1
-    if outcome.settings.clocked and load > cores:
-        found.append(f"the machine was busy with other work (load {load:.1f} on {cores} cores): latencies are too high")
-    cached = [row for row in outcome.finished if row.cached]
+    side_by_side = (
+        "rankers ran side by side (benchmark.parallel), where each would slow the others down: latency, throughput and "
+        "memory were not measured"
+    )
+    found = [*_failures(outcome), *(_of_clock(outcome) if outcome.settings.clocked else [side_by_side])]
+    cached = ", ".join(f"{row.name} on {row.measured_at}" for row in outcome.finished if row.cached)
     if cached:
-        said = ", ".join(f"{row.name} on {row.measured_at}" for row in cached)
         found.append(
-            f"measured in an earlier run of the same model, data and settings: {said} (cache=off measures anew)"
+            f"measured before, in whole or in part, with the same model, data and settings: {cached} (cache=off "
+            "measures anew)"
         )
     found += [
         f"{row.name}: {row.differ} of {row.queries} lists differ in batches of {outcome.settings.batch_size}"
         for row in outcome.finished
         if row.differ
     ]
-    return found
+    return [*found, *outcome.warnings]
+
+
+def _of_clock(outcome: Outcome) -> Iterator[str]:
+    n = min((row.queries for row in outcome.finished), default=max(FEWEST.values()))
+    few = [f"p{q}" for q, least in FEWEST.items() if n < least]
+    if few:
+        least = max(FEWEST[q] for q in FEWEST if n < FEWEST[q])
+        yield f"{n} queries are too few for {' and '.join(few)}: measure {least} or more"
+    cores = outcome.machine.get("cores") or 1
+    busy = {row.name: row.load for row in outcome.finished if row.load > cores}
+    if busy:
+        yield (
+            "latencies are too high, since the machine was busy with other work (load "
+            f"{max(busy.values()):.1f} on {cores} cores): {', '.join(busy)}"
+        )
+    settings = outcome.settings
+    measured = {**settings.rankers, **(settings.retrievers if settings.retrieves else {})}
+    keeping = [name for name, chosen in measured.items() if _keeps(getattr(chosen, "option", None))]
+    if keeping:
+        yield (
+            "vectors of texts that were encoded before are read from a folder (the encoder's cache; null: none), which "
+            f"makes latencies too low: {', '.join(keeping)}"
+        )
+
+
+def _keeps(option: object) -> bool:
+    """Return whether a part, or a part in it, keeps in a folder what it made."""
+    return isinstance(option, Mapping) and (bool(option.get("cache")) or any(map(_keeps, option.values())))
 
 
 def _failures(outcome: Outcome) -> Iterator[str]:

@@ -36,7 +36,18 @@ def figures_of(
     if "batch_ns" in measured:
         total = float(measured["batch_ns"] + retrieved.get("batch_ns", 0))
         figures |= {f"throughput/batch_{name}": value for name, value in throughput(*n, total).items()}
-    return {**figures, "memory/peak_mb": measured["memory"] / 1e6}
+    return {**figures, "memory/peak_mb": (measured["memory"] + retrieved.get("memory", 0.0)) / 1e6}
+
+
+def seconds_of(
+    chain: Mapping[str, float], measured: Mapping[str, Any], retrieved: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return a chain's seconds by stage; of stages that were measured what their calls took, without any warm-up."""
+    seconds = {stage: took for stage, took in chain.items() if stage != "rank"}
+    if "fit_ranker" in chain:
+        seconds["fit_ranker"] = measured["fit_s"]
+    calls = {"retrieve": retrieved, "rank": measured}
+    return {**seconds, **{stage: float(np.sum(of["ns"])) / NS_PER_S for stage, of in calls.items() if "ns" in of}}
 
 
 def grades_of(candidates: RankedLists, fold: Fold) -> dict[str, int]:

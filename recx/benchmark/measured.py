@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache as once
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +30,8 @@ from recx.types import Fold, Interactions, Notes, RankedLists, Requests
 
 Pieces = Callable[[int], Iterator[tuple[Any, ...]]]
 """Gives the arguments of the calls that together serve all requests, so many requests in each."""
+Renewed = Callable[[Interactions], Interactions]
+"""Returns the same history as another object, the same one each time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +39,27 @@ class How:
     """How calls are measured.
 
     warmup: calls before the first that counts. batch_size: of a pass of its own; None: none. clocked: False: all
-    requests in one call, which nobody times. cache: keeps what was measured; None: nothing is kept. memory: the moment
-    before the ranker was built.
+    requests in one call, which nobody times. cache: keeps what was measured; None: nothing is kept. built: bytes that
+    the ranker took to build. load: of the machine, before any ranker ran.
     """
 
     warmup: int
     batch_size: int | None
     clocked: bool
     cache: Cache | None
-    memory: Memory
+    built: float = 0.0
+    load: float = 0.0
 
     def kept(self, stage: str, part: Any, inputs: Sequence[Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what was measured now, or once before in the same way: ``cached`` says which, ``measured_at`` when."""
+        """Return what was measured now, or once before in the same way.
+
+        ``cached`` says which, ``measured_at`` when, and ``load`` how busy the machine was then.
+        """
         made: list[dict[str, Any]] = []
 
         def now() -> dict[str, Any]:
-            made.append({**make(), "measured_at": datetime.now(UTC).isoformat(timespec="seconds")})
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            made.append({**make(), "measured_at": at, "load": self.load})
             return made[0]
 
         def key() -> str | None:
@@ -74,9 +82,9 @@ class How:
         """
         if not self.clocked:
             return {"lists": joined([call(*given) for given in pieces(max(1, n))])}
-        singles = list(pieces(1))
-        warm = timed(call, [singles[number % n] for number in range(self.warmup)])[1]
-        made, spent = timed(call, singles)
+        first_ones = list(islice(pieces(1), self.warmup))  # objects of their own: what is kept of them helps no other
+        warm = timed(call, [first_ones[number % n] for number in range(self.warmup)])[1]
+        made, spent = timed(call, list(pieces(1)))
         lists, first = joined(made), int(np.append(warm, spent)[0])
         if self.batch_size is None:
             return {"lists": lists, "ns": spent, "first_ns": first}
@@ -120,43 +128,50 @@ class Learning:
     part: Ranker
 
     def fit(self, candidates: RankedLists, fold: Fold) -> Serving:
-        return Serving(self.how, self.part, partial(self.part.fit, candidates, fold), (candidates, fold))
+        def fitted(renewed: Renewed) -> FittedRanker:
+            return self.part.fit(candidates, replace(fold, history=renewed(fold.history)))
+
+        return Serving(self.how, self.part, fitted, (candidates, fold))
 
 
 @dataclass(frozen=True, eq=False)
 class Serving:
-    """Stands where a fitted ranker stands. learnt_from: what its fit was given. measured: filled by ``rank``."""
+    """Stands where a fitted ranker stands. learnt_from: what its fit was given. measured: filled by ``rank``.
+
+    fitted: fits it, given what makes new objects of histories.
+    """
 
     how: How
     part: Ranker | FittedRanker
-    fitted: Callable[[], FittedRanker]
+    fitted: Callable[[Renewed], FittedRanker]
     learnt_from: tuple[Any, ...] = ()
     measured: dict[str, Any] = field(default_factory=dict)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         def make() -> dict[str, Any]:
-            start = time.perf_counter()
-            fitted = self.fitted()
-            took = time.perf_counter() - start
-            # In an empty context there is no stage cache: what is timed is the work, not a look into a file.
-            return {**Context().run(self._served, fitted, candidates, history, requests), "fit_s": took}
+            # In an empty context there is no stage cache: what is measured is the work, not a look into a file.
+            return Context().run(self._served, candidates, history, requests)
 
         inputs = (*self.learnt_from, candidates, history, requests)
         self.measured.update(self.how.kept("rank", self.part, inputs, make))
         lists: RankedLists = self.measured["lists"]
         return lists
 
-    def _served(
-        self, fitted: FittedRanker, candidates: RankedLists, history: Interactions, requests: Requests
-    ) -> dict[str, Any]:
+    def _served(self, candidates: RankedLists, history: Interactions, requests: Requests) -> dict[str, Any]:
+        renewed = once(lambda of: replace(of))  # whatever the retriever had to remember of a history is forgotten
+        memory = Memory.now(self.how.built)  # the candidates are there, whoever made them
+        start = time.perf_counter()
+        fitted = self.fitted(renewed)
+        took = time.perf_counter() - start
+
         def pieces(size: int) -> Iterator[tuple[Any, ...]]:
             for start, stop in blocks(len(requests), size):
-                yield candidates[start:stop], history, requests[start:stop]
+                yield candidates[start:stop], renewed(history), requests[start:stop]
 
         made = self.how.calls(fitted.rank, pieces, len(requests))
         made["lists"] = replace(made["lists"], notes=candidates.notes)
         told = {name: dict(getattr(fitted, name, {})) for name in ("notes", "weights")}
-        return {**made, **told, "memory": self.how.memory.rise(), "size": _size(fitted)}
+        return {**made, **told, "memory": memory.rise(), "fit_s": took, "size": _size(fitted)}
 
     @property
     def notes(self) -> Notes:
@@ -171,15 +186,19 @@ class Serving:
 
 @dataclass(frozen=True, eq=False)
 class Retrieving:
-    """Stands where a retriever stands whose calls for these requests are to be measured."""
+    """Stands where a retriever stands whose calls for these requests are to be measured.
+
+    since: the moment from which its memory counts.
+    """
 
     how: How
     part: Retriever
     asked: Requests
+    since: Memory = field(default_factory=Memory.now)
     measured: dict[str, Any] = field(default_factory=dict)
 
     def fit(self, history: Interactions) -> Finding:
-        return Finding(self, self.part.fit(history), history)
+        return Finding(self, Context().run(self.part.fit, history), history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +218,8 @@ class Finding:
                 yield history, requests[start:stop], k
 
         def make() -> dict[str, Any]:
-            return Context().run(self.of.how.calls, self.fitted.retrieve, pieces, len(requests))
+            made = Context().run(self.of.how.calls, self.fitted.retrieve, pieces, len(requests))
+            return {**made, "memory": self.of.since.rise()}
 
         inputs = (self.learnt_from, history, requests, k)
         self.of.measured.update(self.of.how.kept("retrieve", self.of.part, inputs, make))

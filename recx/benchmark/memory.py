@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import re
-import sys
+import gc
 from contextlib import suppress
+from ctypes import CDLL
 from dataclasses import dataclass
 from pathlib import Path
 
-STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+from recx.memory import MIB, held, peak
+
+CLEAR = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
 class Memory:
-    """before: bytes that were resident at the moment that counts."""
+    """before: bytes that were held at the moment that counts."""
 
     before: float
 
     @classmethod
-    def now(cls) -> Memory:
-        """Return this moment.
+    def now(cls, own: float = 0.0) -> Memory:
+        """Return this moment. own: bytes of what is held that count as needed since.
 
-        On Linux the peak so far is forgotten, so that what was read before hides nothing. ``ru_maxrss`` is no use
-        there: a process that was just started inherits the peak of the one that started it.
+        What was let go before is given back first, or what is needed from now on would find room in it unseen. On Linux
+        the peak so far is forgotten, so that what was read before hides nothing.
         """
+        gc.collect()
+        with suppress(OSError, AttributeError):  # of glibc alone
+            CDLL(None).malloc_trim(0)
         with suppress(OSError):
             CLEAR.write_text("5")  # proc(5): resets the peak resident set size
-        return cls(_status("VmRSS") if STATUS.exists() else _peak())
+        return cls(held() * MIB - own)
+
+    def more(self) -> float:
+        """Return how many bytes more are held now."""
+        return max(0.0, held() * MIB - self.before)
 
     def rise(self) -> float:
         """Return how many bytes the peak has been above that moment; NaN where the system does not tell."""
-        return max(0.0, (_status("VmHWM") if STATUS.exists() else _peak()) - self.before)
-
-
-def _status(name: str) -> float:
-    found = re.search(rf"^{name}:\s+(\d+) kB", STATUS.read_text(), re.MULTILINE)
-    return 1024.0 * int(found[1]) if found else float("nan")
-
-
-def _peak() -> float:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return float("nan")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+        return max(0.0, peak() * MIB - self.before)

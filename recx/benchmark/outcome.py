@@ -24,8 +24,9 @@ class Row:
 
     reason: why it failed, "" where it did not. quality: metric -> interval. figures: latency/, throughput/, memory/,
     cost/, time/ -> number, NaN or missing where it was not measured. queries, documents: how many it ranked, of
-    ``queries_in_all``. cached: whether its calls were measured in an earlier run, at ``measured_at``. differ: how many
-    lists came out otherwise in batches.
+    ``queries_in_all``. cached: whether some of its calls were measured before, in another run or row; measured_at:
+    when the oldest of them were. load: of the machine, before that. differ: how many lists came out otherwise in
+    batches.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Row:
     documents: int = 0
     cached: bool = False
     measured_at: str = ""
+    load: float = 0.0
     differ: int = 0
     seconds: float = 0.0
 
@@ -47,7 +49,8 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """rows: in the order of the settings. tests: rows of ``recx.compare`` against the first. told_apart: name of a
-    row -> p of the paired test between it and the best in quality. machine: what it was measured on.
+    row -> p of the paired test between it and the best in quality. machine: what it was measured on. warnings: what to
+    know before believing the tests.
     """
 
     settings: Rerank
@@ -55,6 +58,7 @@ class Outcome:
     tests: Sequence[Mapping[str, Any]]
     told_apart: Mapping[str, float]
     machine: Mapping[str, Any]
+    warnings: Sequence[str] = ()
 
     @property
     def finished(self) -> list[Row]:
@@ -109,6 +113,7 @@ class Outcome:
             columns[name] = [row.figures.get(name, np.nan) for row in self.rows]
         return {
             **columns,
+            "currency": [self.settings.currency] * len(self.rows),
             "balance": [self.score(row) for row in self.rows],
             "on_front": [row.name in self.on_front for row in self.rows],
             "differ_in_batches": [row.differ for row in self.rows],

@@ -28,11 +28,11 @@ class Plan:
     config: Mapping[str, Any]
     tracker: Tracker
 
-    def jobs(self, folder: Path, cache: Path, threads: int) -> list[dict[str, Any]]:
-        """Return what each worker is told; side by side, they share the threads."""
+    def jobs(self, folder: Path, cache: Path, machine: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what each worker is told; side by side, they share the threads of the machine."""
         one = self.settings
         workers = 1 if one.parallel is None else one.parallel["workers"]
-        runtime = {**self.config["runtime"], "threads": max(1, threads // workers)}
+        runtime = {**self.config["runtime"], "threads": max(1, machine["threads"] // workers)}
         how = {"warmup": one.warmup, "batch_size": one.batch_size, "clocked": one.clocked}
         jobs = []
         for name, retriever, ranker in one.pairs():
@@ -48,6 +48,7 @@ class Plan:
                     "config": {**self.config, **chain, "runtime": runtime, "benchmark": None, "report": None},
                     "sample": one.sample,
                     "how": how,
+                    "load": machine["load_before"] or 0.0,
                     "cache": str(cache),
                     "folder": str(folder / name.replace(" ", "")),
                 }

@@ -16,9 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from recx.benchmark.worker import OUTCOME
-
-LOG = "worker.log"
+from recx.benchmark.worker import LOG, OUTCOME
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recx.benchmark.outcome import Outcome, Row
     from recx.benchmark.plan import Plan
     from recx.benchmark.rerank import Rerank
+    from recx.comparison import Comparison
     from recx.evaluation import Evaluation
     from recx.protocols import Run
 
@@ -36,25 +37,25 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         from recx.launch import CACHE, console_of_stdout
         from recx.progress import say, shown_on
         from recx.report import page
-        from recx.report.benchmark import print_benchmark, table, write_benchmark
+        from recx.report.benchmark import print_benchmark, write_benchmark
         from recx.sweep.trial import RUN_NAME, environment
 
         plan, console = read(config), console_of_stdout()
         folder.mkdir(parents=True, exist_ok=True)
         named = environment({RUN_NAME: f"benchmark of {', '.join(plan.settings.names)}"})
         with named, plan.tracker.run(config["name"], config) as run, shown_on(console):
-            jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), threads)
             machine = _machine(threads)
+            jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), machine)
             found = _processed(plan.settings, jobs, say)
             outcome = _judged(plan.settings, jobs, found, machine)
             write_benchmark(outcome, config, folder)
             _track_rankers(plan, outcome, run)
-            run.log_table("rankers", table(outcome))
+            run.log_table("rankers", outcome.columns())
             run.log_metrics(_headline(outcome))
             said = conclusions.conclusions(outcome)
             run.log_tags({"recx.conclusions": "\n".join(said), "recx.failed": str(len(outcome.failed))})
             page.write_benchmark(folder)
-            run.log_files(folder)
+            run.log_files(folder, inner=False)  # those of a ranker belong to its own run
         print_benchmark(console, outcome, folder, run.address)
         return outcome
 
@@ -97,11 +98,14 @@ def _judged(
             evaluation = replace(Evaluation.of_run(SavedRun(Path(job["folder"]))), name=job["name"])
             evaluations.append(evaluation)
         rows.append(_row(settings, job, one, evaluation))
-    tests: list[dict[str, Any]] = []
-    if len(evaluations) > 1 and not rows[0].reason:
-        tests = _compared(evaluations, full)
-    outcome = Outcome(settings, rows, tests, {}, machine)
-    return replace(outcome, told_apart=_told_apart(outcome, evaluations))
+    compared = None if rows[0].reason else _compared(evaluations, full)
+    outcome = Outcome(settings, rows, [] if compared is None else _tests(compared), {}, machine)
+    of_best = _with_best(outcome, evaluations)
+    return replace(
+        outcome,
+        told_apart={} if of_best is None else {test["run"]: test["p_holm"] for test in _tests(of_best)},
+        warnings=next((found.warnings for found in (compared, of_best) if found is not None), []),
+    )
 
 
 def _row(settings: Rerank, job: Mapping[str, Any], found: Mapping[str, Any], evaluation: Evaluation | None) -> Row:
@@ -115,7 +119,7 @@ def _row(settings: Rerank, job: Mapping[str, Any], found: Mapping[str, Any], eva
     quality = {metric: (evaluation.means[LINE + metric], *intervals[LINE + metric]) for metric in metrics}
     cost = settings.cost(job["ranker"], found["queries"], found["documents"])
     measured = {name: float("nan") if value is None else value for name, value in found["figures"].items()}
-    told = ("grades", "queries", "queries_in_all", "documents", "cached", "measured_at", "differ")
+    told = ("grades", "queries", "queries_in_all", "documents", "cached", "measured_at", "load", "differ")
     return replace(
         row,
         quality=quality,
@@ -124,23 +128,27 @@ def _row(settings: Rerank, job: Mapping[str, Any], found: Mapping[str, Any], eva
     )
 
 
-def _compared(evaluations: Sequence[Evaluation], metrics: Sequence[str]) -> list[dict[str, Any]]:
+def _compared(evaluations: Sequence[Evaluation], metrics: Sequence[str]) -> Comparison | None:
     from recx.comparison import compare
 
     shared = [metric for metric in metrics if all(metric in one.values for one in evaluations)]
-    return list(compare(*evaluations, metrics=shared).table.to_dict("records")) if shared else []
+    return compare(*evaluations, metrics=shared) if shared and len(evaluations) > 1 else None
 
 
-def _told_apart(outcome: Outcome, evaluations: Sequence[Evaluation]) -> dict[str, float]:
-    """Return the p of the paired test of every other row against the best in quality."""
+def _tests(compared: Comparison) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in compared.table.to_dict("records")]
+
+
+def _with_best(outcome: Outcome, evaluations: Sequence[Evaluation]) -> Comparison | None:
+    """Return the paired tests of every other row against the best in quality."""
     from recx.benchmark.figures import best
     from recx.benchmark.outcome import LINE
 
     place = best([outcome.quality(row) for row in outcome.finished])
-    if place is None or len(evaluations) < 2:
-        return {}
+    if place is None:
+        return None
     ordered = [evaluations[place], *(one for number, one in enumerate(evaluations) if number != place)]
-    return {test["run"]: test["p_holm"] for test in _compared(ordered, [LINE + outcome.settings.quality])}
+    return _compared(ordered, [LINE + outcome.settings.quality])
 
 
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:

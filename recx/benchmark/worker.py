@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recx.results import Result
     from recx.types import Interactions, Split
 
-OUTCOME = "outcome.json"
+OUTCOME, LOG = "outcome.json", "worker.log"
 PLACEHOLDER = {"_target_": "recx.ranker.identity.Identity"}
 
 
@@ -37,13 +38,15 @@ def main() -> int:
     try:
         with limited_to(job["config"]["runtime"]["threads"]) as threads:
             outcome = _measure(job, threads)
+    except RecxError as error:
+        outcome = {"reason": " ".join(str(error).split())}
     except Exception as error:
-        text = " ".join(str(error).split())
-        outcome = {"reason": text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"}
+        traceback.print_exc()
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        outcome = {"reason": f"{said} (see {Path(job['folder']).name}/{LOG})"}
     from recx.files import write_text
-    from recx.plain import plain
 
-    write_text(Path(job["folder"]) / OUTCOME, json.dumps(plain(outcome), indent=2, ensure_ascii=False) + "\n")
+    write_text(Path(job["folder"]) / OUTCOME, _json(outcome))
     return 1 if "reason" in outcome else 0
 
 
@@ -84,11 +87,12 @@ def _run(
     from recx.benchmark.sample import Loaded
     from recx.protocols import Ranker, Readied
 
-    how = How(**job["how"], cache=cache, memory=Memory.now())
+    before = Memory.now()
     ranker = parts.build(job["config"]["ranker"], f"benchmark.rankers.{job['ranker']}")
     if isinstance(ranker, Readied):
         ranker.ready()
-    standing = Learning(how, ranker) if isinstance(ranker, Ranker) else Serving(how, ranker, lambda: ranker)
+    how = How(**job["how"], cache=cache, built=before.more(), load=job["load"])
+    standing = Learning(how, ranker) if isinstance(ranker, Ranker) else Serving(how, ranker, lambda _: ranker)
     loaded, retrieving = Loaded(*data), Retrieving(how, experiment.retriever, data[1].fold.requests)
     chain = replace(chain, dataset=loaded, splitter=loaded, ranker=standing)
     if job["retrieves"]:
@@ -101,8 +105,8 @@ def _run(
 def _written(result: Result, retrieved: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
     """Write a run's figures, the lists and the nanoseconds of every call; return what the table shows of them."""
     from recx import protocol, results
-    from recx.benchmark.figures import figures_of, grades_of, spent_of
-    from recx.files import write_lists, write_table
+    from recx.benchmark.figures import figures_of, grades_of, seconds_of, spent_of
+    from recx.files import write_lists, write_table, write_text
 
     folder, measured = Path(job["folder"]), result.ranker.measured  # type: ignore[attr-defined]
     users, items = result.interactions.users, result.interactions.items
@@ -114,17 +118,28 @@ def _written(result: Result, retrieved: Mapping[str, Any], job: Mapping[str, Any
             folder / "latency.csv",
             {"query": ids, "documents": result.recommendations.lengths, "nanoseconds": spent},
         )
+    result = replace(result, seconds=seconds_of(result.seconds, measured, retrieved))
+    figures = figures_of(result.recommendations, measured, retrieved)
     results.save_figures(result, folder, job["config"], protocol.card(result, job["config"]))
+    write_text(folder / "metrics.json", _json({**result.metrics, **figures}))
+    parts = [measured, *([retrieved] if retrieved else [])]
     return {
-        "figures": figures_of(result.recommendations, measured, retrieved),
+        "figures": figures,
         "queries": len(result.split.fold.requests),
         "queries_in_all": result.split.notes["queries_in_all"],
         "documents": len(result.recommendations),
         "grades": grades_of(result.candidates, result.split.fold),
         "differ": measured.get("differ", 0),
-        "measured_at": measured["measured_at"],
-        "cached": measured["cached"] and retrieved.get("cached", True),
+        "measured_at": min(part["measured_at"] for part in parts),
+        "cached": any(part["cached"] for part in parts),
+        "load": max(part["load"] for part in parts),
     }
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    from recx.plain import plain
+
+    return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

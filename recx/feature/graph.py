@@ -15,7 +15,7 @@ from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
 from recx.feature.rows import of_rows
 from recx.protocols import Encoder
 from recx.ragged import indptr_of, sum_of_groups
-from recx.texts import encoded, products_of_pairs, texts_of
+from recx.texts import asked, encoded, products_of_pairs, texts_of
 from recx.types import Floats, Interactions, RankedLists, Requests
 
 
@@ -29,9 +29,8 @@ class PhiRel:
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        vectors = encoded(history, self.encoder)
-        user = of_rows(candidates.user, candidates)
-        mapped: Floats = (1 + products_of_pairs(vectors.users, user, vectors.items, candidates.item)) / np.float32(2)
+        tasks, items = asked(requests, history, self.encoder), encoded(history, self.encoder).items
+        mapped: Floats = (1 + products_of_pairs(tasks, candidates.list_of_row, items, candidates.item)) / np.float32(2)
         return mapped
 
 

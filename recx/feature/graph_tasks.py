@@ -12,7 +12,7 @@ from scipy import sparse
 from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
-from recx.protocols import Encoder
+from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import group_of_rows, indptr_of, rows_of_groups, sum_of_groups
 from recx.texts import nearest_texts, texts_of
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
@@ -43,8 +43,9 @@ class Votes:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         graphs, past = graphs_of(history), past_graphs(history)
-        tasks = _tasks(history, self.encoder)
-        near = nearest_texts(tasks[candidates.user], tasks[history.user], self.k)
+        known = _known(history, self.encoder)
+        asked = known.fitted.encode(_tasks(history, candidates.user))
+        near = nearest_texts(asked, known.past[np.cumsum(history.lengths > 0)[history.user] - 1], self.k)
         columns: list[Floats] = []
         for indptr, kind in ((past.node_indptr, past.node_tool), (graphs.edge_indptr, past.pair_of_edge)):
             votes = near @ _incidence(indptr, kind, past.right)
@@ -52,14 +53,27 @@ class Votes:
         return np.stack(columns, axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """past: vectors of the users with events in the history, in their order. fitted: made them."""
+
+    past: Vectors
+    fitted: FittedEncoder
+
+
 @once_per_input
-def _tasks(history: Interactions, encoder: Encoder) -> Vectors:
-    """Return the users' tasks with their requests as vectors [n_users, d], by an encoder fitted on what is known."""
-    task = texts_of(history.users, "users")
+def _known(history: Interactions, encoder: Encoder) -> _Known:
+    past = _tasks(history, history.lengths > 0)
+    fitted = encoder.fit(np.concatenate([graphs_of(history).texts, past]))
+    return _Known(fitted.encode(past), fitted)
+
+
+def _tasks(history: Interactions, users: Array) -> Array:
+    """Return these users' tasks with their requests [n]."""
+    tasks = texts_of(history.users, "users", users)
     if "request" in history.users.table:
-        task = task + " " + history.users.table["request"]
-    tools = graphs_of(history).texts
-    return encoder.fit(np.concatenate([tools, task[history.lengths > 0]])).encode(task)
+        tasks = tasks + " " + history.users.table["request"][users]
+    return tasks
 
 
 def _incidence(indptr: Longs, kind: Array, right: Array) -> Any:

@@ -7,6 +7,7 @@ has times: they take the history whole, and there some of it may be later than t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,8 +17,17 @@ from recx.errors import InputError
 from recx.protocols import Encoder
 from recx.ragged import blocks
 from recx.select import CELLS
-from recx.texts import answered, encoded, nearest_texts, past_tasks, products_of_lists, texts_of, word_counter
-from recx.types import Floats, Interactions, RankedLists, Requests, Vectors
+from recx.texts import (
+    answered,
+    asked,
+    known_users,
+    nearest_texts,
+    past_tasks,
+    products_of_lists,
+    texts_of,
+    word_counter,
+)
+from recx.types import Floats, Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,7 @@ class PastTasks:
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None:
             return np.zeros(len(candidates), dtype=np.float32)
-        users = encoded(history, self.encoder).users
-        return products_of_lists(candidates, users, past_tasks(history, self.encoder))
+        return products_of_lists(candidates, asked(requests, history, self.encoder), past_tasks(history, self.encoder))
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,8 @@ class NearestTasks:
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None:
             return np.zeros(len(candidates), dtype=np.float32)
-        users = encoded(history, self.encoder).users
-        past = users[history.user]
+        tasks = asked(requests, history, self.encoder)
+        past = known_users(history, self.encoder)[np.cumsum(history.lengths > 0)[history.user] - 1]
         of_tool = sparse.csr_array(
             (np.ones(len(history), dtype=np.float32), (np.arange(len(history)), history.item)),
             shape=(len(history), history.n_items),
@@ -62,7 +71,7 @@ class NearestTasks:
         share = np.zeros(len(candidates), dtype=np.float32)
         for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, len(history), history.n_items))):
             rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
-            votes = (nearest_texts(users[candidates.user[start:stop]], past, self.k) @ of_tool).toarray()
+            votes = (nearest_texts(tasks[start:stop], past, self.k) @ of_tool).toarray()
             share[rows] = votes[candidates.list_of_row[rows] - start, candidates.item[rows]]
         return share
 
@@ -86,8 +95,11 @@ class PastWords:
         if history.time is not None or not len(history):
             return np.zeros(len(candidates), dtype=np.float32)
         known = _words(history, self.strength)
-        gain = products_of_lists(candidates, known.tasks, known.gain)
-        said = known.said[candidates.user[candidates.list_of_row]]
+        if known.counter is None:
+            return np.zeros(len(candidates), dtype=np.float32)
+        tasks = sparse.csr_array(known.counter.transform(texts_of(history.users, "users", candidates.user)))
+        gain = products_of_lists(candidates, tasks, known.gain)
+        said = np.asarray(tasks.sum(axis=1)).ravel()[candidates.list_of_row]
         return np.where(said > 0, gain / np.maximum(1, said) + known.loss[candidates.item], 0).astype(np.float32)
 
 
@@ -95,25 +107,24 @@ class PastWords:
 class _Words:
     """log(P(word | tool) / P(word)) = gain + loss: what a word adds where the tool's past tasks have it, and the rest.
 
-    tasks: words of each task, 1 or 0 [n_users, n_words]. said: how many those are [n_users]. gain: [n_items, n_words].
+    counter: tells which words a task has, 1 or 0; None where no past task has any. gain: [n_items, n_words].
     loss: [n_items].
     """
 
-    tasks: Vectors
-    said: Floats
-    gain: Vectors
+    counter: Any | None
+    gain: Any
     loss: Floats
 
 
 @once_per_input
 def _words(history: Interactions, strength: float) -> _Words:
-    texts = texts_of(history.users, "users")
-    counter = word_counter(texts[history.lengths > 0], binary=True)
+    texts = texts_of(history.users, "users", history.lengths > 0)
+    counter = word_counter(texts, binary=True)
     none = np.zeros((len(texts), 1), dtype=np.float32)
     tasks = sparse.csr_array(none if counter is None else counter.transform(texts))
-    counts = sparse.csr_array(answered(history) @ tasks)
+    counts = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)] @ tasks)
     by_word, by_tool = np.asarray(counts.sum(axis=0)).ravel(), np.asarray(counts.sum(axis=1)).ravel()
     expected = strength * by_word / max(1.0, float(by_word.sum()))
     counts.data = np.log1p(counts.data / expected[counts.indices]).astype(np.float32)
     loss = np.log(strength / (strength + by_tool)).astype(np.float32)
-    return _Words(tasks, np.asarray(tasks.sum(axis=1)).ravel(), counts, loss)
+    return _Words(counter, counts, loss)

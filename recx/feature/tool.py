@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,7 @@ from recx.clicks import once_per_input
 from recx.feature.rows import clicks_before, of_rows
 from recx.protocols import Encoder
 from recx.ragged import indptr_of
-from recx.texts import encoded, products_of_lists, texts_of
+from recx.texts import asked, encoded, products_of_lists, texts_of
 from recx.types import Entities, Floats, Interactions, RankedLists, Requests, Vectors
 
 NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the tool's whole name, a word of it, or nothing of it is in the task
@@ -34,8 +35,9 @@ class Relevance:
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        known = encoded(history, self.encoder)
-        mapped: Floats = ((1 + products_of_lists(candidates, known.users, known.items)) / 2).clip(0, 1)
+        items = encoded(history, self.encoder).items
+        cosine = products_of_lists(candidates, asked(requests, history, self.encoder), items)
+        mapped: Floats = ((1 + cosine) / 2).clip(0, 1)
         return mapped
 
 
@@ -74,26 +76,27 @@ class Naming:
         value = np.full(len(candidates), NOT_NAMED, dtype=np.float32)
         if "name" not in history.items.table:
             return value
-        named = _named(history.users, history.items)
-        value[products_of_lists(candidates, named.tasks, named.words) > 0] = WORD_NAMED
-        value[products_of_lists(candidates, named.tasks, named.names) > 0] = NAMED
+        named = _named(history.items)
+        tasks = sparse.csr_array(named.counter.transform(texts_of(history.users, "users", candidates.user)))
+        value[products_of_lists(candidates, tasks, named.words) > 0] = WORD_NAMED
+        value[products_of_lists(candidates, tasks, named.names) > 0] = NAMED
         return value
 
 
 @dataclass(frozen=True, eq=False)
 class _Named:
-    """Words and whole names by number. tasks: those in each task, 1 or 0 [n_users, n_terms].
+    """Words and whole names by number. counter: tells which of them a task has, 1 or 0.
 
     words, names: the words of each tool's name, and the whole of it [n_items, n_terms].
     """
 
-    tasks: Vectors
+    counter: Any
     words: Vectors
     names: Vectors
 
 
 @once_per_input
-def _named(users: Entities, items: Entities) -> _Named:
+def _named(items: Entities) -> _Named:
     from sklearn.feature_extraction.text import CountVectorizer
 
     words = [re.findall(WORD, name.casefold()) for name in items.table["name"]]
@@ -107,8 +110,7 @@ def _named(users: Entities, items: Entities) -> _Named:
         binary=True,
         dtype=np.float32,
     )
-    tasks = sparse.csr_array(counter.transform(texts_of(users, "users")))
-    return _Named(tasks, _table(words, number), _table(names, number))
+    return _Named(counter, _table(words, number), _table(names, number))
 
 
 def _table(terms: Sequence[Sequence[str]], number: Mapping[str, int]) -> Vectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recx.protocols import Encoder
-from recx.texts import encoded, products_of_lists
+from recx.texts import asked, encoded, products_of_lists
 from recx.types import Interactions, RankedLists, Requests
 
 
@@ -21,5 +21,5 @@ class Cosine:
         Raises:
             InputError: the users or the items have no texts.
         """
-        vectors = encoded(history, self.encoder)
-        return candidates.reorder(products_of_lists(candidates, vectors.users, vectors.items))
+        items = encoded(history, self.encoder).items
+        return candidates.reorder(products_of_lists(candidates, asked(requests, history, self.encoder), items))

@@ -18,7 +18,6 @@ from recx.benchmark.outcome import Outcome, Row
 from recx.cautions import SIGNIFICANT
 from recx.files import replacing, write_text
 from recx.plain import plain
-from recx.report.front import draw_front
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,21 +27,15 @@ Table = tuple[list[str], list[list[str]]]
 """A head and lines of cells."""
 
 
-def table(outcome: Outcome) -> dict[str, list[Any]]:
-    """Return the whole table by columns, one value a ranker."""
-    return outcome.columns()
-
-
 def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -> None:
-    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv``, ``front.png`` and, the last, ``benchmark.json``."""
+    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv`` and, the last, ``benchmark.json``."""
     import pandas as pd
     import yaml
 
     write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
     write_text(folder / "protocol.json", _json(_card(outcome)))
     with replacing(folder / "benchmark.csv") as temporary:
-        pd.DataFrame(table(outcome)).to_csv(temporary, index=False)
-    draw_front(outcome, folder / "front.png")
+        pd.DataFrame(outcome.columns()).to_csv(temporary, index=False)
     write_text(folder / "benchmark.json", _json(document(outcome)))
 
 
@@ -78,6 +71,7 @@ def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
         "folder": row.folder.name,
         "quality": quality,
         "figures": row.figures,
+        "currency": outcome.settings.currency,
         "balance": outcome.score(row),
         "on_front": row.name in outcome.on_front,
         "queries": row.queries,
@@ -85,6 +79,7 @@ def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
         "differ_in_batches": row.differ,
         "cached": row.cached,
         "measured_at": row.measured_at,
+        "load_before": row.load,
         "seconds": row.seconds,
     }
 
@@ -116,7 +111,7 @@ def _text(outcome: Outcome, width: int) -> Iterator[Text]:
         "quality, with 95 % intervals; * differs from the first (p < 0.05, paired, Holm)": _quality(outcome),
         "milliseconds a query": _latency(outcome),
         "queries and documents a second; memory": _throughput(outcome),
-        f"cost in {outcome.settings.currency}": _cost(outcome),
+        "cost": _cost(outcome),
     }
     for title, found in titles.items():
         if found[1]:
@@ -134,9 +129,10 @@ def _text(outcome: Outcome, width: int) -> Iterator[Text]:
 
 
 NOTE = (
-    "first: the first call of all, in which a ranker may index texts or load its model, counts in none of the others; "
-    "peak: how far the process's memory rose above what it held with the data loaded, while the ranker was built, "
-    "fitted and called; model: the files that it is saved into"
+    "a query's text is encoded in its own call; first: the first call of all, in which a ranker may index documents or "
+    "load its model, counts in none of the others; peak: how far memory rose above what the process held with the data "
+    "and the candidates, while the ranker was built, fitted and called (with several retrievers: and what retrieving "
+    "took above the data); model: the files that it is saved into"
 )
 
 
@@ -205,7 +201,8 @@ def _cost(outcome: Outcome) -> Table:
         [row.name, *("–" if row.reason else f"{row.figures[f'cost/{name}']:.6g}" for name in names)]
         for row in outcome.rows
     ]
-    return ["", *(name.replace("_", " ") for name in names)], lines
+    currency = outcome.settings.currency
+    return ["", *(f"{name.replace('_', ' ')} {currency}" for name in names)], lines
 
 
 def _grid(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[Text]:

@@ -55,11 +55,15 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
 
 
 def _seconds(result: Result) -> dict[str, str]:
-    """Return the seconds of every stage, and which were spared by the cache."""
-    spared = result.hits or {}
+    """Return the seconds of every stage, and how many of its passes were spared by the cache."""
     return {
-        stage: f"{seconds:.2f}{' cached' if spared.get(stage) else ''}" for stage, seconds in result.seconds.items()
+        stage: f"{seconds:.2f}{_spared((result.hits or {}).get(stage, 0), result.passes.get(stage, 1))}"
+        for stage, seconds in result.seconds.items()
     }
+
+
+def _spared(hits: int, passes: int) -> str:
+    return "" if not hits else " cached" if hits >= passes else f" {hits} of {passes} cached"
 
 
 def _figures(means: Mapping[str, float]) -> list[Text]:

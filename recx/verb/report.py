@@ -35,17 +35,22 @@ def run(arguments: Sequence[str]) -> int:
 
 def _of_one(run: str) -> tuple[str, Path]:
     """Return the page of a run or of a benchmark, and where it belongs."""
-    from recx import results
     from recx.report import page
-    from recx.report.page.comparison import BENCHMARK, page_of_benchmark
-    from recx.report.page.page import render
+
+    folder = _folder(run)
+    return page.made_again(folder), folder / page.PAGE
+
+
+def _folder(run: str) -> Path:
+    from recx import results
 
     outputs = Path("outputs")
+    if run == "last":
+        return results.last(outputs, f"*/*/{results.BENCHMARK}")
     for folder in (Path(run), outputs / run, Path(results.tracked_folder(run, outputs) or run)):
-        if (folder / BENCHMARK).is_file():
-            return page_of_benchmark(folder), folder / page.PAGE
-    folder = results.load(run).folder
-    return render(page.read(folder)), folder / page.PAGE
+        if (folder / results.BENCHMARK).is_file():
+            return folder
+    return results.load(run).folder
 
 
 def _of_several(runs: Sequence[str]) -> tuple[str, Path]:

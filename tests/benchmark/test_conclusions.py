@@ -13,6 +13,7 @@ from rich.console import Console
 
 from recx.benchmark.conclusions import cautions, conclusions, ms, sampled
 from recx.benchmark.outcome import Outcome, Row
+from recx.benchmark.plan import Chosen
 from recx.benchmark.rerank import Rerank
 from recx.report.benchmark import print_benchmark
 
@@ -75,14 +76,27 @@ def test_what_to_be_careful_about() -> None:
     assert cautions(outcome(some)) == ["20 queries are too few for p99: measure 100 or more"]
     assert cautions(outcome([replace(one, queries=100) for one in ROWS])) == []
     assert "latency, throughput and memory were not measured" in cautions(outcome(parallel={"workers": 2}))[0]
-    busy = replace(outcome(), machine={"load_before": 5.24, "cores": 2})
-    assert cautions(busy) == ["the machine was busy with other work (load 5.2 on 2 cores): latencies are too high"]
-    assert cautions(replace(busy, machine={"load_before": None, "cores": 2})) == []
+    busy = replace(outcome([ROWS[0], replace(ROWS[1], load=5.24), ROWS[2]]), machine={"load_before": 0.1, "cores": 2})
+    assert cautions(busy) == [
+        "latencies are too high, since the machine was busy with other work (load 5.2 on 2 cores): good"
+    ]
+    assert cautions(replace(busy, machine={"cores": 8})) == []
     cached = [replace(ROWS[0], cached=True, measured_at="2026-01-02"), *ROWS[1:]]
     assert "first on 2026-01-02" in cautions(outcome(cached))[0]
     assert cautions(outcome([replace(ROWS[0], differ=3), *ROWS[1:]])) == [
         "first: 3 of 200 lists differ in batches of 32"
     ]
+
+
+def test_what_the_comparison_warns_of_is_to_be_read_too() -> None:
+    assert cautions(replace(outcome(), warnings=["fewer than 30 users"])) == ["fewer than 30 users"]
+
+
+def test_an_encoder_that_keeps_vectors_is_named() -> None:
+    part = {"_target_": "recx.ranker.cosine.Cosine", "encoder": {"_target_": "x.Y", "cache": "outputs/cache"}}
+    settings = Rerank({"first": Chosen(part), "good": Chosen({**part, "encoder": {"cache": None}}), "slow": None})
+    [said] = cautions(replace(outcome(), settings=settings))
+    assert said.endswith("which makes latencies too low: first")
 
 
 def test_the_first_may_fail_and_all_may() -> None:
@@ -130,7 +144,8 @@ def test_what_is_printed_fits_and_says_which_differ_from_the_first() -> None:
     assert max(map(len, lines)) <= 100
     assert any(line.split()[:2] == ["good", "0.7000*"] for line in lines)
     assert any(line.split()[:2] == ["first", "0.4000"] for line in lines)
-    assert "cost in EUR" in lines
+    head = next(line for line in lines if "per query" in line)
+    assert head.split("  ")[-1] == "per 1000 queries EUR"
     assert any(line.split() == ["slow", "4", "0.02", "0.001", "20"] for line in lines)
     assert any(line.strip() == "dead failed: killed by SIGKILL" for line in lines)
 
@@ -139,5 +154,5 @@ def test_nothing_is_printed_of_what_was_not_measured() -> None:
     rows = [replace(one, figures={"cost/total": 0.0}) for one in ROWS]
     text = "\n".join(printed(outcome(rows, parallel={"workers": 2})))
     assert "milliseconds a query" not in text
-    assert "cost in" not in text
+    assert "cost" not in text
     assert "a second" not in text

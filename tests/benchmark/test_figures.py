@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from recx.benchmark.figures import balance, best, front, grades_of, in_words
+from recx.benchmark.figures import balance, best, front, grades_of, in_words, seconds_of
 from recx.ragged import indptr_of
 from recx.types import Doubles, Entities, Fold, Interactions, RankedLists, Requests
 
@@ -51,6 +51,15 @@ def test_the_best_is_the_first_of_equals_and_never_unknown() -> None:
     assert best([nan, 2.0, 3.0], least=True) == 1
     assert best([nan]) is None
     assert best([]) is None
+
+
+def test_stages_that_were_measured_take_what_their_calls_took() -> None:
+    chain = {"load": 1.0, "fit_ranker": 0.0, "retrieve": 5.0, "rank": 9.0, "total": 16.0}
+    measured = {"fit_s": 2.0, "ns": np.array([1_000_000_000, 500_000_000])}
+    expected = {"load": 1.0, "fit_ranker": 2.0, "retrieve": 5.0, "total": 16.0, "rank": 1.5}
+    assert seconds_of(chain, measured, {}) == expected
+    assert seconds_of(chain, measured, {"ns": np.array([250_000_000])}) == {**expected, "retrieve": 0.25}
+    assert "rank" not in seconds_of(chain, {"fit_s": 2.0}, {})
 
 
 def test_grades_are_counted_over_the_documents_offered_and_told_in_words() -> None:

@@ -8,21 +8,23 @@ import pytest
 
 from recx.benchmark.figures import figures_of, spent_of
 from recx.benchmark.measured import How, Learning, Retrieving, Serving, joined
-from recx.benchmark.memory import Memory
-from recx.cache import Cache
+from recx.benchmark.memory import CLEAR
+from recx.cache import Cache, current
 from recx.dataset.synthetic_judged import SyntheticJudged
 from recx.evaluator.lines import Evaluator
 from recx.experiment import Experiment
 from recx.feature.slate import Columns
-from recx.protocols import Ranker
+from recx.feature.tool import Relevance, Structure
+from recx.protocols import FittedRanker, Ranker
 from recx.ranker.bm25 import Bm25
+from recx.ranker.cosine import Cosine
 from recx.ranker.identity import Identity
 from recx.ranker.linear import Linear
 from recx.results import Result
 from recx.retriever.given import Given
 from recx.retriever.popularity import Popularity
 from recx.split.by_query import ByQuery
-from recx.types import Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 
 RANKERS = {"identity": Identity(), "bm25": Bm25(), "linear": Linear({"slate": Columns()}, resamples=0)}
 CHAIN = Experiment(
@@ -46,11 +48,13 @@ class Counting:
 
 
 def how(cache: Cache | None = None, **settings: object) -> How:
-    return How(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache, memory=Memory.now())  # type: ignore[arg-type]
+    return How(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
 
 
 def run(ranker: object, measuring: How, chain: Experiment = CHAIN) -> Result:
-    standing = Learning(measuring, ranker) if isinstance(ranker, Ranker) else Serving(measuring, ranker, lambda: ranker)  # type: ignore[arg-type, return-value]
+    standing = (
+        Learning(measuring, ranker) if isinstance(ranker, Ranker) else Serving(measuring, ranker, lambda _: ranker)
+    )  # type: ignore[arg-type, return-value]
     return replace(chain, ranker=standing).run()
 
 
@@ -88,6 +92,72 @@ def test_calls_are_warmed_up_one_at_a_time_then_in_batches() -> None:
     assert counting.calls == [1] * 18
 
 
+@dataclass(frozen=True, eq=False)
+class Letters:
+    """Counts letters, and keeps how many texts each call was given."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def fit(self, texts: Array) -> Letters:
+        return self
+
+    def encode(self, texts: Array) -> Floats:
+        self.calls.append(len(texts))
+        return np.array([[text.count(letter) for letter in "aeiou"] for text in texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize("as_feature", [False, True])
+def test_every_call_that_counts_encodes_its_query_and_none_the_items(as_feature: bool) -> None:
+    letters = Letters()
+    ranker = (
+        Linear({"near": Relevance(letters), "again": Structure(letters)}, resamples=0)
+        if as_feature
+        else Cosine(letters)
+    )
+    measured = run(ranker, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    assert len(measured["ns"]) == 8
+    n_items = CHAIN.dataset.load().n_items
+    assert letters.calls[-14:] == [n_items, *[1] * 3, *[1] * 8, 5, 3]  # once a call, however many features share it
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Keeps what a ranker finds around it."""
+
+    found: list[object] = field(default_factory=list)
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
+        self.found.append(current())
+        return Identity()
+
+
+def test_a_ranker_is_fitted_without_what_others_left_in_the_cache(tmp_path: Path) -> None:
+    looking, cache = Looking(), Cache(tmp_path)
+    with cache.used():
+        run(looking, how())
+    assert looking.found == [None]
+
+
+@pytest.mark.skipif(not CLEAR.exists(), reason="only Linux forgets a peak")
+def test_what_was_needed_before_the_candidates_were_there_is_not_the_rankers() -> None:
+    @dataclass(frozen=True)
+    class Large:
+        def fit(self, history: Interactions) -> object:
+            np.ones(8_000_000)  # 64 MB, gone again
+            return Given().fit(history)
+
+    @dataclass(frozen=True)
+    class Needing:
+        def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+            np.ones(4_000_000)
+            return candidates
+
+    chain = replace(CHAIN, retriever=Large())  # type: ignore[arg-type]
+    small, needing = (run(ranker, how(), chain).ranker.measured["memory"] for ranker in (Identity(), Needing()))  # type: ignore[attr-defined]
+    assert small < 10e6
+    assert 30e6 < needing < 45e6
+
+
 def test_what_learns_nothing_needs_no_past() -> None:
     chain = replace(CHAIN, splitter=ByQuery(past="none"))
     assert len(run(Bm25(), how(), chain).recommendations)
@@ -110,7 +180,7 @@ def test_figures_of_a_model_that_is_saved() -> None:
 
 
 def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) -> None:
-    first = run(RANKERS["linear"], how(Cache(tmp_path)))
+    first = run(RANKERS["linear"], how(Cache(tmp_path), load=7.5))
     again = run(RANKERS["linear"], how(Cache(tmp_path)))
     one, other = (result.ranker.measured for result in (first, again))  # type: ignore[attr-defined]
     assert (one["cached"], other["cached"]) == (False, True)
@@ -118,6 +188,7 @@ def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) ->
     assert other["ns"].tolist() == one["ns"].tolist()
     assert same(first.recommendations, again.recommendations)
     assert again.weights == first.weights
+    assert (one["load"], other["load"]) == (7.5, 7.5)  # of the machine when it was measured
     changed = {
         "model": run(replace(RANKERS["linear"], l2=0.5), how(Cache(tmp_path))),  # type: ignore[type-var]
         "settings": run(RANKERS["linear"], how(Cache(tmp_path), warmup=4)),
@@ -141,7 +212,10 @@ def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None
     assert same(result.candidates, plain.candidates)
     both = spent_of(result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
     assert both is not None
-    assert (both >= retrieving.measured["ns"]).all()
+    memory = [of.measured["memory"] / 1e6 for of in (result.ranker, retrieving)]  # type: ignore[attr-defined]
+    figures = figures_of(result.recommendations, result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
+    assert figures["memory/peak_mb"] == pytest.approx(sum(memory))
+    assert both.tolist() == (result.ranker.measured["ns"] + retrieving.measured["ns"]).tolist()  # type: ignore[attr-defined]
     assert len(both) == len(split.fold.requests)
 
 

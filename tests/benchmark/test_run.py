@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recx.benchmark import plan
+from recx.benchmark import conclusions, plan
 from recx.benchmark.outcome import Outcome
 from recx.benchmark.run import benchmark, check
 from recx.compose import compose, plain
@@ -54,6 +54,29 @@ def test_the_default_benchmark_runs_and_a_second_run_measures_nothing(here: Path
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("first", [True, False])
+def test_identity_needs_the_least_whatever_the_order(here: Path, first: bool) -> None:
+    config = configured("feature=documents", "benchmark.warmup=2", "benchmark.batch_size=null")
+    rankers = config["benchmark"]["rankers"]
+    ordered = rankers if first else dict(reversed(rankers.items()))
+    outcome = benchmark({**config, "benchmark": {**config["benchmark"], "rankers": ordered}}, here / "run")
+    peaks = {row.name: row.figures["memory/peak_mb"] for row in outcome.rows}
+    assert next(iter(peaks)) == ("identity" if first else "linear")
+    assert peaks["identity"] < min(peaks["bm25"], peaks["linear"])
+
+
+@pytest.mark.slow
+def test_a_row_of_which_some_was_measured_before_says_so_with_the_older_moment(here: Path) -> None:
+    retrievers = ["+retriever@benchmark.retrievers.given=given", "+retriever@benchmark.retrievers.popular=popularity"]
+    outcome = benchmark(configured(*retrievers, "~benchmark.rankers.linear"), here / "run")
+    assert [row.cached for row in outcome.rows] == [False, True, False, True]  # retrieving, by the row before
+    assert outcome.rows[1].measured_at <= outcome.rows[0].measured_at
+    said = next(said for said in conclusions.cautions(outcome) if said.startswith("measured before"))
+    assert "given + bm25 on" in said
+    assert "given + identity on" not in said
+
+
+@pytest.mark.slow
 def test_what_fails_is_a_row_that_says_so_and_the_others_go_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "bad_rankers.py").write_text(BAD)
     monkeypatch.syspath_prepend(here)
@@ -91,10 +114,14 @@ def test_a_run_leaves_its_tables_and_a_folder_a_ranker(finished: tuple[Outcome, 
     assert [test["run"] for test in document["tests"]] == ["bm25"] * 7
     assert document["settings"]["rankers"]["bm25"]["k1"] == 1.2
     assert json.loads((folder / "protocol.json").read_text())["benchmark"]["sample"] == {"queries": 8, "seed": 1}
-    assert (folder / "front.png").stat().st_size > 1000
+    assert {row["currency"] for row in document["rankers"]} == {row["currency"] for row in rows} == {"USD"}
+    assert any(said.startswith("fewer than 30 users") for said in document["cautions"])
     times = list(csv.DictReader((folder / "bm25" / "latency.csv").read_text().splitlines()))
     mean = sum(int(row["nanoseconds"]) for row in times) / len(times) / 1e6
     assert outcome.rows[1].figures["latency/mean_ms"] == pytest.approx(mean)
+    figures = json.loads((folder / "bm25" / "metrics.json").read_text())
+    assert figures["latency/mean_ms"] == pytest.approx(mean)
+    assert figures["time/rank"] == pytest.approx(mean * len(times) / 1000)
 
 
 def test_the_rankers_folders_are_runs_that_compare_takes(
@@ -133,7 +160,8 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     assert figures["quality/ndcg_at_10"] == pytest.approx(outcome.quality(outcome.rows[0]))
     assert {"latency/p95_ms", "throughput/queries_per_s", "memory/peak_mb", "cost/total"} <= set(figures)
     kept = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert {"benchmark.csv", "benchmark.json", "front.png", "rankers.json"} <= kept
+    assert {"benchmark.csv", "benchmark.json", "report.html", "rankers.json"} <= kept
+    assert not kept & {"identity", "raises"}  # their files lie in their own runs
     assert "per_user.parquet" in {file.path for file in client.list_artifacts(runs["identity"].info.run_id)}
 
 
@@ -141,15 +169,17 @@ def test_rankers_are_named_added_and_taken_out_on_the_command_line() -> None:
     words = ["+ranker@benchmark.rankers.strict=linear", "benchmark.rankers.strict.l2=1.0", "~benchmark.rankers.bm25"]
     read = plan.read(configured(*words))
     assert list(read.settings.rankers) == ["identity", "linear", "strict"]
-    jobs = read.jobs(Path("/runs"), Path("/cache"), threads=4)
+    jobs = read.jobs(Path("/runs"), Path("/cache"), {"threads": 4, "load_before": 1.5})
     assert [job["config"]["ranker"].get("l2") for job in jobs] == [None, 0.0001, 1.0]
     assert {job["config"]["runtime"]["threads"] for job in jobs} == {4}
     assert jobs[2]["folder"] == "/runs/strict"
 
 
 def test_side_by_side_rankers_share_the_threads() -> None:
-    read = plan.read(configured("benchmark.parallel={workers: 4}"))
-    assert {job["config"]["runtime"]["threads"] for job in read.jobs(Path("a"), Path("b"), 6)} == {1}
+    jobs = plan.read(configured("benchmark.parallel={workers: 4}")).jobs(
+        Path("a"), Path("b"), {"threads": 6, "load_before": None}
+    )
+    assert {job["config"]["runtime"]["threads"] for job in jobs} == {1}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from recx.feature.past_tasks import NearestTasks, PastTasks, PastWords
 from recx.feature.tool import Naming, Relevance, Structure, Usage
 from recx.protocols import Feature
 from recx.ragged import indptr_of
-from recx.texts import encoded
+from recx.texts import asked, encoded
 from recx.types import Array, Entities, Interactions, RankedLists, Requests
 
 ENCODER = Tfidf()
@@ -54,8 +54,7 @@ def tools() -> Any:
 
 
 def cosines(pairs: Any) -> Array:
-    known = encoded(pairs[1], ENCODER)
-    return (known.users @ known.items.T).toarray()
+    return (asked(pairs[2], pairs[1], ENCODER) @ encoded(pairs[1], ENCODER).items.T).toarray()
 
 
 def test_relevance_and_structure_come_from_the_cosine(tools: Any) -> None:
@@ -126,7 +125,7 @@ def test_naming_needs_the_column_of_names(tools: Any) -> None:
 
 
 def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
-    users = encoded(tools[1], ENCODER).users.toarray()
+    users = asked(tools[2], tools[1], ENCODER).toarray()
     mean = users[[0, 1, 4]].mean(axis=0)
     expected = np.stack([users @ mean / np.linalg.norm(mean), users @ users[2], users @ users[2] * 0], axis=1)
     assert table(PastTasks(ENCODER), tools) == pytest.approx(expected, abs=1e-6)
@@ -135,7 +134,7 @@ def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 20])
 def test_the_nearest_tasks_vote_for_their_tools(tools: Any, k: int) -> None:
-    users = encoded(tools[1], ENCODER).users.toarray()
+    users = asked(tools[2], tools[1], ENCODER).toarray()
     past, tool = [0, 1, 2, 4], [0, 0, 1, 0]
     expected = np.zeros((8, 3))
     for task in range(8):
@@ -197,3 +196,16 @@ def test_bad_settings_are_refused() -> None:
     for strength in (0.0, float("inf"), float("nan")):
         with pytest.raises(InputError, match=r"feature\.strength="):
             PastWords(strength)
+
+
+@pytest.mark.parametrize(
+    "feature", [Relevance(ENCODER), Naming(), PastTasks(ENCODER), NearestTasks(ENCODER), PastWords()]
+)
+def test_the_texts_of_those_who_neither_ask_nor_are_known_are_not_read(feature: Feature, tools: Any) -> None:
+    lists, history, requests = tools
+    texts = history.users.table["text"].copy()
+    texts[[3, 5]] = None  # whoever reads it fails
+    others = replace(history, users=replace(history.users, table={"text": texts}))
+    asking = np.array([0, 2, 4, 6, 7])
+    found = feature(lists.take(asking), others, requests[asking])
+    assert np.array_equal(found, table(feature, tools)[asking].ravel())

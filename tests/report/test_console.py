@@ -44,8 +44,9 @@ def printed(
             "data/articles_without_embedding": 17.0,
             "data/tied_at_5": 0.0123,
         },
-        seconds={"load": 0.5, "total": 12.345},
-        hits={"load": 1},
+        seconds={"load": 0.5, "retrieve": 3.0, "total": 12.345},
+        hits={"load": 1, "retrieve": 1},
+        passes={"load": 1, "retrieve": 2},
     )
     out = io.StringIO()
     run: Any = SimpleNamespace(address=address)
@@ -87,6 +88,7 @@ def test_counts_that_are_zero_are_not_shown(tmp_path: Path) -> None:
 def test_a_stage_that_the_cache_spared_says_so(tmp_path: Path) -> None:
     text = printed(tmp_path)
     assert "0.50 cached" in text
+    assert "3.00 1 of 2 cached" in text
     assert "12.35 cached" not in text
     assert "12.3" in text
 

@@ -239,9 +239,9 @@ def test_latex_is_a_booktabs_table_with_nothing_that_latex_would_obey(
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
     assert r"retrieval/recall\_at\_20 & retrieval/recall\_at\_50 & end\_to\_end/ndcg\_at\_5" in lines[2]
     assert all(line.endswith(r" \\") and line.count(" & ") == 8 for line in lines[4:-2])
-    assert table.latex({"id": [r"50% of a_b & {c} #1 $x^2~\n <|>", ""]}).splitlines()[4] == (
+    assert table.latex({"id": ['50% of a_b & {c} #1 $x^2~\\n <|> "q"', ""]}).splitlines()[4] == (
         r"50\% of a\_b \& \{c\} \#1 \$x\textasciicircum{}2\textasciitilde{}\textbackslash{}n "
-        r"\textless{}\textbar{}\textgreater{} \\"
+        r"\textless{}\textbar{}\textgreater{} ''q'' \\"
     )
 
 

@@ -24,15 +24,41 @@ def write(
     from recx.report.page.story import story
 
     told = story(result, folder, config, card, advice)
-    write_text(folder / STORY, json.dumps(told, ensure_ascii=False) + "\n")
-    write_text(folder / PAGE, render(told))
+    _write(folder, told, render(told))
 
 
 def write_benchmark(folder: Path) -> None:
-    """Write ``report.html`` of a benchmark into its folder, from the ``benchmark.json`` there."""
-    from recx.report.page.comparison import page_of_benchmark
+    """Write ``report.json`` and ``report.html`` of a benchmark into its folder, from the files there.
 
-    write_text(folder / PAGE, page_of_benchmark(folder))
+    Called by what ran the benchmark: the words and the repository of this moment are the benchmark's.
+    """
+    from recx.checkout import git_state
+    from recx.report.page.comparison import render, story_of_benchmark
+    from recx.report.page.story_run import words
+
+    told = story_of_benchmark(folder, words(), git_state())
+    _write(folder, told, render(told))
+
+
+def _write(folder: Path, told: Mapping[str, Any], page: str) -> None:
+    write_text(folder / STORY, json.dumps(told, ensure_ascii=False) + "\n")
+    write_text(folder / PAGE, page)
+
+
+def made_again(folder: Path) -> str:
+    """Return the page of the run or the benchmark in a folder, from the files there.
+
+    Raises:
+        InputError: one is missing, damaged or of another version of recx.
+    """
+    from recx.report.page import comparison
+    from recx.report.page.page import render
+    from recx.results import BENCHMARK
+
+    if not (folder / BENCHMARK).is_file():
+        return render(read(folder))
+    told = read(folder) if (folder / STORY).is_file() else comparison.story_of_benchmark(folder)
+    return comparison.render(told)
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -51,7 +77,7 @@ def read(folder: Path) -> dict[str, Any]:
         )
     try:
         told = dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}): run the experiment again") from error
     if told.get("version") != VERSION:
         raise InputError(f"{path} was written by another version of recx: run the experiment again")

@@ -35,6 +35,7 @@ Numbers = Sequence[float | None]
 
 MOST_MARKS, MOST_ROWS, MOST_BARS, MOST_NAMED = 25, 60, 40, 16
 """Points of a line with marks; rows of a table; bars; points with their names beside them."""
+BEATEN = "another is no worse in any and better in one"
 ROW = 26.0
 """Units from one bar to the next."""
 
@@ -81,7 +82,7 @@ def lines(
         samples.append((curve([(1, 7), (31, 7)], place, False) + (mark(16, 7, place) if marked else Markup()), name))
     about = f"{x_label} against {y_label}; {_listed(shown)}."
     after = [legend(samples)] if len(shown) > 1 or shown[0] else []
-    return figure(title, axes.height, drawn, *after, _wide_table(x_label, y_label, given), about=about)
+    return figure(title, axes.height, drawn, *after, _wide_table(title, x_label, y_label, given), about=about)
 
 
 def bars(
@@ -118,7 +119,7 @@ def bars(
     head = ["", f"value{f' ({unit.strip()})' if unit.strip() else ''}", *(["low", "high"] if low or high else [])]
     cells = [[label, *map(number, ends[: len(head) - 1])] for label, *ends in rows]
     note = f"The first {MOST_BARS} of {len(rows)} are drawn." if len(rows) > MOST_BARS else ""
-    return figure(title, height, drawn, table(head, cells, note))
+    return figure(title, height, drawn, table(title, head, cells, note))
 
 
 def stacked(title: str, parts: Mapping[str, float | None]) -> Markup:
@@ -142,7 +143,7 @@ def stacked(title: str, parts: Mapping[str, float | None]) -> Markup:
         start += width
     about = f"{_listed([f'{name} {_share(share)}' for name, share in parts.items()])}."
     cells = [[name, _share(share)] for name, share in parts.items()]
-    return figure(title, 52, drawn, legend(samples), table(["part", "share"], cells), about=about)
+    return figure(title, 52, drawn, legend(samples), table(title, ["part", "share"], cells), about=about)
 
 
 def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[str, Numbers]) -> Markup:
@@ -164,13 +165,13 @@ def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[
         for row, (start, end) in enumerate(bins)
     ]
     after = [legend(samples)] if len(shown) > 1 else []
-    return figure(title, axes.height, drawn, *after, table(head, cells), about=f"{x_label}; {_listed(shown)}.")
+    return figure(title, axes.height, drawn, *after, table(title, head, cells), about=f"{x_label}; {_listed(shown)}.")
 
 
 def scatter(
     title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False, front: bool = True
 ) -> Markup:
-    """Draw points with their names; those on the front are filled and joined by steps (less x and more y is better)."""
+    """Draw points with their names, those on the front filled; of these, steps join what no other beats by x and y."""
     known = [point for point in points if finite(point.x) and finite(point.y) and (point.x > 0 or not log_x)]
     if not known:
         return no_data(title)
@@ -188,7 +189,7 @@ def scatter(
     if len(known) <= MOST_NAMED:
         drawn += names(axes, [(point.name, axes.at((point.x, point.y))) for point in known])
     beaten = any(not point.on_front for point in known)
-    samples = [(mark(16, 7, 0), "on the front"), (mark(16, 7, 1, filled=False), "another is better in both")]
+    samples = [(mark(16, 7, 0), "on the front"), (mark(16, 7, 1, filled=False), BEATEN)]
     after = [legend(samples if beaten else samples[:1])] if front else []
     head = ["", x_label, y_label, "low", "high", "on the front"][: 6 if front else 5]
     cells = [
@@ -199,7 +200,7 @@ def scatter(
         ]
         for point in points
     ]
-    return figure(title, axes.height, drawn, *after, table(head, cells), about=f"{x_label} against {y_label}.")
+    return figure(title, axes.height, drawn, *after, table(title, head, cells), about=f"{x_label} against {y_label}.")
 
 
 def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Numbers]) -> Markup:
@@ -222,14 +223,20 @@ def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequ
             share = value / total if finite(value) and value > 0 and total else 0.0
             drawn += _cell(left + across * width, top, width, value, share)
     cells = [[name, *map(number, row)] for name, row in zip(rows, values, strict=True)]
-    return figure(title, 28 + len(rows) * height, drawn, table(["", *columns], cells))
+    return figure(title, 28 + len(rows) * height, drawn, table(title, ["", *columns], cells))
 
 
 def _front(axes: Plane, best: Sequence[Pair]) -> list[Markup]:
-    """Return the steps that join the points of a front: what one gets for at most so much of x."""
-    path = sorted(best)[:1]
-    for before, after in pairwise(sorted(best)):
-        path += [(after[0], before[1]), after]
+    """Return the steps that join points: what one gets for at most so much of x.
+
+    Those that are on the front for something that is on neither axis lie off these steps.
+    """
+    path: list[Pair] = []
+    for x, y in sorted(best, key=lambda point: (point[0], -point[1])):
+        if not path:
+            path = [(x, y)]
+        elif y > path[-1][1]:
+            path += [(x, path[-1][1]), (x, y)]
     return [line([axes.at(point) for point in path], "--muted", stroke_dasharray="5 4")] if len(path) > 1 else []
 
 
@@ -250,14 +257,14 @@ def _cell(x: float, y: float, width: float, value: float | None, share: float) -
     return [shade, written, text(middle, y + 42, f"{100 * share:.1f} %", anchor="middle")]
 
 
-def _wide_table(x_label: str, y_label: str, series: Mapping[str, Sequence[Pair]]) -> Markup:
+def _wide_table(title: str, x_label: str, y_label: str, series: Mapping[str, Sequence[Pair]]) -> Markup:
     """Return a row for every x and a column for every series, at most 60 rows, evenly chosen."""
     columns = [dict(points) for points in series.values()]
     xs = sorted({x for column in columns for x in column if finite(x)})
     every = -(-len(xs) // MOST_ROWS) or 1
     cells = [[number(x), *(number(column.get(x)) for column in columns)] for x in xs[::every]]
     note = f"One row in {every} of {len(xs):,}." if every > 1 else ""
-    return table([x_label, *(name or y_label for name in series)], cells, note)
+    return table(title, [x_label, *(name or y_label for name in series)], cells, note)
 
 
 def _share(share: float | None) -> str:

@@ -13,39 +13,31 @@ from recx.benchmark.figures import front
 from recx.comparison import Comparison
 from recx.errors import InputError
 from recx.evaluation import Evaluation
-from recx.plain import plain, title
+from recx.plain import flat, plain, title
+from recx.report.benchmark import NOTE
+from recx.report.page import read
 from recx.report.page.charts import Point
 from recx.report.page.page import render_template
+from recx.report.page.scale import finite
+from recx.report.page.story import VERSION
 from recx.report.page.story_figures import RESAMPLES
-from recx.results import SavedRun
+from recx.report.page.story_run import under
+from recx.results import BENCHMARK, SavedRun
 
-BENCHMARK = "benchmark.json"
-LINE = "end_to_end/"
 LATENCY = ("latency/p95_ms", "p95 latency in ms")
 SECONDS = ("time/rank", "seconds of ranking")
+COST = "cost/per_1000_queries"
+MEASURED = ("time/", "latency/", "throughput/", "memory/", "cost/")
 WIDE = 30.0
 """From this ratio of the largest to the smallest on, what it takes is drawn on a scale of powers."""
-Row = Mapping[str, Any]
+Took = Mapping[str, Any]
+"""Figure -> number, or words where there is none."""
 
 
 def render(story: Mapping[str, Any]) -> str:
-    """Return the page of a comparison's story."""
-    points = [Point(**point) for point in story["pareto"]["points"]] if "pareto" in story else []
-    return render_template("comparison.html.jinja", {**story, "points": points})
-
-
-def page_of_benchmark(folder: Path) -> str:
-    """Return the page of a benchmark from the ``benchmark.json`` in its folder.
-
-    Raises:
-        InputError: there is no such file, or it is damaged.
-    """
-    path = folder / BENCHMARK
-    try:
-        story = story_of_benchmark(json.loads(path.read_text(encoding="utf-8")), folder.name)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error
-    return render(story)
+    """Return the page of a comparison's or a benchmark's story."""
+    fronts = [{**one, "points": [Point(**point) for point in one["points"]]} for one in story.get("fronts", ())]
+    return render_template("comparison.html.jinja", {**story, "fronts": fronts})
 
 
 def story_of_runs(
@@ -58,7 +50,7 @@ def story_of_runs(
     names = [comparison.baseline, *comparison.runs]
     ends = [evaluation.intervals(resamples=RESAMPLES) for evaluation in evaluations]
     metrics = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.values))
-    taken = [{name: value for name, value in run.metrics.items() if name.startswith("time/")} for run in runs]
+    taken = [_taken(run) for run in runs]
     objective = str(runs[0].config.get("objective", ""))
     tested = list(dict.fromkeys(comparison.table["metric"]))
     quality = objective if objective in tested else tested[0]
@@ -72,10 +64,12 @@ def story_of_runs(
         }
         for metric in metrics
     ]
-    x, x_label = LATENCY if all(LATENCY[0] in run.metrics for run in runs) else SECONDS
+    x, x_label = LATENCY if all(LATENCY[0] in took for took in taken) else SECONDS
+    places = [(_number(took.get(x)), one.means[quality]) for took, one in zip(taken, evaluations, strict=True)]
+    best = front(np.array([[at, -mean] for at, mean in places], dtype=np.float64)).tolist()
     points = [
-        (name, run.metrics.get(x), evaluation.means[quality], *found[quality])
-        for name, run, evaluation, found in zip(names, runs, evaluations, ends, strict=True)
+        Point(name, *place, on, *found[quality])
+        for name, place, on, found in zip(names, places, best, ends, strict=True)
     ]
     return _story(
         title=f"{', '.join(comparison.runs)} against {comparison.baseline}",
@@ -85,39 +79,95 @@ def story_of_runs(
         metrics=figures,
         measured=_measured(taken),
         tests=comparison.table.to_dict("records"),
-        pareto=_pareto(points, x_label, quality),
+        fronts=_front("Quality against what it takes", x_label, quality, points),
         procedure=vars(comparison.procedure),
     )
 
 
-def story_of_benchmark(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the story of a benchmark, from what ``benchmark.json`` holds; name: of its folder."""
+def story_of_benchmark(folder: Path, words: Sequence[str] = (), git: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the story of the benchmark in a folder. words, git: of the command that ran it, where they are known.
+
+    Raises:
+        InputError: a file of it is missing or damaged.
+    """
+    path, saved = folder / BENCHMARK, SavedRun(folder)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        told = _of_document(document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error
+    counts = {name: document.get(name, 0) for name in ("queries", "queries_in_all", "documents")}
+    run = {
+        "when": str(document["machine"].get("written_at", "")),
+        "words": list(words),
+        "git": dict(git or {}),
+        "stages": [],
+        "counts": {name: count for name, count in counts.items() if count},
+        "how": _how(document["settings"]),
+        **under(saved.config, saved.protocol),
+    }
+    return {"version": VERSION, **told, "folder": folder.name, "run": plain(run)}
+
+
+def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
     rankers, settings = document["rankers"], document["settings"]
     metrics = list(dict.fromkeys(metric for row in rankers for metric in row["quality"]))
     quality = settings.get("quality", metrics[0] if metrics else "")
     figures = [
         {"metric": metric, "values": [_quality(row["quality"].get(metric)) for row in rankers]} for metric in metrics
     ]
-    points = [
-        (row["name"], row["figures"].get(LATENCY[0]), *_quality(row["quality"].get(quality)).values())
-        for row in rankers
-        if row["quality"].get(quality)
-    ]
     measured = [{**row["figures"], "balance": row["balance"]} for row in rankers]
+    judged = [row for row in rankers if quality in row["quality"]]
+
+    def points(figure: str) -> list[Point]:
+        places = [(_number(row["figures"].get(figure)), row["quality"][quality]) for row in judged]
+        return [
+            Point(row["name"], at, found["mean"], row["on_front"], found["low"], found["high"])
+            for row, (at, found) in zip(judged, places, strict=True)
+        ]
+
+    currency = str(settings.get("currency", "the currency of the prices"))
+    costs = any(row["figures"].get(COST) for row in rankers)
+    cost = f"cost of 1,000 queries in {currency}"
     return _story(
         title=f"Benchmark of {len(rankers)} rankers on {document['queries']:,} queries",
-        subtitle=name,
         runs=[{"name": row["name"], "about": "", "reason": row["reason"]} for row in rankers],
         conclusions=document["conclusions"],
         warnings=document["cautions"],
         quality=quality,
         metrics=figures,
-        measured=_measured(measured),
+        measured=_measured(measured, currency),
         tests=document["tests"],
-        pareto=_pareto(points, LATENCY[1], quality),
+        fronts=[
+            *_front("Quality against latency", LATENCY[1], quality, points(LATENCY[0])),
+            *(_front("Quality against cost", cost, quality, points(COST)) if costs else []),
+        ],
+        note=f"{NOTE[0].upper()}{NOTE[1:]}.",
         grades=document["grades"],
         machine=document["machine"],
     )
+
+
+def _how(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return how the calls were measured, in words."""
+    names = ("sample", "warmup", "batch_size", "timeout_s", "parallel", "currency", "cost_weight")
+    known = {name: settings[name] for name in names if settings.get(name) is not None}
+    return flat({"sample": "all queries", **known})
+
+
+def _taken(run: SavedRun) -> dict[str, Any]:
+    """Return what a run took, with words for seconds that went into reading from the stage cache."""
+    taken: dict[str, Any] = {name: value for name, value in run.metrics.items() if name.startswith(MEASURED)}
+    if not run.metrics.get("data/cache_hits"):
+        return taken
+    try:
+        stages = {row["stage"]: (row["cached"], row["passes"]) for row in read(run.folder)["run"]["stages"]}
+    except InputError:  # without its report it cannot be told which
+        return {name: value for name, value in taken.items() if not name.startswith("time/")}
+    for stage, (hits, passes) in stages.items():
+        if hits:
+            taken[f"time/{stage}"] = f"{'' if hits >= passes else f'{hits} of {passes} '}from the cache"
+    return {**taken, "time/total": "partly from the cache"}
 
 
 def _story(**told: Any) -> dict[str, Any]:
@@ -138,27 +188,27 @@ def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
     return {"low": None, "high": None} if interval is None else {"low": interval[0], "high": interval[1]}
 
 
-def _measured(taken: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
+def _measured(taken: Sequence[Took], currency: str = "") -> list[dict[str, Any]]:
     """Return a row for each figure that is there for any run, with the values of all."""
     names = dict.fromkeys(name for one in taken for name, value in one.items() if value or not name.startswith("cost/"))
-    return [{"name": name, "values": [one.get(name) for one in taken]} for name in names]
+    return [
+        {
+            "name": f"{name} in {currency}" if currency and name.startswith("cost/") else name,
+            "values": [one.get(name) for one in taken],
+        }
+        for name in names
+    ]
 
 
-def _spread(values: Sequence[float]) -> float:
-    """Return how many times the smallest the largest is; 0 where one is not above 0."""
-    return max(values) / min(values) if min(values) > 0 else 0.0
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else float("nan")
 
 
-def _pareto(points: Sequence[tuple[Any, ...]], x_label: str, quality: str) -> dict[str, Any]:
-    """Return points of quality against what it takes, and which of them no other one beats in both; {} without any."""
-    known = [point for point in points if point[1] is not None and point[2] is not None]
+def _front(name: str, x_label: str, quality: str, points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Return the one figure of quality against what it takes; none without a point."""
+    known = [point for point in points if finite(point.x) and finite(point.y)]
     if not known:
-        return {}
-    best = front(np.array([[x, -y] for _, x, y, *_ in known], dtype=np.float64))
-    named = [dict(zip(("name", "x", "y", "low", "high"), point, strict=True)) for point in known]
-    return {
-        "x_label": x_label,
-        "y_label": quality,
-        "log_x": _spread([x for _, x, *_ in known]) > WIDE,
-        "points": [{**point, "on_front": bool(on)} for point, on in zip(named, best, strict=True)],
-    }
+        return []
+    least, most = min(point.x for point in known), max(point.x for point in known)
+    labels = {"title": name, "x_label": x_label, "y_label": quality}
+    return [{**labels, "log_x": 0 < least < most / WIDE, "points": [vars(point) for point in known]}]

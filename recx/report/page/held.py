@@ -136,9 +136,10 @@ def curves(judged: Judged, cuts: Array) -> dict[str, list[float]]:
     found = np.cumsum(np.bincount(judged.hit_rank[hits], weights=share, minlength=int(cuts[-1]) + 1))
     figures: dict[str, list[float]] = {"recall": (found[cuts] / judged.n_users).tolist(), "ndcg": []}
     sums = [np.zeros(judged.n_users), np.zeros(judged.n_users)]
-    for start, stop in zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True):
-        for total, (user, worth, rank) in zip(sums, (shown, best), strict=True):
-            rows = slice(*np.searchsorted(rank, [start, stop], side="right"))
+    ends = [np.searchsorted(rank, [0, *cuts], side="right").tolist() for _, _, rank in (shown, best)]
+    for place in range(len(cuts)):
+        for total, (user, worth, _), end in zip(sums, (shown, best), ends, strict=True):
+            rows = slice(end[place], end[place + 1])
             total += np.bincount(user[rows], weights=worth[rows], minlength=judged.n_users)
         figures["ndcg"].append(float(np.mean(sums[0] / sums[1])))
     return figures

@@ -19,7 +19,7 @@
     const falling = heading.getAttribute("aria-sort") === "ascending";
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
-    const grouped = table.tBodies.length > 1;
+    const grouped = "grouped" in table.dataset;
     const parts = grouped ? [...table.tBodies] : [...table.tBodies[0].rows];
     const keyed = parts.map((part) => [value(grouped ? part.rows[0] : part, heading.cellIndex), part]);
     keyed.sort((a, b) => compare(a[0], b[0], falling ? -1 : 1));

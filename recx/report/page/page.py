@@ -50,10 +50,11 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # each template is used once, which takes less than folding its constants
     )
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
-    environment.filters |= {"significant": significant, "short": short}
-    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON}
+    environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
+    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": _strongest}
     environment.globals |= {"numbered": _numbered, "column_pairs": _pairs, "confusion": _confusion, "headed": _headed}
     return environment
 
@@ -116,8 +117,26 @@ def short(metric: str) -> str:
     return words(metric.rpartition("/")[2])
 
 
+def moment(text: str) -> str:
+    """Return a moment of UTC for people."""
+    return text.replace("T", " ").replace("+00:00", " UTC")
+
+
+def cached(stage: Row) -> str:
+    """Return how much of a stage came from the cache."""
+    hits, passes = stage["cached"], stage["passes"]
+    return "–" if hits is None else "no" if not hits else "yes" if hits >= passes else f"{hits} of {passes}"
+
+
 def _numbered(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
     return list(enumerate(values, start=1))
+
+
+def _strongest(rows: Sequence[Row]) -> str:
+    """Return how many of the bars are drawn, where not all are."""
+    from recx.report.page.charts import MOST_BARS
+
+    return f": the strongest {MOST_BARS} of {len(rows)}" if len(rows) > MOST_BARS else ""
 
 
 def _pairs(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float | None]]:

@@ -14,14 +14,14 @@ from recx.ragged import rows_of_groups
 from recx.report.page.held import Held
 from recx.report.page.sampled import Sampled
 from recx.report.page.story_examples import SEED, chosen_requests, chosen_users, examples
-from recx.report.page.story_figures import answer, curves_of, metric_rows
+from recx.report.page.story_figures import answer, curves_of, intervals, metric_rows
 from recx.report.page.story_learnt import distributions, learnt
 from recx.report.page.story_run import story_of_the_run
-from recx.report.page.story_slices import slices_of
+from recx.report.page.story_slices import columns_of, groups_of, slices_of
 from recx.results import Result
 from recx.types import Longs
 
-VERSION = 1
+VERSION = 2
 """Of the form of ``report.json``; pages are made again only from stories of this one."""
 SAMPLE, SAMPLED_ROWS = 200, 30_000
 """Users, and rows at most, whose features make the histograms."""
@@ -51,13 +51,15 @@ def story(
     if held is not None:
         objective = str(config.get("objective", ""))
         assert result.report is not None
-        rows = metric_rows(result.report)
+        values, groups = list(result.report.values.values()), groups_of(held)
+        ends = intervals([*values, *columns_of(held, groups)])
+        rows = metric_rows(result.report, ends[: len(values)])
         told |= {
             "objective": objective,
             "metrics": rows,
             "answer": answer(held, rows, objective),
             "curves": curves_of(held),
-            "slices": slices_of(held),
+            "slices": slices_of(held, groups, ends[len(values) :]),
         }
         told["learnt"] |= _features(held, sampled)
     told["examples"] = examples(result, held, users, sampled)

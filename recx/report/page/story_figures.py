@@ -20,12 +20,12 @@ EVERY_CUT, MOST_CUTS = 100, 60
 """Curves have a point for every cut up to the first; further down so many in all, closer at the top."""
 
 Row = dict[str, Any]
+Ends = tuple[float, float]
 
 
-def metric_rows(report: Report) -> list[Row]:
-    """Return a row a metric: name, line, metric, k, value, low, high (95 % bootstrap over users), users, meaning."""
-    low, high = intervals(list(report.values.values()), len(report.user))
-    ends = {name: (low[at], high[at]) for at, name in enumerate(report.values)}
+def metric_rows(report: Report, intervals: Sequence[Ends]) -> list[Row]:
+    """Return a row a metric: name, line, metric, k, value, low, high, users, meaning; intervals: of the values."""
+    ends = dict(zip(report.values, intervals, strict=True))
     users = {name: int((~np.isnan(values)).sum()) for name, values in report.values.items()}
     rows = []
     for name, value in report.means.items():
@@ -51,10 +51,16 @@ def metric_rows(report: Report) -> list[Row]:
     return rows
 
 
-def intervals(columns: Sequence[Doubles], n_users: int) -> tuple[Doubles, Doubles]:
-    """Return low and high of the mean of every column [n_users each], NaN for users that are left out."""
-    values = np.column_stack(columns) if columns else np.empty((n_users, 0))
-    return bootstrap(values, resamples=RESAMPLES)
+def intervals(columns: Sequence[Doubles]) -> list[Ends]:
+    """Return low and high of the mean of every column [n_users each], NaN for users that are left out.
+
+    At once for all columns, since drawing the users takes as long as all else. A shorter column leaves users out.
+    """
+    values = np.full((max(map(len, columns), default=0), len(columns)), np.nan)
+    for place, column in enumerate(columns):
+        values[: len(column), place] = column
+    low, high = bootstrap(values, resamples=RESAMPLES)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def split_name(name: str) -> tuple[str, str, int | None]:
@@ -95,8 +101,8 @@ def _lift(held: Held, rows: Sequence[Row]) -> Row:
     known = next((row for row in rows if row["name"] == f"funnel/lift_ndcg_at_{held.k}"), None)
     if known is not None:
         return {name: known[name] for name in ("value", "low", "high")}
-    low, high = intervals([held.lift], held.n_users)
-    return {"value": float(held.lift.mean()), "low": low[0], "high": high[0]}
+    [(low, high)] = intervals([held.lift])
+    return {"value": float(held.lift.mean()), "low": low, "high": high}
 
 
 def headline(rows: Sequence[Row], objective: str, k: int) -> list[Row]:

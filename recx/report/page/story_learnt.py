@@ -11,16 +11,19 @@ from recx.results import Result
 from recx.types import Array, Bools, Floats
 
 MOST_FEATURES, BINS, MOST_ROWS = 8, 24, 200
+CURVES = ("roc_curve", "cascade")
+"""Tables that are drawn as lines."""
 TAIL = 0.005
 """The share of rows beyond either end of a histogram, which its last bin takes in."""
 
 
 def learnt(result: Result) -> dict[str, Any]:
-    """Return weights and importances (feature, value ...), curves by epoch, and the evaluator's curves and tables."""
-    tables = {name: _listed(table) for name, table in result.tables.items()}
+    """Return weights and importances (feature, value ...; the strongest first), curves by epoch, curves and tables."""
+    tables = {name: _told(name, table) for name, table in result.tables.items() if name != "weights"}
+    weights = _rows(result.tables.get("weights", {}))
     shares = getattr(result.ranker, "importances", {})
     told = {
-        "weights": tables.pop("weights", []),
+        "weights": sorted(weights, key=lambda row: -abs(row["weight"])),
         "importances": [
             {"feature": name, "share": float(share)}
             for name, share in sorted(shares.items(), key=lambda named: -named[1])
@@ -31,11 +34,16 @@ def learnt(result: Result) -> dict[str, Any]:
     return {name: what for name, what in told.items() if what}
 
 
-def _listed(table: Mapping[str, Array]) -> list[dict[str, Any]]:
-    """Return the rows of a table, of a longer one so many that lie equally far from each other."""
-    length = max(map(len, table.values()), default=0)
-    rows = np.unique(np.linspace(0, max(length - 1, 0), min(length, MOST_ROWS)).round().astype(np.int64))
-    columns = {name: np.asarray(column)[rows].tolist() for name, column in table.items()}
+def _told(name: str, table: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the number of rows and the first of them; of a curve some that lie equally far from each other."""
+    n = max(map(len, table.values()), default=0)
+    places = np.linspace(0, n - 1, MOST_ROWS).round().astype(np.int64) if name in CURVES else np.arange(MOST_ROWS)
+    shown = table if n <= MOST_ROWS else {name: np.asarray(column)[places] for name, column in table.items()}
+    return {"of": n, "rows": _rows(shown)}
+
+
+def _rows(table: Mapping[str, Array]) -> list[dict[str, Any]]:
+    columns = {name: np.asarray(column).tolist() for name, column in table.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -19,17 +19,24 @@ STAGES = ("load", "split", "fit_retriever", "retrieve", "fit_ranker", "rank", "e
 def story_of_the_run(result: Result, config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, Any]:
     """Return when, by which words and on which data it was run, under which rules, and what it took."""
     counts = {name.removeprefix("data/"): count for name, count in result.metrics.items() if name.startswith("data/")}
-    settings = {stage: chosen for stage, chosen in config.items() if stage != "feature" or not _repeated(config)}
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "words": _words(),
+        "words": words(),
         "fold": card.get("fold", result.experiment.fold),
         "counts": {name: count for name, count in counts.items() if count},
+        **under(config, card),
+        "git": git_state(),
+        "stages": _stages(result),
+    }
+
+
+def under(config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return under which settings, rules and versions it was run."""
+    settings = {stage: chosen for stage, chosen in config.items() if stage != "feature" or not _repeated(config)}
+    return {
         "config": flat(settings),
         "protocol": flat({name: rule for name, rule in card.items() if name not in APART}),
         "versions": dict(card.get("versions", {})),
-        "git": git_state(),
-        "stages": _stages(result),
     }
 
 
@@ -39,7 +46,7 @@ def _repeated(config: Mapping[str, Any]) -> bool:
     return isinstance(ranker, Mapping) and "features" in ranker
 
 
-def _words() -> list[str]:
+def words() -> list[str]:
     """Return the words of the command line that Hydra composed this run from; [] for a run from Python."""
     if "hydra" not in sys.modules:
         return []
@@ -49,14 +56,14 @@ def _words() -> list[str]:
 
 
 def _stages(result: Result) -> list[dict[str, Any]]:
-    """Return seconds, memory and whether the stage cache gave it, of every stage."""
-    spared = result.hits
+    """Return seconds, memory, passes and how many of these the stage cache gave (None: no cache) of every stage."""
     return [
         {
             "stage": stage,
             "seconds": seconds,
             "peak": result.peaks.get(stage),
-            "cached": None if spared is None or stage == "total" else bool(spared.get(stage)),
+            "passes": result.passes.get(stage, 1),
+            "cached": None if result.hits is None or stage == "total" else result.hits.get(stage, 0),
         }
         for stage, seconds in sorted(result.seconds.items(), key=_place)
     ]

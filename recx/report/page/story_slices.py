@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from recx.comparison import quarters
 from recx.report.page.held import Held
-from recx.report.page.story_figures import intervals
+from recx.report.page.story_figures import Ends
 from recx.types import UNKNOWN_TIME, Array, Bools, Doubles
 
 HOUR = 3_600_000
@@ -26,25 +26,37 @@ TITLES = {
 }
 
 
-def slices_of(held: Held) -> list[dict[str, Any]]:
+Groups = Mapping[str, Mapping[str, Bools]]
+"""Slice -> label of a group -> whether a user is one of it [n_users]."""
+
+
+def groups_of(held: Held) -> Groups:
     """Return the slices that the data has and that tell at least two groups of users apart."""
     found: dict[str, Mapping[str, Bools]] = {name: quarters(values) for name, values in _values(held).items()}
     found |= {"hour": _hours(held), "category": _categories(held)}
-    found = {name: groups for name, groups in found.items() if len(groups) > 1}
-    masks = [users for groups in found.values() for users in groups.values()]
-    columns = [np.where(users, values, np.nan) for users in masks for values in (held.ndcg, held.lift)]
-    ends = iter(np.stack(intervals(columns, held.n_users), axis=1).reshape(-1, 2, 2).tolist())
+    return {name: groups for name, groups in found.items() if len(groups) > 1}
+
+
+def columns_of(held: Held, slices: Groups) -> list[Doubles]:
+    """Return of every group, in order, the values whose intervals its row shows: ndcg, and what the ranker adds."""
+    masks = [users for groups in slices.values() for users in groups.values()]
+    return [np.where(users, values, np.nan) for users in masks for values in (held.ndcg, held.lift)]
+
+
+def slices_of(held: Held, slices: Groups, intervals: Sequence[Ends]) -> list[dict[str, Any]]:
+    """Return the slices with a row a group; intervals: of ``columns_of``."""
+    ends = iter(intervals)
     return [
         {
             "name": name,
             "title": TITLES.get(name, name.replace("_", " ")),
-            "groups": [_group(held, label, users, next(ends)) for label, users in groups.items()],
+            "groups": [_group(held, label, users, (next(ends), next(ends))) for label, users in groups.items()],
         }
-        for name, groups in found.items()
+        for name, groups in slices.items()
     ]
 
 
-def _group(held: Held, label: str, users: Bools, ends: list[list[float]]) -> dict[str, Any]:
+def _group(held: Held, label: str, users: Bools, ends: tuple[Ends, Ends]) -> dict[str, Any]:
     """Return the figures of some users [n_users, mask]; hit and ndcg are cut at k; ends: low and high of both."""
     lift = held.lift[users]
     return {

@@ -103,8 +103,8 @@ def legend(entries: Sequence[tuple[Markup, str]]) -> Markup:
     return element("ul", *items, class_="legend")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Markup:
-    """Return the numbers behind a picture, folded away; the first cell of a row names it."""
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Markup:
+    """Return the numbers behind the picture of that title, folded away; the first cell of a row names it."""
     top = element("tr", *(element("th", name, scope="col") for name in head))
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
@@ -112,8 +112,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") ->
     whole = element("table", element("thead", top), element("tbody", *body))
     return element(
         "details",
-        element("summary", "Numbers"),
-        element("div", whole, class_="scroll", tabindex=0, role="region", aria_label="Numbers of the figure"),
+        element("summary", "Numbers", Markup(" "), element("span", f"of the figure: {title}", class_="unseen")),
+        element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=f"Numbers of: {title}"),
         *([element("p", note)] if note else []),
     )
 

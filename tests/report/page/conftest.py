@@ -47,7 +47,9 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with three runs of a small news site: by default, with another ranker, and one that predicted."""
+    """Return a folder with runs of a small news site: by default, with another ranker, one that predicted, and one
+    whose retriever is not fitted again, so that the stage cache gives the first of two passes of retrieving.
+    """
     home = tmp_path_factory.mktemp("home")
     small = ["tracker=console", "dataset.readers=300", "dataset.articles=150"]
     with pytest.MonkeyPatch.context() as patch:
@@ -55,6 +57,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         recx.run(["+experiment=news", *small, "name=linear"])
         recx.run(["+experiment=news", *small, "name=identity", "ranker=identity"])
         recx.run(["+experiment=news", *small, "name=predict", "fold=predict"])
+        recx.run(["+experiment=news", *small, "name=half", "refit=false"])
     return home
 
 

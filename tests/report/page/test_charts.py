@@ -217,6 +217,8 @@ def test_the_front_is_joined_by_steps_and_others_are_hollow() -> None:
     assert (y1, x1) == (y0, x2)
     assert (x0 < x2, y2 < y0) == (True, True)
     assert {"fast", "good", "poor"} <= set(words(tree))
+    [_, beaten] = ["".join(item.itertext()).strip() for item in tree.iter("li")]
+    assert beaten == "another is no worse in any and better in one"
     hollow = [path for path in tree[1].iter("path") if path.get("fill") == "var(--ground, none)"]
     assert ["".join(path.itertext()) for path in hollow] == ["poor"]
     assert cells(tree)[2:] == [
@@ -224,6 +226,30 @@ def test_the_front_is_joined_by_steps_and_others_are_hollow() -> None:
         ["poor", "3", "0.2000", "–", "–", "no"],
         ["gone", "–", "1", "–", "–", "no"],
     ]
+
+
+def test_the_steps_leave_out_what_is_on_the_front_for_something_else() -> None:
+    given_ = [
+        Point("a", 1, 0.2, True),
+        Point("cheap", 2, 0.1, True),
+        Point("b", 3, 0.6, True),
+        Point("c", 1, 0.1, True),
+    ]
+    tree = parsed(charts.scatter("t", "ms", "ndcg", given_))
+    [steps] = [path for path in tree[1].iter("path") if path.get("stroke-dasharray") == "5 4"]
+    (_, y0), (x1, y1), (x2, y2) = points(steps.get("d", ""))
+    assert (y1, x1) == (y0, x2)
+    assert y2 < y0  # never down: "cheap" and "c" lie off it
+    assert not [path for path in tree[1].iter("path") if path.get("fill") == "var(--ground, none)"]
+    assert [row[-1] for row in cells(tree)[1:]] == ["yes"] * 4
+
+
+def test_the_numbers_below_a_chart_are_named_by_its_title() -> None:
+    tree = parsed(charts.bars("Weights", ["a"], [1.0]))
+    [summary] = tree.iter("summary")
+    assert "".join(summary.itertext()) == "Numbers of the figure: Weights"
+    [region] = [part for part in tree.iter("div") if part.get("role") == "region"]
+    assert region.get("aria-label") == "Numbers of: Weights"
 
 
 def test_names_never_cover_each_other() -> None:

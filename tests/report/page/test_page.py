@@ -15,7 +15,7 @@ import pytest
 
 import recx
 from recx.report import page
-from recx.report.page.page import count, figure, p_value, percent, render, significant
+from recx.report.page.page import cached, count, figure, p_value, percent, render, significant
 
 EVIL = [
     "<script>alert(1)</script>",
@@ -140,7 +140,7 @@ def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], r
     story["learnt"]["weights"][0]["feature"] = evil
     story["learnt"]["features"][0]["feature"] = evil
     story["learnt"]["training"] = {evil: [1.0, None, 2.0]}
-    story["learnt"]["tables"] = {evil: [{evil: evil, "x": None, "n": 3}]}
+    story["learnt"]["tables"] = {evil: {"of": 1, "rows": [{evil: evil, "x": None, "n": 3}]}}
     story["slices"][0] |= {"title": evil, "name": evil}
     story["slices"][0]["groups"][0]["label"] = evil
     story["metrics"][0] |= {"metric": evil, "meaning": f'"{evil}', "value": None, "low": None}
@@ -152,7 +152,7 @@ def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], r
 
 def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], reader: Any) -> None:
     story = page.read(folders["linear"])
-    story["learnt"]["tables"] = {
+    tables = {
         "roc_curve": [
             {"threshold": None, "false_positive_rate": 0.0, "true_positive_rate": 0.0},
             {"threshold": 0.5, "false_positive_rate": 1.0, "true_positive_rate": 1.0},
@@ -164,10 +164,38 @@ def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], 
         ],
         "cascade": [{"rank": 1, "stops_here": 0.5, "stops_until": 0.5}],
         "classification": [{"class": "macro", "precision": 0.25, "recall": None, "f": 0.1, "support": 12}],
+        "nothing": [],
     }
+    story["learnt"]["tables"] = {name: {"of": len(rows), "rows": rows} for name, rows in tables.items()}
+    story["learnt"]["tables"]["classification"]["of"] = 700
     text = reader(render(story)).text()
-    for words in ("ROC curve", "Rows by actual and predicted class", "Observed share", "stopped", "macro", "0.2500"):
+    for words in (
+        "ROC curve",
+        "Rows by actual and predicted class",
+        "Observed share",
+        "stopped",
+        "macro",
+        "0.2500",
+        "Classification: 1 of 700 rows",
+    ):
         assert words in text
+
+
+def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
+    folders: dict[str, Path], reader: Any
+) -> None:
+    story = page.read(folders["linear"])
+    story["learnt"]["weights"] = [{"feature": f"f{n}", "weight": 9 - n / 100, "low": 0, "high": 9} for n in range(300)]
+    read = reader(render(story))
+    assert "the strongest 40 of 300" in read.text()
+    drawn = [words for words in read.inside("text") if re.fullmatch(r"f\d+", words)]
+    assert drawn == [f"f{n}" for n in range(40)]
+    assert {f"f{n}" for n in range(300)} <= set(read.inside("th"))
+
+
+@pytest.mark.parametrize(("hits", "shown"), [(None, "–"), (0, "no"), (1, "1 of 2"), (2, "yes")])
+def test_a_stage_tells_how_many_of_its_passes_came_from_the_cache(hits: int | None, shown: str) -> None:
+    assert cached({"cached": hits, "passes": 2}) == shown
 
 
 @pytest.mark.parametrize("nothing", [None, math.nan, math.inf, -math.inf])

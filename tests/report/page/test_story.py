@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from recx import results
 from recx.explanation import Reopened
 from recx.report import page
 from recx.report.page.held import KINDS
-from recx.report.page.story_learnt import MOST_ROWS, _listed, distributions
+from recx.report.page.story_learnt import MOST_ROWS, _told, distributions, learnt
 from recx.types import Array
 
 Story = dict[str, Any]
@@ -119,7 +120,11 @@ def test_what_was_run_is_told(story: Story, folders: dict[str, Path]) -> None:
     stages = {row["stage"]: row for row in run["stages"]}
     assert list(stages)[:2] == ["load", "split"]
     assert list(stages)[-1] == "total"
-    assert all(row["cached"] is False for stage, row in stages.items() if stage != "total")
+    assert all(row["cached"] == 0 for stage, row in stages.items() if stage != "total")
+    assert {stage: row["passes"] for stage, row in stages.items() if row["passes"] > 1} == {
+        "fit_retriever": 2,
+        "retrieve": 2,
+    }
     peaks = [row["peak"] for stage, row in stages.items() if stage != "total"]
     assert min(peaks) > 10
     assert run["counts"]["users"] == 300
@@ -127,6 +132,13 @@ def test_what_was_run_is_told(story: Story, folders: dict[str, Path]) -> None:
     assert run["config"]["seed"] == "0"
     assert "recx" in run["versions"]
     assert not run["words"]  # run from Python
+
+
+def test_a_stage_of_which_half_came_from_the_cache_says_so(folders: dict[str, Path]) -> None:
+    stages = {row["stage"]: (row["cached"], row["passes"]) for row in page.read(folders["half"])["run"]["stages"]}
+    assert (stages["retrieve"], stages["rank"], stages["fit_retriever"][1]) == ((1, 2), (0, 1), 1)
+    text = (folders["half"] / "report.html").read_text(encoding="utf-8")
+    assert "<td>1 of 2</td>" in text
 
 
 def test_a_story_of_what_is_not_there_is_left_out(folders: dict[str, Path]) -> None:
@@ -150,12 +162,26 @@ def test_distributions_are_shares_of_either_class() -> None:
     assert distributions(["a"], matrix[:, :1], np.ones(4, bool), {}) == []
 
 
-def test_long_tables_are_thinned_evenly() -> None:
+def test_long_curves_are_thinned_evenly_and_long_tables_end_early() -> None:
     table: dict[str, Array] = {"x": np.arange(1001), "y": np.full(1001, np.nan)}
-    rows = _listed(table)
-    assert len(rows) == MOST_ROWS
-    assert (rows[0]["x"], rows[-1]["x"]) == (0, 1000)
-    assert _listed({"x": np.zeros(0)}) == []
+    curve, other = _told("roc_curve", table), _told("other", table)
+    assert curve["of"] == other["of"] == 1001
+    assert len(curve["rows"]) == len(other["rows"]) == MOST_ROWS
+    assert (curve["rows"][0]["x"], curve["rows"][-1]["x"]) == (0, 1000)
+    assert [row["x"] for row in other["rows"]] == list(range(MOST_ROWS))
+    assert _told("other", {"x": np.zeros(0)}) == {"of": 0, "rows": []}
+
+
+def test_every_weight_of_a_wide_model_is_told_the_strongest_first() -> None:
+    weight = np.random.default_rng(0).normal(size=300)
+    columns = {"feature": np.array([f"f{place}" for place in range(300)]), "weight": weight, "low": weight - 1}
+    told = learnt(cast(Any, SimpleNamespace(tables={"weights": columns}, ranker=None, curves={})))
+    assert set(told) == {"weights"}
+    assert {row["feature"]: row["weight"] for row in told["weights"]} == dict(
+        zip(columns["feature"].tolist(), weight.tolist(), strict=True)
+    )
+    strength = [abs(row["weight"]) for row in told["weights"]]
+    assert strength == sorted(strength, reverse=True)
 
 
 def test_users_who_gained_are_those_of_the_table_of_users(story: Story, folders: dict[str, Path]) -> None:
