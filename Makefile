@@ -6,6 +6,7 @@ TRANSFORMER := .venv/.transformer
 PLUGINS := .venv/.plugins
 RAY := .venv/.ray
 TESTED := transformer lightgbm text
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
 
@@ -16,10 +17,10 @@ news-transformer: $(TRANSFORMER) ## the main job with a Transformer among the so
 	$(BIN)/python -m recx +experiment=news_transformer $(ARGS)
 
 test: $(STAMP) ## the fast tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-all: $(RAY) ## every test, the slow ones too; brings Ray
-	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+	$(PYTEST) -m "slow or not slow" $(ARGS)
 
 test-plugins: $(PLUGINS) ## types and tests of the plugins
 	$(BIN)/mypy $(foreach name,$(TESTED),plugins/recx-$(name)/recx_$(name))

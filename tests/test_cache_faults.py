@@ -44,7 +44,7 @@ FULL = "No space left on device: see to the disk and its permissions, or run in 
 def recx(folder: Path, *words: str, wait: bool = True) -> Any:
     """Run the command line in a folder; return the process, done or (wait=False) under way."""
     command = [sys.executable, "-m", "recx", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "RECX_DEBUG": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "RECX_DEBUG": "0", "COLUMNS": "120"}
     given: dict[str, Any] = {"cwd": folder, "env": environment, "text": True}
     if not wait:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)

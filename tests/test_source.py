@@ -122,9 +122,7 @@ def test_what_is_edited_while_it_runs_has_no_version_any_more(package: Path) -> 
     assert source.code_of(("lone.one",)) == before
 
 
-def test_what_was_edited_since_recx_was_imported_has_no_version(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_edited_since_recx_was_imported_has_no_version(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was imported may be older than the file, which nobody has read before."""
     monkeypatch.setattr(source, "STARTED", (package / "three.py").stat().st_mtime_ns - 1)
     with pytest.raises(source.NoKeyError, match="was edited"):
