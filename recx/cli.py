@@ -152,6 +152,7 @@ def _run_hydra(arguments: Sequence[str]) -> int:
 
 def _hydra(arguments: Sequence[str]) -> None:
     import hydra
+    from hydra.core.hydra_config import HydraConfig
 
     from recx.compose import prepare
     from recx.mistakes import explained
@@ -164,6 +165,8 @@ def _hydra(arguments: Sequence[str]) -> None:
             hydra.main(config_path=conf, config_name="config", execution_whitelist=trusted)(_job)()
     except _RunFailed as failed:
         raise failed.error from None
+    finally:
+        HydraConfig.instance().cfg = None  # or a later run in this process would take these words for its own
 
 
 class _RunFailed(BaseException):

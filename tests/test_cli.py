@@ -246,3 +246,14 @@ def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.decode().strip() == "interrupted"
+
+
+def test_a_later_run_in_the_same_process_does_not_inherit_the_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from recx.report.page.story_run import words
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["recx", "+experiment=news", "dataset.path=/nowhere"])
+    assert cli.main() == 2
+    assert words() == []

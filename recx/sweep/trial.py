@@ -110,11 +110,14 @@ def job(config: DictConfig) -> float | None:
     from hydra.core.hydra_config import HydraConfig
 
     from recx.compose import plain
+    from recx.sweep import ray
 
     hydra = HydraConfig.get()
     os.chdir(hydra.runtime.cwd)  # a cluster's workers are started elsewhere
     folder, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
     home = Path(hydra.sweep.dir)
+    if "ray" in hydra.launcher:
+        ray.check_shared(home)
     attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), fixed=compared_by(home))
     known = attempt.book.done(attempt.number, words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
@@ -133,11 +136,10 @@ def _on_ray(attempt: Attempt, config: DictConfig) -> Trial:
     from recx.compose import plain
     from recx.sweep import ray
 
-    hydra = HydraConfig.get()
-    ray.check_shared(Path(hydra.sweep.dir))
+    tries = HydraConfig.get().launcher.ray.remote.max_retries
 
     def settings() -> Mapping[str, Any]:
-        ray.check_tries(hydra.launcher.ray.remote.max_retries)
+        ray.check_tries(tries)
         return plain(config)
 
     with ray.task():
