@@ -112,7 +112,7 @@ class Transformer:
     def depends_on(self) -> list[Path | str]:
         """The processor that was found, what it computes in, and the network of another run."""
         device = device_of(self.device)
-        found = [processor(device), str(dtype_on(device, self.precision))]
+        found: list[Path | str] = [processor(device), str(dtype_on(device, self.precision))]
         return found if self.from_run is None else [*found, self._saved]
 
     @property
