@@ -18,6 +18,7 @@ import numpy as np
 from recx import __version__
 from recx.definitions import FUNNEL, METRICS
 from recx.doctor import counts, cuts_of, examine
+from recx.fingerprint import update
 from recx.plain import flat, plain, settings
 from recx.types import Array, Entities, Fold, Interactions
 
@@ -90,14 +91,14 @@ def data_hash(interactions: Interactions) -> str:
     """Return 32 hex digits of blake2b over the events, slates, ids and all that parts know of users and items."""
     digest = hashlib.blake2b(digest_size=16)
     for array in (interactions.indptr, interactions.item, interactions.time, interactions.weight):
-        _update(digest, array)
+        update(digest, array)
     for entities in (interactions.users, interactions.items):
         _update_entities(digest, entities)
     if interactions.slates is not None:
         for array in (interactions.slates.user, interactions.slates.indptr, interactions.slates.item):
-            _update(digest, array)
+            update(digest, array)
         _update_columns(digest, interactions.slates.columns)
-    _update(digest, interactions.to_predict)
+    update(digest, interactions.to_predict)
     return digest.hexdigest()
 
 
@@ -142,31 +143,16 @@ def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
 
 
 def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:
-    _update(digest, entities.ids)
+    update(digest, entities.ids)
     _update_columns(digest, entities.table)
-    _update(digest, entities.embedding)
+    update(digest, entities.embedding)
     graphs = entities.graphs
     if graphs is not None:
         for array in (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts):
-            _update(digest, array)
+            update(digest, array)
 
 
 def _update_columns(digest: hashlib.blake2b, columns: Mapping[str, Array]) -> None:
     for name, column in sorted(columns.items()):
         digest.update(name.encode())
-        _update(digest, column)
-
-
-def _update(digest: hashlib.blake2b, array: Array | None) -> None:
-    if array is None:
-        digest.update(b"none")
-        return
-    digest.update(f"{array.dtype.kind}{array.shape}".encode())
-    if array.dtype.kind in "OUST":
-        import pyarrow as pa
-
-        # Arrow keeps texts in one buffer beside their borders, so that ["ab", "c"] and ["a", "bc"] differ.
-        for buffer in pa.array(array.tolist(), pa.large_string()).buffers():
-            digest.update(b"" if buffer is None else buffer)
-    else:
-        digest.update(np.ascontiguousarray(array).data)
+        update(digest, column)

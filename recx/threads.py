@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
+from recx.environment import environment
 from recx.errors import InputError
 
 S = TypeVar("S")
@@ -30,17 +31,8 @@ def limited_to(threads: object) -> Iterator[int]:
     if threads is not None and (type(threads) is not int or threads < 1):
         raise InputError(f"runtime.threads={threads}: it must be a whole number from 1 up, or null for every core")
     number = threads if isinstance(threads, int) else available()
-    before = {name: os.environ.get(name) for name in _POOLS}
-    os.environ.update(dict.fromkeys(_POOLS, str(number)))
-    try:
-        with _loaded_pools(number):
-            yield number
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with environment(dict.fromkeys(_POOLS, str(number))), _loaded_pools(number):
+        yield number
 
 
 def _loaded_pools(number: int) -> Any:

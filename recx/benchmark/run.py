@@ -34,11 +34,12 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx.benchmark import conclusions
         from recx.benchmark.plan import read
+        from recx.environment import environment
         from recx.launch import CACHE, console_of_stdout
         from recx.progress import say, shown_on
         from recx.report import page
         from recx.report.benchmark import print_benchmark, write_benchmark
-        from recx.sweep.trial import RUN_NAME, environment
+        from recx.sweep.trial import RUN_NAME
 
         plan, console = read(config), console_of_stdout()
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +154,8 @@ def _with_best(outcome: Outcome, evaluations: Sequence[Evaluation]) -> Compariso
 
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
     """Give every ranker a run beneath the benchmark's."""
-    from recx.sweep.trial import PARENT, RUN_NAME, environment
+    from recx.environment import environment
+    from recx.sweep.trial import PARENT, RUN_NAME
 
     options = {name: chosen.option for name, chosen in plan.settings.rankers.items()}
     for row in outcome.rows:

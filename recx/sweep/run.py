@@ -7,10 +7,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.environment import environment
 from recx.errors import InputError
 from recx.sweep import plan
 from recx.sweep.book import Book, Trial
-from recx.sweep.trial import PARENT, RUN_NAME, SWEEP, Attempt, environment
+from recx.sweep.trial import PARENT, RUN_NAME, SWEEP, Attempt
 
 if TYPE_CHECKING:
     from recx.protocols import Run

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import parts
+from recx.environment import environment
 from recx.errors import InputError, RecxError
 from recx.locks import turn
 from recx.pruning import FirstFit, Pruned, watched
@@ -144,19 +144,3 @@ def _on_ray(attempt: Attempt, config: DictConfig) -> Trial:
 
     with ray.task():
         return attempt.run(settings)
-
-
-@contextmanager
-def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables inside; one with an empty value is left as it is."""
-    wanted = {name: value for name, value in values.items() if value}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
