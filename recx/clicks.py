@@ -99,7 +99,8 @@ class Clock:
         return self._place(kind, stop) - self._place(kind, start)
 
     def _place(self, kind: Array, time: Longs) -> Longs:
-        return places(self._keys, self._key(kind, time))
+        known = np.minimum(kind, len(self._first) - 1)  # a kind above all others might not fit beside a wide stretch
+        return places(self._keys, self._key(known, time))
 
 
 @once_per_input

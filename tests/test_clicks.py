@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -35,6 +35,7 @@ def history_of(events: list[list[tuple[int, int]]], *, times: bool = True) -> In
 
 
 @given(EVENTS, st.integers(1, 2**60))
+@example([(0, 0), (0, 4)], 461_168_601_842_738_790)  # a kind above all others does not fit beside the times
 def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretch: int) -> None:
     """Times that do not fit into one number with the kind (a wide stretch) count the same."""
     kind = np.array([kind for kind, _ in events], dtype=np.int64)
