@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from recx.compose import run
     from recx.evaluation import Evaluation
     from recx.evaluator.metric import metric
-    from recx.experiment import Experiment
+    from recx.experiment import Experiment, Result
     from recx.judging import evaluate
-    from recx.results import Result
 
 __version__ = "0.1.0"
 STARTED = time_ns()
@@ -39,7 +38,7 @@ _HOME = {
     "Comparison": "recx.comparison",
     "Evaluation": "recx.evaluation",
     "Experiment": "recx.experiment",
-    "Result": "recx.results",
+    "Result": "recx.experiment",
     "compare": "recx.comparison",
     "evaluate": "recx.judging",
     "metric": "recx.evaluator.metric",

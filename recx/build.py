@@ -11,7 +11,8 @@ from typing import Any
 from recx import parts
 from recx.errors import InputError, did_you_mean
 from recx.experiment import Experiment
-from recx.protocols import CacheMode, FoldName, ReportWriter, Seen, Tracker
+from recx.experiment_protocols import ReportWriter
+from recx.protocols import CacheMode, FoldName, Seen, Tracker
 from recx.settings import fit_to_type
 
 VERBS: Mapping[str, Mapping[str, int]] = {

@@ -22,7 +22,7 @@ from recx.sweep.grid import Grid
 from recx.sweep.search import Search
 
 if TYPE_CHECKING:
-    from recx.results import Result
+    from recx.experiment import Result
 
 
 @dataclass

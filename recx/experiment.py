@@ -7,11 +7,16 @@ them in ``types.py``. ``recx/launch.py`` runs an experiment that Hydra composed:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from recx import calibration
+from recx.doctor import Finding, cuts_of, examine
 from recx.errors import InputError, RecxError
+from recx.judged import Judged, Report
 from recx.progress import Stages
 from recx.protocols import (
     Dataset,
@@ -25,8 +30,7 @@ from recx.protocols import (
     Splitter,
 )
 from recx.ragged import same_items
-from recx.results import Result
-from recx.types import Fold, RankedLists
+from recx.types import Array, Fold, Interactions, RankedLists, Split
 
 
 @dataclass(frozen=True)
@@ -125,3 +129,108 @@ def _check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> 
             "the ranker must return the very candidates that it was given, none more and none less: "
             "let it make its lists with candidates.reorder(score)"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What one run of an experiment made.
+
+    retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
+    hits: stage -> outcomes that came from the stage cache; None where none was in use. peaks: stage -> the most memory
+    (MiB) that the process had held when the stage was done. passes: stage -> how often it was gone through.
+    """
+
+    experiment: Experiment
+    interactions: Interactions
+    split: Split
+    retriever: FittedRetriever
+    ranker: FittedRanker
+    candidates: RankedLists
+    recommendations: RankedLists
+    report: Report | None
+    seconds: Mapping[str, float]
+    hits: Mapping[str, int] | None = None
+    peaks: Mapping[str, float] = field(default_factory=dict)
+    passes: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def notes(self) -> dict[str, float]:
+        """Every count that a part noted of what it dropped, mended or found odd."""
+        parts = (
+            self.interactions,
+            self.split,
+            self.retriever,
+            self.candidates,
+            self.recommendations,
+            self.ranker,
+            self.report,
+        )
+        return {name: value for part in parts for name, value in getattr(part, "notes", {}).items()}
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What there is to say about the data and about the fold that is judged (see ``recx.doctor``)."""
+        return examine(self.interactions, self.split, cuts_of(self.experiment.evaluator))
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What the ranker learnt for each feature, by name; {} for a ranker without weights."""
+        return {name: float(weight) for name, weight in getattr(self.ranker, "weights", {}).items()}
+
+    @cached_property
+    def curves(self) -> dict[str, Sequence[float]]:
+        """What the fitted parts tell of their training: a figure's name -> its value after each epoch."""
+        parts = (self.retriever, self.ranker)
+        return {name: values for part in parts for name, values in getattr(part, "curves", {}).items()}
+
+    @cached_property
+    def tables(self) -> dict[str, Mapping[str, Array]]:
+        """Every curve and table: the report's, what the fitted parts learnt, and how well the ranker is calibrated."""
+        parts = (self.report, self.retriever, self.ranker)
+        tables = {name: table for part in parts for name, table in getattr(part, "tables", {}).items()}
+        return {**tables, **calibration.tables(self._held_out)}
+
+    @cached_property
+    def _held_out(self) -> dict[str, Judged]:
+        held_out = getattr(self.ranker, "held_out", {})
+        return {} if self.split.past is None else calibration.judged(held_out, self.split.past)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every figure of the run by its full name.
+
+        They are the report's, the number of users judged, what the ranker learnt (``weight/``, ``importance/``,
+        ``calibration/``), ``time/`` in seconds and ``data/`` counts.
+        """
+        requests, target = self.split.fold.requests, self.split.fold.target
+        counts = {
+            "users": self.interactions.n_users,
+            "items": self.interactions.n_items,
+            "events": len(self.interactions),
+            "requests": len(requests),
+            **({} if target is None else {"targets": len(target)}),
+            "candidates": len(self.candidates),
+            "candidates_per_request": len(self.candidates) / max(1, len(requests)),
+            **({} if self.hits is None else {"cache_hits": sum(self.hits.values())}),
+        }
+        counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
+        return {
+            **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.user))}),
+            **self._learnt,
+            **{f"time/{stage}": float(seconds) for stage, seconds in self.seconds.items()},
+            **{f"data/{name}": float(count) for name, count in counts.items()},
+        }
+
+    @property
+    def _learnt(self) -> dict[str, float]:
+        table = self.tables.get("weights", {})
+        bounds = {
+            f"weight_{end}/{name}": float(bound)
+            for end in ("low", "high")
+            for name, bound in zip(table.get("feature", ()), table.get(end, ()), strict=True)
+            if bound == bound
+        }
+        weights = {f"weight/{name}": weight for name, weight in self.weights.items()}
+        shares = getattr(self.ranker, "importances", {})
+        importances = {f"importance/{name}": float(share) for name, share in shares.items()}
+        return {**weights, **bounds, **importances, **calibration.figures(self._held_out)}

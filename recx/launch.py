@@ -20,9 +20,8 @@ from recx.threads import limited_to
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recx.experiment import Experiment
+    from recx.experiment import Experiment, Result
     from recx.protocols import Run, Tracker
-    from recx.results import Result
 
 CACHE = "outputs/cache"
 """Where the stage cache lies, from the working directory."""
@@ -61,8 +60,8 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx import build, protocol, results
         from recx.advice import advice
+        from recx.experiment_protocols import TableWriter
         from recx.progress import shown_on
-        from recx.protocols import TableWriter
         from recx.report import page
         from recx.report.console import print_summary
 

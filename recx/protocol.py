@@ -17,13 +17,13 @@ import numpy as np
 
 from recx import __version__
 from recx.definitions import FUNNEL, METRICS
-from recx.doctor import counts, cuts_of, examine
+from recx.doctor import counts
 from recx.fingerprint import update
 from recx.plain import flat, plain, settings
 from recx.types import Array, Entities, Fold, Interactions
 
 if TYPE_CHECKING:
-    from recx.results import Result
+    from recx.experiment import Result
 
 TIES = "equal scores keep the order in which the items were given (stable descending sort)"
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
@@ -62,7 +62,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "evaluator": settings(experiment.evaluator),
         "definitions": _definitions(() if report is None else report.means),
         "later_events": plain(split.notes.get("later_events", 0)),
-        "doctor": plain(counts(examine(result.interactions, split, cuts_of(experiment.evaluator)))),
+        "doctor": plain(counts(result.findings)),
         "data_hash": data_hash(result.interactions),
         "versions": versions(),
         "notes": plain(result.notes),

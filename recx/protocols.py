@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from recx.judged import Judged, Report
 from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
-
-if TYPE_CHECKING:
-    from recx.results import Result
 
 FoldName = Literal["predict", "test", "valid"]
 Seen = Literal["drop", "keep"]
@@ -186,19 +183,4 @@ class Pruner(Protocol):
 
         others: the courses of earlier trials that ran to their end. The same courses must get the same answer.
         """
-        ...
-
-
-class ReportWriter(Protocol):
-    def write(self, result: Result, folder: Path) -> Path:
-        """Write one more file or folder of a run and return where."""
-        ...
-
-
-@runtime_checkable
-class TableWriter(Protocol):
-    """A report writer whose rows the tracker keeps as a table too."""
-
-    def table(self, result: Result) -> Mapping[str, Sequence[Any]]:
-        """Return the columns by name, one value a row."""
         ...

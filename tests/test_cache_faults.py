@@ -28,10 +28,9 @@ from recx.cached import cached
 from recx.compose import compose, plain
 from recx.design import design_blocks, design_matrix
 from recx.entries import entries, prune, wrong_in
-from recx.experiment import Experiment
+from recx.experiment import Experiment, Result
 from recx.fingerprint import key_of
 from recx.progress import shown_on
-from recx.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
 WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]

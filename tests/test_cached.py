@@ -17,14 +17,13 @@ from recx.cached import cached
 from recx.compose import compose, plain
 from recx.errors import InputError
 from recx.evaluator.lines import Evaluator
-from recx.experiment import Experiment
+from recx.experiment import Experiment, Result
 from recx.feature.content import Age
 from recx.feature.popularity import Clicks
 from recx.feature.retrieval import Score
 from recx.protocols import Feature
 from recx.ranker.identity import Identity
 from recx.ranker.linear import Linear
-from recx.results import Result
 from recx.retriever.item_knn import ItemKNN
 from recx.retriever.popularity import Popularity
 from recx.retriever.union import FittedUnion, Union

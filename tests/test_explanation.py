@@ -12,8 +12,9 @@ import pytest
 
 import recx
 from recx.errors import InputError
+from recx.experiment import Result
 from recx.explanation import Reopened
-from recx.results import Result, SavedRun
+from recx.results import SavedRun
 
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100", "n_candidates=20"]
 

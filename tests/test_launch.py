@@ -11,8 +11,8 @@ import pytest
 
 import recx
 from recx.errors import InputError
+from recx.experiment import Result
 from recx.launch import console_of_stdout, objective
-from recx.results import Result
 
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"]
 

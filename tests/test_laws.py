@@ -22,10 +22,9 @@ from threadpoolctl import threadpool_limits
 
 from recx import build, design, select
 from recx.compose import compose, plain
-from recx.experiment import Experiment
+from recx.experiment import Experiment, Result
 from recx.judged import Report
 from recx.ragged import indptr_of
-from recx.results import Result
 from recx.retriever import union
 from recx.types import Array, Entities, Interactions, RankedLists
 

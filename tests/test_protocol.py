@@ -13,11 +13,11 @@ import pytest
 from recx import protocol
 from recx.definitions import METRICS
 from recx.evaluator.metric import NAMES
+from recx.experiment import Result
 from recx.graphs import Graphs
 from recx.judged import Report
 from recx.plain import flat, plain
 from recx.ragged import indptr_of
-from recx.results import Result
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
 
 

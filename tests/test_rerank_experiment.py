@@ -13,9 +13,8 @@ import pytest
 
 from recx import build
 from recx.compose import compose, plain
-from recx.experiment import Experiment
+from recx.experiment import Experiment, Result
 from recx.ragged import indptr_of, order_in_groups
-from recx.results import Result
 from recx.types import Interactions, RankedLists
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from recx import results
 from recx.errors import InputError
+from recx.experiment import Result
 from recx.files import write_lists
 from recx.judged import Report
 from recx.ragged import indptr_of
-from recx.results import Result
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
 
 

@@ -22,8 +22,7 @@ from recx.threads import limited_to
 
 if TYPE_CHECKING:
     from recx.cache import Cache
-    from recx.experiment import Experiment
-    from recx.results import Result
+    from recx.experiment import Experiment, Result
     from recx.types import Interactions, Split
 
 OUTCOME, LOG = "outcome.json", "worker.log"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from recx.experiment import Result
 from recx.protocols import Run
-from recx.results import Result
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,7 +16,7 @@ from recx.truth import Truth
 from recx.types import Array, Entities, Ints, RankedLists
 
 if TYPE_CHECKING:
-    from recx.results import Result
+    from recx.experiment import Result
 
 Rows = dict[str, list[Any]]
 

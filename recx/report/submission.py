@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from recx.errors import InputError
+from recx.experiment import Result
 from recx.files import replacing
 from recx.progress import say
-from recx.results import Result
 from recx.types import Array, Ints
 
 

@@ -12,7 +12,7 @@ from recx.benchmark.memory import CLEAR
 from recx.cache import Cache, current
 from recx.dataset.synthetic_judged import SyntheticJudged
 from recx.evaluator.lines import Evaluator
-from recx.experiment import Experiment
+from recx.experiment import Experiment, Result
 from recx.feature.slate import Columns
 from recx.feature.tool import Relevance, Structure
 from recx.protocols import FittedRanker, Ranker
@@ -20,7 +20,6 @@ from recx.ranker.bm25 import Bm25
 from recx.ranker.cosine import Cosine
 from recx.ranker.identity import Identity
 from recx.ranker.linear import Linear
-from recx.results import Result
 from recx.retriever.given import Given
 from recx.retriever.popularity import Popularity
 from recx.split.by_query import ByQuery

@@ -22,7 +22,7 @@ import pytest
 
 from recx.build import experiment
 from recx.compose import compose, plain
-from recx.results import Result
+from recx.experiment import Result
 
 MINUTE, START = 60_000, 1_506_816_000_000
 CLICKS = [

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from recx.errors import InputError
-from recx.protocols import ReportWriter, TableWriter
+from recx.experiment_protocols import ReportWriter, TableWriter
 from recx.ragged import indptr_of
 from recx.report.detailed_results import DetailedResults
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests

@@ -11,7 +11,7 @@ from recx.errors import InputError
 from recx.files import write_text
 
 if TYPE_CHECKING:
-    from recx.results import Result
+    from recx.experiment import Result
 
 STORY, PAGE = "report.json", "report.html"
 

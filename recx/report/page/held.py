@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from recx.experiment import Result
 from recx.judged import Judged
-from recx.results import Result
 from recx.truth import Truth
 from recx.types import Array, Bools, Doubles, Longs
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from recx.design import design_matrix, names_of
+from recx.experiment import Result
 from recx.explanation import linear_of
-from recx.results import Result
 from recx.types import Array, Doubles, Floats, Longs, RankedLists
 
 

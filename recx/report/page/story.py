@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.doctor import cuts_of, examine
+from recx.experiment import Result
 from recx.plain import plain, title
 from recx.ragged import rows_of_groups
 from recx.report.page.held import Held
@@ -18,7 +18,6 @@ from recx.report.page.story_figures import answer, curves_of, intervals, metric_
 from recx.report.page.story_learnt import distributions, learnt
 from recx.report.page.story_run import story_of_the_run
 from recx.report.page.story_slices import columns_of, groups_of, slices_of
-from recx.results import Result
 from recx.types import Longs
 
 VERSION = 2
@@ -97,11 +96,10 @@ def _features(held: Held, sampled: Sampled | None) -> dict[str, Any]:
 
 
 def _doctor(result: Result) -> list[dict[str, Any]]:
-    findings = examine(result.interactions, result.split, cuts_of(result.experiment.evaluator))
     return [
         {
             **{name: getattr(finding, name) for name in ("name", "count", "of", "verdict", "why")},
             "share": finding.share,
         }
-        for finding in findings
+        for finding in result.findings
     ]

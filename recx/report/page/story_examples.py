@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from recx.experiment import Result
 from recx.report.page.held import KINDS, Held
 from recx.report.page.sampled import Sampled
-from recx.results import Result
 from recx.types import Array, Longs
 
 OF_EACH_KIND, ASKED = 40, 100

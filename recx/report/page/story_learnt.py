@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.results import Result
+from recx.experiment import Result
 from recx.types import Array, Bools, Floats
 
 MOST_FEATURES, BINS, MOST_ROWS = 8, 24, 200

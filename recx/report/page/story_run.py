@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recx.checkout import git_state
+from recx.experiment import Result
 from recx.plain import flat
-from recx.results import Result
 
 APART = ("definitions", "doctor", "notes", "versions")
 """What of the protocol card the page shows in other places, or not at all."""
