@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recx import plugins
+
+SET_DATA = "set RECX_DATA"
+"""Part of the reason of every test that is skipped because its data is missing."""
 
 INSTALLED = {entry.value for entry in entry_points(group=plugins.GROUP)}
 
@@ -22,13 +27,26 @@ plugins.entry_points = _of_tests  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Return the folder of real data: RECX_DATA, or ../shared/data beside the checkout; skip where there is none."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("RECX_DATA", beside))
-    if not folder.is_dir():
-        pytest.skip(f"no real data: {folder} is not there (set RECX_DATA)")
-    return folder
+def shared_data() -> Callable[[str], Path]:
+    """Return a function from a name below the folder of real data to its path; it skips the test without that data.
+
+    The folder is RECX_DATA, or ../shared/data beside the checkout.
+    """
+    folder = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+    def path_of(name: str) -> Path:
+        if not (folder / name).exists():
+            pytest.skip(f"{folder / name} is not there: {SET_DATA}")
+        return folder / name
+
+    return path_of
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how many tests were skipped because their data is missing."""
+    without = sum(SET_DATA in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if without:
+        terminalreporter.write_line(f"Tests skipped because their data is not here ({SET_DATA}): {without}")
 
 
 @pytest.fixture

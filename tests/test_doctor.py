@@ -303,16 +303,16 @@ def test_counts_equal_those_of_a_slow_loop(rows: list[tuple[int, int, int]]) -> 
     assert {name: made[name] for name in expected} == expected
 
 
-def of_real(folder: Path) -> dict[str, Interactions]:
+def of_real(shared_data: Callable[[str], Path]) -> dict[str, Interactions]:
     return {
-        "day1": News(str(folder / "globo-tianchi-day1")).load(),
-        "25k": News(str(folder / "globo-tianchi-25k")).load(),
-        "ml-100k": MovieLens(str(folder / "ml-100k")).load(),
-        "beauty": Sequences(str(folder / "beauty" / "Beauty.txt.gz")).load(),
+        "day1": News(str(shared_data("globo-tianchi-day1"))).load(),
+        "25k": News(str(shared_data("globo-tianchi-25k"))).load(),
+        "ml-100k": MovieLens(str(shared_data("ml-100k"))).load(),
+        "beauty": Sequences(str(shared_data("beauty/Beauty.txt.gz"))).load(),
     }
 
 
-def test_real_data_gets_the_verdicts_it_deserves(shared_data: Path) -> None:
+def test_real_data_gets_the_verdicts_it_deserves(shared_data: Callable[[str], Path]) -> None:
     globo = {
         "events_on_top_1_percent": "look",
         "targets_after_one_same_gap": "look",
@@ -329,7 +329,7 @@ def test_real_data_gets_the_verdicts_it_deserves(shared_data: Path) -> None:
         assert {finding.name: finding.verdict for finding in findings if finding.verdict != "fine"} == expected[name]
 
 
-def test_known_counts_of_real_data(shared_data: Path) -> None:
+def test_known_counts_of_real_data(shared_data: Callable[[str], Path]) -> None:
     worlds = of_real(shared_data)
     assert seen(found(worlds["ml-100k"])["users_with_tied_last_events"]) == (415, 943, "bad")
     assert seen(found(worlds["day1"])["targets_after_one_same_gap"]) == (31_374, 31_374, "look")

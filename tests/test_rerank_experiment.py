@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -121,12 +121,10 @@ def test_documents_are_numbered_without_regard_to_their_labels() -> None:
 
 
 @pytest.fixture(scope="module")
-def mq2008(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def mq2008(shared_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a folder whose train is S1 and S2, and whose test is S3."""
     folder = tmp_path_factory.mktemp("mq2008")
-    parts = {
-        part: gzip.decompress((shared_data / "mq2008" / f"{part}.txt.gz").read_bytes()) for part in ("S1", "S2", "S3")
-    }
+    parts = {part: gzip.decompress(shared_data(f"mq2008/{part}.txt.gz").read_bytes()) for part in ("S1", "S2", "S3")}
     (folder / "train.txt").write_bytes(parts["S1"] + parts["S2"])
     (folder / "test.txt").write_bytes(parts["S3"])
     return str(folder)
@@ -140,13 +138,13 @@ def test_mq2008_is_ranked_as_well_as_it_can_be_by_a_linear_model(mq2008: str) ->
     assert learnt["ndcg_at_5"] >= 0.67
 
 
-def test_lightgbms_example_runs_by_its_group_files(shared_data: Path) -> None:
-    found = composed(f"dataset.path={shared_data / 'lightgbm-lambdarank'}").run()
+def test_lightgbms_example_runs_by_its_group_files(shared_data: Callable[[str], Path]) -> None:
+    found = composed(f"dataset.path={shared_data('lightgbm-lambdarank')}").run()
     assert len(found.split.fold.requests) == 50
     assert figures(found)["ndcg_at_5"] > 0.68
 
 
-def test_mind_is_judged_by_time(shared_data: Path) -> None:
-    chosen = ("dataset=mind", f"dataset.path={shared_data / 'mind-5k'}", "split=by_time", "feature=basic")
+def test_mind_is_judged_by_time(shared_data: Callable[[str], Path]) -> None:
+    chosen = ("dataset=mind", f"dataset.path={shared_data('mind-5k')}", "split=by_time", "feature=basic")
     random, learnt = (figures(composed(*chosen, f"ranker={ranker}").run()) for ranker in ("identity", "linear"))
     assert learnt["ndcg_at_5"] > random["ndcg_at_5"] + 0.005

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -342,8 +343,8 @@ def test_the_generator_makes_a_dataset() -> None:
     assert data.notes["nodes_with_unknown_tool"] == 0
 
 
-def test_the_real_calling_graphs(shared_data: Path) -> None:
-    data = Agents(str(shared_data / "ultratool"), n_candidates=1).load()
+def test_the_real_calling_graphs(shared_data: Callable[[str], Path]) -> None:
+    data = Agents(str(shared_data("ultratool")), n_candidates=1).load()
     assert data.notes["traces_with_cycle"] == 33  # the tool-level graph of a trace that uses a tool twice has loops
     assert data.n_users == 6335
     assert data.notes["leaves_left_out"] == 2612

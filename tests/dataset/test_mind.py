@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -98,8 +99,8 @@ def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
         Mind().load()
 
 
-def test_five_thousand_impressions_as_they_are(shared_data: Path) -> None:
-    made = Mind(str(shared_data / "mind-5k")).load()
+def test_five_thousand_impressions_as_they_are(shared_data: Callable[[str], Path]) -> None:
+    made = Mind(str(shared_data("mind-5k"))).load()
     assert made.slates is not None
     clicks = made.time is not None and int((made.time >= made.time.min() + 1).sum())
     assert (len(made.users), len(made.slates) + made.notes["shown_twice"], clicks) == (5000, 189_359, 7542)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_what_cannot_be_used_is_told(tmp_path: Path) -> None:
         MovieLens(str(tmp_path / "ratings.csv")).load()
 
 
-def test_ml_100k_has_the_counts_of_its_source(shared_data: Path) -> None:
-    ratings = MovieLens(str(shared_data / "ml-100k" / "ml-100k.inter.gz")).load()
+def test_ml_100k_has_the_counts_of_its_source(shared_data: Callable[[str], Path]) -> None:
+    ratings = MovieLens(str(shared_data("ml-100k/ml-100k.inter.gz"))).load()
     assert (len(ratings), ratings.n_users, ratings.n_items) == (100_000, 943, 1_682)
     assert ratings.notes["duplicate_rows"] == 0

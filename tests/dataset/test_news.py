@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -167,8 +168,8 @@ def test_a_wrong_folder_or_setting_is_told(site: Path) -> None:
         News(readers=0)
 
 
-def test_globo_day1_has_the_counts_of_its_source(shared_data: Path) -> None:
-    news = News(str(shared_data / "globo-tianchi-day1")).load()
+def test_globo_day1_has_the_counts_of_its_source(shared_data: Callable[[str], Path]) -> None:
+    news = News(str(shared_data("globo-tianchi-day1"))).load()
     assert (len(news), news.n_users, news.n_items) == (94_612 + 15_883, 31_374 + 7_844, 4_097)
     assert news.items.embedding is not None
     assert news.items.embedding.shape == (4_097, 250)
@@ -179,8 +180,8 @@ def test_globo_day1_has_the_counts_of_its_source(shared_data: Path) -> None:
     assert news.notes["clicks_before_creation"] == 94
 
 
-def test_globo_25k_has_the_counts_of_its_source(shared_data: Path) -> None:
-    news = News(str(shared_data / "globo-tianchi-25k")).load()
+def test_globo_25k_has_the_counts_of_its_source(shared_data: Callable[[str], Path]) -> None:
+    news = News(str(shared_data("globo-tianchi-25k"))).load()
     assert (len(news), news.n_users) == (186_759 + 41_369, 25_000)
     assert news.items.embedding is None
     assert len(news.items.table["created_at"]) == news.n_items

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,6 @@ def test_a_path_is_needed() -> None:
         Sequences().load()
 
 
-def test_beauty_has_the_counts_of_its_source(shared_data: Path) -> None:
-    events = Sequences(str(shared_data / "beauty" / "Beauty.txt.gz")).load()
+def test_beauty_has_the_counts_of_its_source(shared_data: Callable[[str], Path]) -> None:
+    events = Sequences(str(shared_data("beauty/Beauty.txt.gz"))).load()
     assert (len(events), events.n_users, events.n_items) == (198_502, 22_363, 12_101)

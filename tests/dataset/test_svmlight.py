@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -231,15 +232,15 @@ def test_the_made_up_collection_looks_like_mq2008() -> None:
     check_dataset(Svmlight(queries=20))
 
 
-def test_mq2008_as_it_is(shared_data: Path) -> None:
-    made = Svmlight(str(shared_data / "mq2008" / "S1.txt.gz")).load()
+def test_mq2008_as_it_is(shared_data: Callable[[str], Path]) -> None:
+    made = Svmlight(str(shared_data("mq2008/S1.txt.gz"))).load()
     assert made.slates is not None
     assert (made.slates.n_lists, len(made.slates), len(made.slates.columns)) == (157, 2933, 46)
     assert made.notes["queries_not_contiguous"] == made.notes["documents_twice_in_a_query"] == 0
 
 
-def test_lightgbms_example_as_it_is(shared_data: Path) -> None:
-    made = Svmlight(str(shared_data / "lightgbm-lambdarank")).load()
+def test_lightgbms_example_as_it_is(shared_data: Callable[[str], Path]) -> None:
+    made = Svmlight(str(shared_data("lightgbm-lambdarank"))).load()
     assert made.slates is not None
     assert (made.slates.n_lists, len(made.slates)) == (251, 3773)
     assert made.users.table["part"].tolist() == ["train"] * 201 + ["test"] * 50

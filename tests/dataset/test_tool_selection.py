@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -238,9 +239,11 @@ def test_the_order_of_the_files_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_real_requests_find_their_tool(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_requests_find_their_tool(
+    shared_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    means = judged(f"dataset.path={shared_data / 'metatool'}")
+    means = judged(f"dataset.path={shared_data('metatool')}")
     assert means["end_to_end/top_1_accuracy"] > 0.81
     assert means["end_to_end/mrr_at_10"] > 0.87
     assert means["end_to_end/users"] == 3092

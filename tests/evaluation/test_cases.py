@@ -20,6 +20,7 @@ from recx.errors import InputError
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 FILE = DATA.parent / "cases" / "metric_cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()] if FILE.is_file() else []
+needs_cases = pytest.mark.skipif(not CASES, reason=f"{FILE} is not there: set RECX_DATA to the folder beside it")
 HANDLED = {
     *("denominator", "gain", "order", "duplicates", "id_type", "score_strings", "duplicate_relevance_rows", "k_list"),
     *("no_relevant", "drop_ids", "seen", "weight", "beta", "max_grade", "eps", "rel_threshold"),
@@ -89,14 +90,14 @@ def _whole_if_it_is(raw: Any) -> Any:
     return int(raw) if isinstance(raw, int) or raw.lstrip("-").isdigit() else raw
 
 
+@needs_cases
 def test_the_cases_are_there() -> None:
-    if not FILE.is_file():
-        pytest.skip(f"no cases: {FILE} is not there (set RECX_DATA to the folder beside it)")
     assert len(CASES) == 64
     assert {name for case in CASES for name in case["params"]} <= HANDLED
     assert {case["id"] for case in CASES if case["kind"] == "error"} == set(SAID)
 
 
+@needs_cases
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_a_case_of_the_file(case: Mapping[str, Any]) -> None:
     if case["kind"] == "error":

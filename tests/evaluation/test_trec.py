@@ -66,8 +66,8 @@ def metric_of(measure: str) -> str | Count | None:
 
 
 @pytest.fixture(scope="session")
-def folder(shared_data: Path) -> Path:
-    return shared_data / "trec-eval-tests"
+def folder(shared_data: Callable[[str], Path]) -> Path:
+    return shared_data("trec-eval-tests")
 
 
 def in_order_of_trec(run: pd.DataFrame) -> pd.DataFrame:
