@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input
 from recx.errors import InputError
+from recx.memo import once_per_input
 from recx.texts import products_of_lists, texts_of, word_counter
 from recx.types import Floats, Interactions, RankedLists
 

@@ -6,37 +6,17 @@ binary search a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from recx.memo import once_per_input
 from recx.ragged import distinct, indptr_of, order_in_groups, position_of_rows
 from recx.types import Array, Interactions, Longs, Requests
-
-T = TypeVar("T")
-
-
-def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
-    """Keep what ``make(first, *rest)`` returned for as long as its first argument (a history, a list) lives.
-
-    ``rest`` may hold further arrays and types besides settings: they are told apart by identity.
-    """
-    kept: WeakKeyDictionary[Any, dict[Any, T]] = WeakKeyDictionary()
-
-    @wraps(make)
-    def remembered(first: Any, *rest: Any) -> T:
-        made = kept.setdefault(first, {})
-        if rest not in made:
-            made[rest] = make(first, *rest)
-        return made[rest]
-
-    return remembered
-
 
 LARGE = 500_000  # keys from which a binary search leaves the processor's cache
 

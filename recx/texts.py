@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input
 from recx.errors import InputError
+from recx.memo import once_per_input
 from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import blocks, indptr_of, sum_of_groups
 from recx.select import CELLS, top_of_table

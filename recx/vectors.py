@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input, pairs_within
+from recx.clicks import pairs_within
+from recx.memo import once_per_input
 from recx.types import Bools, Doubles, Entities, Floats, Interactions
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from unittest import mock
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from recx import clicks
-from recx.clicks import Clock, item_clock, keep_largest, last_clicks, once_per_input, pair_clock, pairs_within
+from recx.clicks import Clock, item_clock, keep_largest, last_clicks, pair_clock, pairs_within
 from recx.ragged import indptr_of
 from recx.types import UNKNOWN_TIME, Entities, Interactions, Requests
 
@@ -111,21 +108,3 @@ def test_the_largest_entries_of_each_line_are_kept_ties_by_column() -> None:
     dense = np.array([[1, 3, 3, 0, 2], [0, 0, 0, 0, 0], [0, 0, 0, 0, 7], [5, 5, 5, 5, 5]], dtype=np.float32)
     kept = keep_largest(sparse.csr_array(dense), 2).toarray()
     assert kept.tolist() == [[0, 3, 3, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 7], [5, 5, 0, 0, 0]]
-
-
-@pytest.mark.parametrize("rest", [(), (2,)])
-def test_what_was_made_of_an_input_is_kept_while_it_lives(rest: tuple[int, ...]) -> None:
-    made = []
-
-    @once_per_input
-    def count(history: Interactions, *settings: int) -> int:
-        made.append(settings)
-        return len(history)
-
-    history = history_of([[(0, 0)]])
-    assert [count(history, *rest), count(history, *rest), count(history, 3)] == [1, 1, 1]
-    assert made == [rest, (3,)]
-    gone = weakref.ref(history)
-    del history
-    gc.collect()
-    assert gone() is None

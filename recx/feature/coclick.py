@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.clicks import item_clock, once_per_input, pair_clock
+from recx.clicks import item_clock, pair_clock
 from recx.duration import milliseconds
 from recx.errors import InputError
 from recx.feature.rows import check_user, clicks_within, of_rows
+from recx.memo import once_per_input
 from recx.types import UNKNOWN_TIME, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 

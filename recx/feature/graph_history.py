@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.graphs import Graphs
+from recx.memo import once_per_input
 from recx.ragged import indptr_of, max_of_groups, rows_of_groups, sum_of_groups
 from recx.types import Array, Doubles, Floats, Interactions, Longs
 

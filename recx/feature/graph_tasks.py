@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input
 from recx.errors import InputError
 from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
+from recx.memo import once_per_input
 from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import group_of_rows, indptr_of, rows_of_groups, sum_of_groups
 from recx.texts import nearest_texts, texts_of

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input
 from recx.errors import InputError
+from recx.memo import once_per_input
 from recx.protocols import Encoder
 from recx.ragged import blocks
 from recx.select import CELLS

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.clicks import Clock, once_per_input
+from recx.clicks import Clock
 from recx.duration import milliseconds
 from recx.feature.rows import clicks_within, of_rows
+from recx.memo import once_per_input
 from recx.types import Floats, Interactions, RankedLists, Requests
 
 

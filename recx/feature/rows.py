@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from recx.clicks import item_clock, last_clicks, once_per_input
+from recx.clicks import item_clock, last_clicks
 from recx.errors import InputError
+from recx.memo import once_per_input
 from recx.ragged import blocks, max_of_groups
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import unit, unit_embedding

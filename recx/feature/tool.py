@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.clicks import once_per_input
 from recx.feature.rows import clicks_before, of_rows
+from recx.memo import once_per_input
 from recx.protocols import Encoder
 from recx.ragged import indptr_of
 from recx.texts import asked, encoded, products_of_lists, texts_of
