@@ -13,7 +13,7 @@ from pathlib import Path
 
 from recx import build, protocol, results
 from recx.compose import compose, plain
-from recx.report import page
+from recx.report.page.write import PAGE, write
 
 READERS = 51_200  # of whom 40,000 ask
 WORDS = ["+experiment=news", f"dataset.readers={READERS}", "n_candidates=100", "tracker=console"]
@@ -30,9 +30,9 @@ def measured() -> Iterator[tuple[str, str, str]]:
         folder = Path(name)
         results.save(result, folder, config, card)
         start = time.perf_counter()
-        page.write(result, folder, config, card)
+        write(result, folder, config, card)
         seconds = time.perf_counter() - start
-        megabytes = (folder / page.PAGE).stat().st_size / 1e6
+        megabytes = (folder / PAGE).stat().st_size / 1e6
     yield f"report.html of {size}: written in", f"{seconds:.1f} s", f"< {SECONDS} s"
     yield f"report.html of {size}: size", f"{megabytes:.2f} MB", f"< {MEGABYTES} MB"
 

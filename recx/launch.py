@@ -62,8 +62,8 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
         from recx.advice import advice
         from recx.experiment_protocols import TableWriter
         from recx.progress import shown_on
-        from recx.report import page
         from recx.report.console import print_summary
+        from recx.report.page.write import write as write_page
 
         plan = build.plan(config)
         console = console_of_stdout()
@@ -81,7 +81,7 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
             told = advice(result.metrics)
             run.log_tags({**protocol.tags(card), **({"recx.advice": "\n".join(told)} if told else {})})
             if not trial:
-                page.write(result, folder, config, card, told)
+                write_page(result, folder, config, card, told)
             run.log_files(folder)
         if not trial:
             print_summary(console, result, folder, run, told)

@@ -1,4 +1,4 @@
-"""From what was measured to figures: latency, throughput, memory; grades in words; what no other ranker dominates."""
+"""From what was measured to figures: latency, throughput, memory; grades in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from recx.benchmark.timing import NS_PER_S, latency, throughput
-from recx.types import Bools, Doubles, Fold, Longs, RankedLists
+from recx.types import Fold, Longs, RankedLists
 
 GRADES = {0: "not relevant", 1: "weakly relevant", 2: "relevant", 3: "highly relevant"}
 
@@ -73,20 +73,6 @@ def in_words(grades: Mapping[str, int]) -> dict[str, int]:
         f"{grade} {words.get(int(value), '')}".strip() if value.is_integer() else grade: count
         for value, grade, count in named
     }
-
-
-def front(points: Doubles) -> Bools:
-    """Return which points [n, m] are on the Pareto front, where less is better in every column.
-
-    A point is dominated by one that is nowhere worse and somewhere better; equal points do not dominate each other.
-    A point with a NaN is not on the front and dominates none.
-    """
-    known: Bools = ~np.logical_or.reduce(np.isnan(points), axis=1)
-    one, other = points[:, None, :], points[None, :, :]
-    no_worse: Bools = np.logical_and.reduce(one <= other, axis=2)
-    better: Bools = np.logical_or.reduce(one < other, axis=2)
-    kept: Bools = known & ~np.logical_or.reduce(no_worse & better & known[:, None], axis=0)
-    return kept
 
 
 def balance(quality: float, mean_ms: float, weight: float) -> float:

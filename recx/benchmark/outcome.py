@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from recx.benchmark.figures import balance, front
+from recx.benchmark.figures import balance
 from recx.benchmark.rerank import Rerank
+from recx.pareto import front
 
 LINE = "end_to_end/"
 Interval = tuple[float, float, float]

@@ -33,11 +33,11 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
     """
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx.benchmark import conclusions
+        from recx.benchmark.page import write_page
         from recx.benchmark.plan import read
         from recx.environment import environment
         from recx.launch import CACHE, console_of_stdout
         from recx.progress import say, shown_on
-        from recx.report import page
         from recx.report.benchmark import print_benchmark, write_benchmark
         from recx.sweep.trial import RUN_NAME
 
@@ -55,7 +55,7 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
             run.log_metrics(_headline(outcome))
             said = conclusions.conclusions(outcome)
             run.log_tags({"recx.conclusions": "\n".join(said), "recx.failed": str(len(outcome.failed))})
-            page.write_benchmark(folder)
+            write_page(folder)
             run.log_files(folder, inner=False)  # those of a ranker belong to its own run
         print_benchmark(console, outcome, folder, run.address)
         return outcome

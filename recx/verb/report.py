@@ -35,10 +35,26 @@ def run(arguments: Sequence[str]) -> int:
 
 def _of_one(run: str) -> tuple[str, Path]:
     """Return the page of a run or of a benchmark, and where it belongs."""
-    from recx.report import page
+    from recx.report.page.write import PAGE
 
     folder = _folder(run)
-    return page.made_again(folder), folder / page.PAGE
+    return made_again(folder), folder / PAGE
+
+
+def made_again(folder: Path) -> str:
+    """Return the page of the run or the benchmark in a folder, from the files there.
+
+    Raises:
+        InputError: one is missing, damaged or of another version of recx.
+    """
+    from recx.benchmark.page import story_of_benchmark
+    from recx.report.page import comparison, page
+    from recx.report.page.write import STORY, read
+    from recx.results import BENCHMARK
+
+    if not (folder / BENCHMARK).is_file():
+        return page.render(read(folder))
+    return comparison.render(read(folder) if (folder / STORY).is_file() else story_of_benchmark(folder))
 
 
 def _folder(run: str) -> Path:

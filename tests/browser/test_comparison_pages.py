@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recx.report import page
+from recx.report.page import write
 from recx.report.page.page import render
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_benchmark_tells_how_it_was_run(browser: Any, addresses: dict[str, str
 
 @pytest.fixture
 def story(run_folder: Path) -> dict[str, Any]:
-    return page.read(run_folder)
+    return write.read(run_folder)
 
 
 def test_slices_of_many_users_fit_a_small_window(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import recx
+from recx.benchmark.page import story_of_benchmark, write_page
 from recx.errors import InputError
-from recx.report import page
 from recx.verb.report import run
 
 SMALL = ["tracker=console", "dataset.readers=200", "dataset.articles=100"]
@@ -194,8 +194,6 @@ def test_a_benchmark_has_a_page(here: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_front_of_a_benchmark_is_the_one_that_it_found(here: Path) -> None:
-    from recx.report.page.comparison import story_of_benchmark
-
     benchmark_of(here / "bench", RANKERS)
     story = story_of_benchmark(here / "bench")
     assert [one["title"] for one in story["fronts"]] == ["Quality against latency", "Quality against cost"]
@@ -224,9 +222,9 @@ def test_the_command_of_a_benchmark_stays_when_its_page_is_made_again(
     benchmark_of(folder, RANKERS)
     state = {"commit": "0123abc", "dirty": "true"}
     with monkeypatch.context() as patch:
-        patch.setattr("recx.report.page.story_run.words", lambda: ["+experiment=rerank_benchmark", "seed=5"])
-        patch.setattr("recx.checkout.git_state", lambda: state)
-        page.write_benchmark(folder)
+        patch.setattr("recx.benchmark.page.words", lambda: ["+experiment=rerank_benchmark", "seed=5"])
+        patch.setattr("recx.benchmark.page.git_state", lambda: state)
+        write_page(folder)
     before = (folder / "report.html").read_bytes()
     assert b"python -m recx +experiment=rerank_benchmark seed=5" in before
     assert b"0123abc" in before

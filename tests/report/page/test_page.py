@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import recx
-from recx.report import page
+from recx.report.page import write
 from recx.report.page.page import cached, count, figure, p_value, percent, render, significant
 
 EVIL = [
@@ -95,7 +95,7 @@ def test_sections_stand_in_order_and_none_is_empty(pages: dict[str, str], reader
 
 
 def test_the_page_shows_the_figures(pages: dict[str, str], reader: Any, folders: dict[str, Path]) -> None:
-    story, text = page.read(folders["linear"]), reader(pages["linear"]).text()
+    story, text = write.read(folders["linear"]), reader(pages["linear"]).text()
     for row in story["metrics"]:
         assert figure(row["value"], "+" if row["metric"].startswith("lift") else "") in text
     for row in story["examples"]["rows"]:
@@ -129,7 +129,7 @@ def test_whatever_stands_in_the_data_stays_text(here: Path, reader: Any) -> None
 
 def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], reader: Any) -> None:
     evil = EVIL[0]
-    story = page.read(folders["linear"])
+    story = write.read(folders["linear"])
     story |= {"name": evil, "about": evil, "folder": evil, "advice": [evil]}
     story["run"] |= {
         "words": [evil],
@@ -151,7 +151,7 @@ def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], r
 
 
 def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], reader: Any) -> None:
-    story = page.read(folders["linear"])
+    story = write.read(folders["linear"])
     tables = {
         "roc_curve": [
             {"threshold": None, "false_positive_rate": 0.0, "true_positive_rate": 0.0},
@@ -184,7 +184,7 @@ def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], 
 def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
     folders: dict[str, Path], reader: Any
 ) -> None:
-    story = page.read(folders["linear"])
+    story = write.read(folders["linear"])
     story["learnt"]["weights"] = [{"feature": f"f{n}", "weight": 9 - n / 100, "low": 0, "high": 9} for n in range(300)]
     read = reader(render(story))
     assert "the strongest 40 of 300" in read.text()

@@ -13,7 +13,7 @@ import pytest
 
 from recx import results
 from recx.explanation import Reopened
-from recx.report import page
+from recx.report.page import write
 from recx.report.page.held import KINDS
 from recx.report.page.story_learnt import MOST_ROWS, _told, distributions, learnt
 from recx.types import Array
@@ -23,7 +23,7 @@ Story = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def story(folders: dict[str, Path]) -> Story:
-    return page.read(folders["linear"])
+    return write.read(folders["linear"])
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +135,14 @@ def test_what_was_run_is_told(story: Story, folders: dict[str, Path]) -> None:
 
 
 def test_a_stage_of_which_half_came_from_the_cache_says_so(folders: dict[str, Path]) -> None:
-    stages = {row["stage"]: (row["cached"], row["passes"]) for row in page.read(folders["half"])["run"]["stages"]}
+    stages = {row["stage"]: (row["cached"], row["passes"]) for row in write.read(folders["half"])["run"]["stages"]}
     assert (stages["retrieve"], stages["rank"], stages["fit_retriever"][1]) == ((1, 2), (0, 1), 1)
     text = (folders["half"] / "report.html").read_text(encoding="utf-8")
     assert "<td>1 of 2</td>" in text
 
 
 def test_a_story_of_what_is_not_there_is_left_out(folders: dict[str, Path]) -> None:
-    identity, predicted = (page.read(folders[name]) for name in ("identity", "predict"))
+    identity, predicted = (write.read(folders[name]) for name in ("identity", "predict"))
     assert "learnt" not in identity
     assert not any(row.get("why") for row in identity["examples"]["rows"])
     assert identity["answer"]["lift"] == {"value": 0, "low": 0, "high": 0}
