@@ -1,7 +1,7 @@
 """The parts of a chain with the stage cache around them: each keeps its verb, and computes only what is not kept.
 
-A fitted retriever or ranker whose outcome was kept is stood in for: it tells what the fitted one told (notes, curves,
-weights ...), saves what that one saved, and is fitted after all only when it is asked for lists that nobody kept.
+A fitted retriever or ranker whose outcome was kept is stood in for: it has the summary of the fitted one, saves what
+that one saved, and is fitted after all only when it is asked for lists that nobody kept.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import fingerprint
+from recx.fit_summary import FitSummary, summary_of
 from recx.judged import Report
 from recx.protocols import (
     Dataset,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from recx.cache import Cache
     from recx.experiment import Experiment
 
-TOLD = ("notes", "curves", "tables", "weights", "importances", "held_out")
-"""What a fitted part may tell besides its verb: see ``protocols.Saveable``."""
+SUMMARY = "summary"
+"""What is kept of a fitted part besides its files: see ``recx.fit_summary``."""
 SAVED = "saved"
 """The folder in an entry that a fitted part was saved into."""
 STEPS = "steps"
@@ -128,10 +129,9 @@ class _Untrained:
         if isinstance(self.part, Saveable):
             self.part.save(folder)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.part, name)
+    @property
+    def summary(self) -> FitSummary:
+        return summary_of(self.part)
 
 
 def _ready(ranker: Ranker | FittedRanker) -> None:
@@ -177,8 +177,8 @@ class _Fitted:
         def tell() -> dict[str, Any]:
             with noted() as steps:
                 fitted()
-            told = {name: getattr(fitted(), name) for name in TOLD if hasattr(fitted(), name)}
-            return {**told, SAVED: isinstance(fitted(), Saveable), **({STEPS: steps} if steps else {})}
+            told = {SUMMARY: summary_of(fitted()), SAVED: isinstance(fitted(), Saveable)}
+            return {**told, **({STEPS: steps} if steps else {})}
 
         def save(told: Mapping[str, Any], folder: Path) -> None:
             if told[SAVED]:
@@ -204,6 +204,12 @@ class _Fitted:
         fitted: Callable[[], FittedRanker] = self.fitted
         return self.cache.kept("rank", key, lambda: fitted().rank(candidates, history, requests))
 
+    @property
+    def summary(self) -> FitSummary:
+        """What the fitted part reports of its fit."""
+        summary: FitSummary = self.told[SUMMARY]
+        return summary
+
     def save(self, folder: Path) -> None:
         """Write what the fitted part writes, or copy what it wrote into the cache."""
         if self.told[SAVED] and not self._copied(folder):
@@ -220,12 +226,3 @@ class _Fitted:
             if entry.is_dir():
                 raise  # it is the other folder that fails
         return entry.is_dir()  # or it was pruned this moment
-
-    def __getattr__(self, name: str) -> Any:
-        if name in TOLD:
-            if name in self.told:
-                return self.told[name]
-            raise AttributeError(name)
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.fitted(), name)

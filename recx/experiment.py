@@ -16,6 +16,7 @@ import numpy as np
 from recx import calibration
 from recx.doctor import Finding, cuts_of, examine
 from recx.errors import InputError, RecxError
+from recx.fit_summary import summary_of
 from recx.judged import Judged, Report
 from recx.progress import Stages
 from recx.protocols import (
@@ -156,16 +157,15 @@ class Result:
     @cached_property
     def notes(self) -> dict[str, float]:
         """Every count that a part noted of what it dropped, mended or found odd."""
-        parts = (
-            self.interactions,
-            self.split,
-            self.retriever,
-            self.candidates,
-            self.recommendations,
-            self.ranker,
-            self.report,
-        )
-        return {name: value for part in parts for name, value in getattr(part, "notes", {}).items()}
+        return {
+            **self.interactions.notes,
+            **self.split.notes,
+            **summary_of(self.retriever).notes,
+            **self.candidates.notes,
+            **self.recommendations.notes,
+            **summary_of(self.ranker).notes,
+            **({} if self.report is None else self.report.notes),
+        }
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -175,25 +175,32 @@ class Result:
     @cached_property
     def weights(self) -> dict[str, float]:
         """What the ranker learnt for each feature, by name; {} for a ranker without weights."""
-        return {name: float(weight) for name, weight in getattr(self.ranker, "weights", {}).items()}
+        return {name: float(weight) for name, weight in summary_of(self.ranker).weights.items()}
+
+    @cached_property
+    def importances(self) -> dict[str, float]:
+        """Each feature's share of the importance of all, by name; {} for a ranker that does not report it."""
+        return {name: float(share) for name, share in summary_of(self.ranker).importances.items()}
 
     @cached_property
     def curves(self) -> dict[str, Sequence[float]]:
         """What the fitted parts tell of their training: a figure's name -> its value after each epoch."""
-        parts = (self.retriever, self.ranker)
-        return {name: values for part in parts for name, values in getattr(part, "curves", {}).items()}
+        return {**summary_of(self.retriever).curves, **summary_of(self.ranker).curves}
 
     @cached_property
     def tables(self) -> dict[str, Mapping[str, Array]]:
         """Every curve and table: the report's, what the fitted parts learnt, and how well the ranker is calibrated."""
-        parts = (self.report, self.retriever, self.ranker)
-        tables = {name: table for part in parts for name, table in getattr(part, "tables", {}).items()}
-        return {**tables, **calibration.tables(self._held_out)}
+        return {
+            **({} if self.report is None else self.report.tables),
+            **summary_of(self.retriever).tables,
+            **summary_of(self.ranker).tables,
+            **calibration.tables(self._held_out),
+        }
 
     @cached_property
     def _held_out(self) -> dict[str, Judged]:
-        held_out = getattr(self.ranker, "held_out", {})
-        return {} if self.split.past is None else calibration.judged(held_out, self.split.past)
+        past = self.split.past
+        return {} if past is None else calibration.judged(summary_of(self.ranker).held_out, past)
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -231,6 +238,5 @@ class Result:
             if bound == bound
         }
         weights = {f"weight/{name}": weight for name, weight in self.weights.items()}
-        shares = getattr(self.ranker, "importances", {})
-        importances = {f"importance/{name}": float(share) for name, share in shares.items()}
+        importances = {f"importance/{name}": share for name, share in self.importances.items()}
         return {**weights, **bounds, **importances, **calibration.figures(self._held_out)}

@@ -56,9 +56,7 @@ class Ranker(Protocol):
 class Saveable(Protocol):
     """A fitted retriever or ranker that is worth keeping: it is saved with the run, in a folder of its stage's name.
 
-    One that trains in epochs may also have ``curves``: a figure's name -> its value after each epoch. One that has more
-    to tell may have ``tables``: a name -> columns; a ranker ``weights``: what each feature counts, by name, and
-    ``held_out``: ``before`` and ``after`` -> lists with the probabilities of users it set apart to calibrate them.
+    One that has something to report of its fit also has a ``summary`` (see ``recx.fit_summary``).
     """
 
     def save(self, folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from recx.examples import Examples
+from recx.fit_summary import FitSummary
 from recx.graphs import Graphs
 from recx.judged import Report
 from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests
@@ -23,7 +24,8 @@ VALUE = "value.json"
 MAPPED = 1 << 16  # bytes from which an array is mapped rather than read
 
 _TYPES = {
-    kind.__name__: kind for kind in (Entities, Examples, Fold, Graphs, Interactions, RankedLists, Report, Requests)
+    kind.__name__: kind
+    for kind in (Entities, Examples, FitSummary, Fold, Graphs, Interactions, RankedLists, Report, Requests)
 }
 
 

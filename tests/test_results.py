@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from recx import results
 from recx.errors import InputError
 from recx.experiment import Result
 from recx.files import write_lists
+from recx.fit_summary import FitSummary
 from recx.judged import Report
 from recx.ragged import indptr_of
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
@@ -41,17 +41,18 @@ class Chain:
 
 @dataclass(frozen=True)
 class Weighted:
-    weights: dict[str, np.float32] = field(
-        default_factory=lambda: {"clicks_1h": np.float32(0.5), "age": np.float32(-2)}
+    summary: FitSummary = field(
+        default_factory=lambda: FitSummary(
+            notes={"users_without_positive": 1}, weights={"clicks_1h": np.float32(0.5), "age": np.float32(-2)}
+        )
     )
-    notes: dict[str, float] = field(default_factory=lambda: {"users_without_positive": 1})
 
 
 @dataclass(frozen=True)
 class Kept:
     """A fitted retriever that is worth keeping, and tells how its training went."""
 
-    curves: Mapping[str, Sequence[float]] = field(default_factory=lambda: {"kept/loss": [2.0, 1.5]})
+    summary: FitSummary = field(default_factory=lambda: FitSummary(curves={"kept/loss": [2.0, 1.5]}))
 
     def save(self, folder: Path) -> None:
         folder.mkdir()
@@ -132,14 +133,9 @@ def test_weights_come_from_the_ranker(result: Result) -> None:
     assert replace(result, ranker=Part()).weights == {}  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Trees:
-    importances: dict[str, float]
-
-
 def test_importances_are_figures(result: Result) -> None:
     assert result.metrics["weight/age"] == -2.0
-    grown = replace(result, ranker=Trees({"age": 0.75, "clicks": 0.25}))  # type: ignore[arg-type]
+    grown = replace(result, ranker=Weighted(FitSummary(importances={"age": 0.75, "clicks": 0.25})))  # type: ignore[arg-type]
     figures = {name: value for name, value in grown.metrics.items() if name.startswith(("weight", "importance"))}
     assert figures == {"importance/age": 0.75, "importance/clicks": 0.25}
 

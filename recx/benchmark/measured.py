@@ -7,7 +7,7 @@ timed calls made. What was measured is kept by the stage cache, by model, data a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,10 +23,11 @@ from recx import fingerprint
 from recx.benchmark.memory import Memory
 from recx.benchmark.timing import timed
 from recx.cache import Cache
+from recx.fit_summary import FitSummary, summary_of
 from recx.protocols import FittedRanker, FittedRetriever, Ranker, Retriever, Saveable
 from recx.ragged import blocks, indptr_of
 from recx.source import code_of
-from recx.types import Fold, Interactions, Notes, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 Pieces = Callable[[int], Iterator[tuple[Any, ...]]]
 """Gives the arguments of the calls that together serve all requests, so many requests in each."""
@@ -170,18 +171,15 @@ class Serving:
 
         made = self.how.calls(fitted.rank, pieces, len(requests))
         made["lists"] = replace(made["lists"], notes=candidates.notes)
-        told = {name: dict(getattr(fitted, name, {})) for name in ("notes", "weights")}
-        return {**made, **told, "memory": memory.rise(), "fit_s": took, "size": _size(fitted)}
+        told = summary_of(fitted)
+        summary = FitSummary(notes=told.notes, weights=told.weights)
+        return {**made, "summary": summary, "memory": memory.rise(), "fit_s": took, "size": _size(fitted)}
 
     @property
-    def notes(self) -> Notes:
-        """What the fitted ranker noted."""
-        return dict(self.measured.get("notes", {}))
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """What the fitted ranker learnt of each feature."""
-        return dict(self.measured.get("weights", {}))
+    def summary(self) -> FitSummary:
+        """The notes and the weights of the fitted ranker."""
+        summary: FitSummary = self.measured["summary"]
+        return summary
 
 
 @dataclass(frozen=True, eq=False)

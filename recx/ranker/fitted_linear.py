@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ import numpy as np
 from recx.design import design_blocks, design_matrix
 from recx.errors import InputError
 from recx.files import write_text
+from recx.fit_summary import FitSummary
 from recx.plain import plain
 from recx.ranker.probability import Platt, softmax
-from recx.types import Array, Doubles, Floats, Interactions, Notes, RankedLists, Requests
+from recx.types import Doubles, Floats, Interactions, Notes, RankedLists, Requests
 
 if TYPE_CHECKING:
     from recx.ranker.linear import Linear
@@ -44,27 +46,22 @@ class FittedLinear:
     held_out: Mapping[str, RankedLists]
     notes: Notes
 
-    @property
-    def weights(self) -> dict[str, float]:
-        """Feature name -> weight on the standardised feature."""
-        return {name: float(w) for name, w in zip(self.names, self.weight, strict=True)}
-
-    @property
-    def curves(self) -> dict[str, tuple[float, ...]]:
-        """The objective after each epoch, or each iteration of L-BFGS."""
-        return {"linear/loss": self.losses}
-
-    @property
-    def tables(self) -> dict[str, dict[str, Array]]:
-        """The weights with their intervals, the strongest first."""
-        order = np.argsort(-np.abs(self.weight), kind="stable")
+    @cached_property
+    def summary(self) -> FitSummary:
+        """The losses, and the weights on the standardised features: by name, and with their intervals in a table."""
+        order = np.argsort(-np.abs(self.weight), kind="stable")  # the strongest first
         columns = {"weight": self.weight, "low": self.low, "high": self.high}
-        return {
-            "weights": {
-                "feature": np.array(self.names, dtype=object)[order],
-                **{name: column[order] for name, column in columns.items()},
-            }
+        table = {
+            "feature": np.array(self.names, dtype=object)[order],
+            **{name: column[order] for name, column in columns.items()},
         }
+        return FitSummary(
+            notes=self.notes,
+            curves={"linear/loss": self.losses},
+            tables={"weights": table},
+            weights=dict(zip(self.names, self.weight.tolist(), strict=True)),
+            held_out=self.held_out,
+        )
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by falling score, or by falling probability where the settings ask for it."""

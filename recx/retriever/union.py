@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from recx.errors import InputError
+from recx.fit_summary import FitSummary, summary_of
 from recx.progress import track
 from recx.protocols import FittedRetriever, Retriever, Saveable
 from recx.ragged import blocks, distinct, indptr_of, max_of_groups
@@ -82,13 +83,14 @@ class FittedUnion:
         )
 
     @property
-    def curves(self) -> dict[str, Sequence[float]]:
-        """What the sources tell of their training: ``<source>/<figure>`` -> its value after each epoch."""
-        return {
+    def summary(self) -> FitSummary:
+        """The curves of the sources, each named ``<source>/<figure>``."""
+        curves = {
             f"{name}/{figure.rpartition('/')[2]}": values
             for name, source in self.sources.items()
-            for figure, values in getattr(source, "curves", {}).items()
+            for figure, values in summary_of(source).curves.items()
         }
+        return FitSummary(curves=curves)
 
     def save(self, folder: Path) -> None:
         """Write each source that is worth keeping into a folder of its name."""

@@ -24,7 +24,7 @@ Problem = tuple[RankedLists, Fold]
 
 def objective_of(fitted: FittedLinear, lists: RankedLists, fold: Fold) -> Objective:
     """The objective in float64, on the features as the ranker standardised them; every list has a target."""
-    table = np.stack([np.asarray(lists.columns[name], dtype=np.float64) for name in fitted.weights], axis=1)
+    table = np.stack([np.asarray(lists.columns[name], dtype=np.float64) for name in fitted.summary.weights], axis=1)
     gain = Truth.of(fold).judge(lists).gain.astype(np.float64)
     return Objective((table - fitted.mean) / fitted.deviation, gain, lists.indptr, fitted.settings.l2)
 
@@ -37,8 +37,8 @@ def features(column: Callable) -> dict[str, object]:
 def test_it_finds_the_weights_that_drew_the_targets(made_up: Callable[..., Problem], features: dict) -> None:
     lists, fold = made_up(users=300)
     fitted = Linear(features, l2=0.0).fit(lists, fold)
-    assert list(fitted.weights) == ["a", "b", "c", "d"]
-    assert [fitted.weights[name] for name in "abcd"] == pytest.approx([1.0, -0.5, 0.3, 0.0], abs=0.3)
+    assert list(fitted.summary.weights) == ["a", "b", "c", "d"]
+    assert [fitted.summary.weights[name] for name in "abcd"] == pytest.approx([1.0, -0.5, 0.3, 0.0], abs=0.3)
 
 
 @pytest.mark.parametrize("l2", [0.0, 1e-4, 0.5])
@@ -73,7 +73,7 @@ def test_constant_features_get_no_weight_and_are_counted(
     same = np.full(len(lists), 0.1, dtype=np.float32)
     lists = replace(lists, columns={**lists.columns, "e": same, "f": same * 1e6})
     fitted = Linear({**features, "e": column("e"), "f": column("f")}).fit(lists, fold)
-    assert fitted.weights["e"] == fitted.weights["f"] == 0
+    assert fitted.summary.weights["e"] == fitted.summary.weights["f"] == 0
     assert fitted.notes["ranker_constant_features"] == 2
     served = replace(lists, columns={**lists.columns, "e": same + np.arange(len(lists), dtype=np.float32)})
     assert np.array_equal(
@@ -84,7 +84,7 @@ def test_constant_features_get_no_weight_and_are_counted(
 def test_nothing_but_constant_features_keeps_the_order_given(lists_of: Callable, fold_of: Callable, column) -> None:
     lists, fold = lists_of({0: {5: [1.0], 3: [1.0], 9: [1.0]}}), fold_of({0: {3: 1}})
     fitted = Linear({"a": column("a")}, l2=0.0).fit(lists, fold)
-    assert fitted.weights == {"a": 0}
+    assert fitted.summary.weights == {"a": 0}
     assert fitted.rank(lists, fold.history, fold.requests).item.tolist() == [5, 3, 9]
 
 
@@ -94,14 +94,14 @@ def test_a_feature_that_is_the_same_for_all_of_a_user_gets_no_weight(
     lists, fold = made_up()
     hour = np.repeat(np.random.default_rng(0).normal(size=lists.n_lists), lists.lengths).astype(np.float32)
     lists = replace(lists, columns={**lists.columns, "e": hour})
-    assert abs(Linear({**features, "e": column("e")}).fit(lists, fold).weights["e"]) < 1e-3
+    assert abs(Linear({**features, "e": column("e")}).fit(lists, fold).summary.weights["e"]) < 1e-3
 
 
 def test_one_user_by_hand(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
     # Feature 3 and 1: standardised 1 and -1. L = log(1 + e^-2w) + l2 w^2; at the minimum 2 / (1 + e^2w) = 2 l2 w.
     lists, fold = lists_of({0: {7: [3.0], 8: [1.0]}}), fold_of({0: {7: 1}})
     fitted = Linear({"a": column("a")}, l2=0.25).fit(lists, fold)
-    weight = fitted.weights["a"]
+    weight = fitted.summary.weights["a"]
     assert 2 / (1 + np.exp(2 * weight)) == pytest.approx(2 * 0.25 * weight, abs=1e-5)
     ranked = fitted.rank(lists, fold.history, fold.requests)
     assert ranked.score == pytest.approx([weight, -weight], abs=1e-5)
@@ -168,8 +168,8 @@ def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, colu
     fitted = Linear({"a": column("a")}, missed="add", l2=0.01).fit(lists_of(shown), fold)
     assert fitted.notes["ranker_users_without_retrieved_target"] == 0
     assert fitted.mean == pytest.approx([9 / 9])  # 1 + 2 + 0, 2 + 1 + 0 + 0, 1 + 2
-    assert fitted.weights["a"] < 0
-    assert Linear({"a": column("a")}, missed="drop", l2=0.01).fit(lists_of(shown), fold).weights["a"] > 0
+    assert fitted.summary.weights["a"] < 0
+    assert Linear({"a": column("a")}, missed="drop", l2=0.01).fit(lists_of(shown), fold).summary.weights["a"] > 0
 
 
 def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
@@ -198,15 +198,15 @@ def test_small_grades_are_learnt_from_too(lists_of: Callable, fold_of: Callable,
     lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}})
     fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 0.5}, 1: {2: 0.5}}))
     assert fitted.notes["ranker_users_fitted_on"] == 2
-    assert fitted.weights["a"] > 0
+    assert fitted.summary.weights["a"] > 0
 
 
 def test_a_grade_weighs_its_loss(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
     lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}})
     fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 5.0}, 1: {1: 1.0}}))
-    assert fitted.weights["a"] > 0
+    assert fitted.summary.weights["a"] > 0
     fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 1.0}, 1: {1: 5.0}}))
-    assert fitted.weights["a"] < 0
+    assert fitted.summary.weights["a"] < 0
 
 
 @pytest.mark.parametrize("optimizer", ["gd", "sgd"])
@@ -319,8 +319,8 @@ def test_weights_that_may_not_be_negative_are_not(
     lists, fold = made_up()
     fitted = Linear(features, optimizer=optimizer, epochs=10, non_negative=True).fit(lists, fold)
     assert (fitted.weight >= 0).all()
-    assert fitted.weights["b"] < 0.05  # the weight that drew the targets is -0.5
-    assert fitted.weights["a"] > 0.05
+    assert fitted.summary.weights["b"] < 0.05  # the weight that drew the targets is -0.5
+    assert fitted.summary.weights["a"] > 0.05
     assert (fitted.low >= 0).all()
     assert (fitted.low[fitted.weight == 0] == fitted.high[fitted.weight == 0]).all()
 
@@ -370,7 +370,7 @@ def test_a_lean_one_makes_the_same_lists_and_no_intervals(made_up: Callable[...,
 def test_no_resamples_give_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
     fitted = Linear(features, resamples=0).fit(*made_up(users=30))
     assert np.isnan(fitted.low).all()
-    assert np.isnan(fitted.tables["weights"]["high"]).all()
+    assert np.isnan(fitted.summary.tables["weights"]["high"]).all()
 
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", "gd", "sgd"])
@@ -379,7 +379,7 @@ def test_the_learning_curve_ends_at_the_objective(
 ) -> None:
     lists, fold = made_up(users=60)
     fitted = Linear(features, optimizer=optimizer, epochs=7).fit(lists, fold)
-    losses = fitted.curves["linear/loss"]
+    losses = fitted.summary.curves["linear/loss"]
     assert len(losses) == 7 or optimizer == "lbfgs"
     assert losses[-1] < losses[0]
     assert losses[-1] == pytest.approx(objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[0], rel=1e-5)
@@ -407,10 +407,10 @@ def test_calibration_has_users_of_its_own(made_up: Callable[..., Problem], featu
     fitted = Linear(features, probabilities="platt").fit(lists, fold)
     assert fitted.notes["ranker_users_calibrated_on"] == 20
     assert fitted.notes["ranker_users_fitted_on"] == 180
-    before, after = fitted.held_out["before"], fitted.held_out["after"]
+    before, after = fitted.summary.held_out["before"], fitted.summary.held_out["after"]
     assert before.n_lists == after.n_lists == 20
     other = Linear(features, probabilities="platt", seed=1).fit(lists, fold)
-    assert not np.array_equal(other.held_out["before"].user, before.user)
+    assert not np.array_equal(other.summary.held_out["before"].user, before.user)
     changed = fold.target.item.copy()
     for user in before.user:  # the weights never see the answers of those users
         changed[user] = lists.item[lists.indptr[user]]
@@ -447,7 +447,7 @@ def test_what_is_saved_ranks_the_same(
     assert np.array_equal(one.item, other.item)
     assert np.array_equal(one.score, other.score)
     assert np.array_equal(loaded.low, fitted.low, equal_nan=True)
-    assert loaded.curves == fitted.curves
+    assert loaded.summary.curves == fitted.summary.curves
 
 
 def test_a_ranker_that_is_not_there_or_damaged_is_told(tmp_path: Path, features: dict) -> None:
@@ -467,7 +467,7 @@ def test_groups_that_teach_nothing_move_no_weight(lists_of: Callable, fold_of: C
     assert fitted.notes["ranker_users_fitted_on"] == 5
     assert np.isfinite(fitted.weight).all()
     only = Linear({"a": column("a")}).fit(lists_of({3: silent[3]}), fold_of({3: {5: 1.0}}))
-    assert only.weights == {"a": 0}
+    assert only.summary.weights == {"a": 0}
     assert only.low == only.high == [0]
 
 

@@ -16,6 +16,7 @@ from recx.design import Features, design_blocks, names_of
 from recx.errors import InputError
 from recx.examples import Examples, Missed
 from recx.files import replacing, write_text
+from recx.fit_summary import FitSummary
 from recx.types import Floats, Fold, Interactions, RankedLists, Requests
 from recx_lightgbm.growing import Grades, Grower, Rows
 
@@ -144,18 +145,21 @@ class FittedLambdamart:
     notes: Mapping[str, float]
     validated: Sequence[float] = ()
 
-    @property
-    def curves(self) -> dict[str, Sequence[float]]:
-        """The validation after each tree."""
-        return {f"lambdamart/valid_ndcg_at_{self.settings.k}": self.validated}
-
     @cached_property
-    def importances(self) -> dict[str, float]:
-        """Feature name -> its share of all that the splits gained, the largest first; all 0 where nothing was split."""
+    def summary(self) -> FitSummary:
+        """The validation after each tree, and the features' importances.
+
+        A feature's importance is its share of all that the splits gained, the largest first; all are 0 where nothing
+        was split.
+        """
         gained = self.booster.feature_importance("gain")
         share = gained / max(gained.sum(), np.finfo(np.float64).tiny)
         order = np.argsort(-share, kind="stable")
-        return {self.names[feature]: float(share[feature]) for feature in order}
+        return FitSummary(
+            notes=self.notes,
+            curves={f"lambdamart/valid_ndcg_at_{self.settings.k}": self.validated},
+            importances={self.names[feature]: float(share[feature]) for feature in order},
+        )
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by falling score."""
@@ -170,4 +174,4 @@ class FittedLambdamart:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / MODEL) as temporary:
             self.booster.save_model(temporary)
-        write_text(folder / IMPORTANCES, json.dumps(self.importances, indent=2, ensure_ascii=False) + "\n")
+        write_text(folder / IMPORTANCES, json.dumps(self.summary.importances, indent=2, ensure_ascii=False) + "\n")

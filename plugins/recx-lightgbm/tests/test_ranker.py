@@ -101,24 +101,25 @@ def test_it_is_lightgbms_own_to_the_bit(world: Callable[..., Any], gain: str) ->
 
 def test_trees_are_chosen_on_users_set_apart(world: Callable[..., Any]) -> None:
     model = fitted(world(), trees=400, patience=10, refit_all=False)
-    curve = model.curves["lambdamart/valid_ndcg_at_10"]
+    curve = model.summary.curves["lambdamart/valid_ndcg_at_10"]
     assert len(curve) < 400
-    assert model.notes["lambdamart_trees"] == int(np.argmax(curve)) + 1
-    users = model.notes["ranker_users_fitted_on"] + model.notes["lambdamart_validation_users"]
-    assert model.notes["lambdamart_validation_users"] == round(users / 10)
+    assert model.summary.notes["lambdamart_trees"] == int(np.argmax(curve)) + 1
+    users = model.summary.notes["ranker_users_fitted_on"] + model.summary.notes["lambdamart_validation_users"]
+    assert model.summary.notes["lambdamart_validation_users"] == round(users / 10)
     again = fitted(world(), trees=400, patience=10)
-    assert again.booster.num_trees() == again.notes["lambdamart_trees"] == model.notes["lambdamart_trees"]
-    assert again.notes["ranker_users_fitted_on"] == users
+    trees = model.summary.notes["lambdamart_trees"]
+    assert again.booster.num_trees() == again.summary.notes["lambdamart_trees"] == trees
+    assert again.summary.notes["ranker_users_fitted_on"] == users
     assert curve[-1] <= max(curve)
 
 
 def test_few_trees_are_never_chosen(world: Callable[..., Any]) -> None:
     past = shuffled(world(), seed=0)
-    chosen = fitted(past, trees=100, patience=5).notes["lambdamart_trees"]
+    chosen = fitted(past, trees=100, patience=5).summary.notes["lambdamart_trees"]
     assert chosen < 40
     model = fitted(past, trees=100, patience=5, min_trees=40)
-    assert model.notes["lambdamart_trees"] == model.booster.num_trees() == 40
-    assert fitted(past, trees=20, min_trees=40).notes["lambdamart_trees"] == 20
+    assert model.summary.notes["lambdamart_trees"] == model.booster.num_trees() == 40
+    assert fitted(past, trees=20, min_trees=40).summary.notes["lambdamart_trees"] == 20
 
 
 def test_the_validation_is_recxs_ndcg(world: Callable[..., Any]) -> None:
@@ -133,10 +134,10 @@ def test_the_validation_is_recxs_ndcg(world: Callable[..., Any]) -> None:
 
 def test_importances_say_what_mattered(world: Callable[..., Any]) -> None:
     model = fitted(world())
-    assert list(model.importances)[-1] == "constant"
-    assert model.importances["constant"] == 0
-    assert sum(model.importances.values()) == pytest.approx(1)
-    assert {"good", "sign"} == set(list(model.importances)[:2])
+    assert list(model.summary.importances)[-1] == "constant"
+    assert model.summary.importances["constant"] == 0
+    assert sum(model.summary.importances.values()) == pytest.approx(1)
+    assert {"good", "sign"} == set(list(model.summary.importances)[:2])
 
 
 def test_the_saved_text_ranks_the_same(world: Callable[..., Any], tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_the_saved_text_ranks_the_same(world: Callable[..., Any], tmp_path: Path
         folder = tmp_path / str(len(settings))
         model.save(folder)
         assert sorted(file.name for file in folder.iterdir()) == ["importances.json", "model.txt"]
-        assert json.loads((folder / "importances.json").read_text()) == pytest.approx(model.importances)
+        assert json.loads((folder / "importances.json").read_text()) == pytest.approx(model.summary.importances)
         saved = Booster(model_file=folder / "model.txt")
         assert saved.feature_name() == list(model.names)
         score = saved.predict(np.stack(list(learnable(now).columns.values()), 1))
@@ -158,7 +159,7 @@ def test_names_that_lightgbm_refuses_are_kept_here(world: Callable[..., Any]) ->
     past = world()
     features = {"good: 1": past.features["good"], "größe": past.features["sign"]}
     model = Lambdamart(features, **QUICK).fit(past.candidates, past.fold)
-    assert set(model.importances) == set(features)
+    assert set(model.summary.importances) == set(features)
 
 
 def test_nothing_to_split_leaves_the_order(world: Callable[..., Any]) -> None:
@@ -166,7 +167,7 @@ def test_nothing_to_split_leaves_the_order(world: Callable[..., Any]) -> None:
     model = Lambdamart({"constant": past.features["constant"]}, **QUICK).fit(past.candidates, past.fold)
     lists = learnable(past)
     assert np.array_equal(model.rank(lists, past.fold.history, past.fold.requests).item, lists.item)
-    assert model.importances == {"constant": 0.0}
+    assert model.summary.importances == {"constant": 0.0}
 
 
 def test_grades_may_be_any_numbers(world: Callable[..., Any]) -> None:
@@ -185,7 +186,7 @@ def test_a_grade_too_large_for_powers_of_two_is_told(world: Callable[..., Any]) 
     large = replace(past, fold=replace(past.fold, target=replace(target, weight=target.weight * 1000)))
     with pytest.raises(InputError, match=r"ranker\.gain=exponential: a target has the grade or weight 2000"):
         fitted(large, gain="exponential")
-    assert fitted(large).notes["lambdamart_trees"] >= 1
+    assert fitted(large).summary.notes["lambdamart_trees"] >= 1
 
 
 def test_lists_of_one_and_of_targets_alone_are_taken(world: Callable[..., Any]) -> None:
@@ -216,7 +217,7 @@ def test_a_single_user_is_told_what_to_do(world: Callable[..., Any]) -> None:
     alone = world(users=1, length=50)
     with pytest.raises(InputError, match=r"set ranker\.validation_share=0"):
         fitted(alone)
-    assert fitted(alone, validation_share=0.0).notes["ranker_users_fitted_on"] == 1
+    assert fitted(alone, validation_share=0.0).summary.notes["ranker_users_fitted_on"] == 1
 
 
 def test_nobody_with_a_target_is_told(world: Callable[..., Any]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from recx.errors import InputError
 from recx.files import replacing, write_text
+from recx.fit_summary import FitSummary
 from recx.select import best
 from recx.types import Bools, Floats, Interactions, RankedLists, Requests
 from recx_transformer.catalogue import Catalogue
@@ -32,13 +32,12 @@ MODEL, FACTS = "model.safetensors", "model.json"
 
 @dataclass(frozen=True, eq=False)
 class FittedTransformer:
-    """curves: name -> one value an epoch. notes: counts of the fit."""
+    """summary: counts of the fit, and curves of one value an epoch."""
 
     settings: Transformer
     network: Network
     catalogue: Catalogue
-    curves: dict[str, list[float]] = field(default_factory=dict)
-    notes: Mapping[str, float] = field(default_factory=dict)
+    summary: FitSummary
 
     @torch.no_grad()
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
@@ -60,7 +59,7 @@ class FittedTransformer:
         back[order] = np.arange(len(order))
         without = int((history.lengths[requests.user] == 0).sum())
         counts = {"items_out_of_reach": int((~scores.reachable).sum()), "requests_without_history": without}
-        return replace(lists.take(back), notes={**self.notes, **counts})
+        return replace(lists.take(back), notes={**self.summary.notes, **counts})
 
     def save(self, folder: Path) -> None:
         """Write the network and what it needs to retrieve for other histories: two files, none of them a pickle."""
@@ -73,8 +72,8 @@ class FittedTransformer:
             "ids": self.catalogue.ids.tolist(),
             "category": None if category is None else category.tolist(),
             "embedding": self.catalogue.embedding,
-            "curves": self.curves,
-            "notes": dict(self.notes),
+            "curves": self.summary.curves,
+            "notes": dict(self.summary.notes),
         }
         with replacing(folder / MODEL) as temporary:
             save_file(tensors, temporary)
@@ -170,4 +169,5 @@ def load(folder: Path | str) -> FittedTransformer:
         raise InputError(
             f"{folder} holds a transformer that cannot be read ({type(error).__name__}): run the experiment again"
         ) from error
-    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, facts["curves"], facts["notes"])
+    summary = FitSummary(notes=facts["notes"], curves=facts["curves"])
+    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, summary)

@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from recx.errors import RecxError
+from recx.fit_summary import FitSummary
 from recx.progress import bar, say
 from recx.pruning import Pruned, reached
 from recx.types import Interactions
@@ -217,7 +218,8 @@ class Study:
             "transformer_epochs": course.epoch if course.phase == "refit" else course.best_epoch,
             "transformer_validation_users": validation_users,
         }
-        return FittedTransformer(learner.settings, learner.network, learner.catalogue, course.curves, notes)
+        summary = FitSummary(notes=notes, curves=course.curves)
+        return FittedTransformer(learner.settings, learner.network, learner.catalogue, summary)
 
 
 def _inner(settings: Transformer, history: Interactions) -> Inner | None:

@@ -61,7 +61,7 @@ def test_resuming_ends_with_the_weights_of_an_uninterrupted_run(
     assert file.name.endswith(RUNNING)
     again = small(**settings, resume=True).fit(WORLD)
     assert same_weights(whole, again)
-    assert whole.curves == again.curves
+    assert whole.summary.curves == again.summary.curves
     [file] = tmp_path.glob("*")
     assert file.name.endswith(DONE)
     repeated = small(**settings, resume=True).fit(WORLD)  # from the outcome, without a step

@@ -19,9 +19,9 @@ NDCG = "transformer/valid_ndcg_at_10"
 def test_every_epoch_of_the_choice_is_told_and_none_of_the_refit() -> None:
     with noted() as steps:
         fitted = small(epochs=3).fit(circle(60, 8))
-    assert steps == list(enumerate(fitted.curves[NDCG], start=1))
+    assert steps == list(enumerate(fitted.summary.curves[NDCG], start=1))
     assert len(steps) == 3
-    assert "transformer/refit_loss" in fitted.curves
+    assert "transformer/refit_loss" in fitted.summary.curves
 
 
 def test_without_validation_nothing_is_told() -> None:

@@ -45,17 +45,18 @@ def test_a_circle_is_learnt(loss: str) -> None:
 
 def test_the_curves_have_one_value_an_epoch() -> None:
     fitted = small(epochs=4, patience=4).fit(circle(60, 8))
-    assert len(fitted.curves["transformer/loss"]) == len(fitted.curves["transformer/valid_ndcg_at_10"]) == 4
-    assert len(fitted.curves["transformer/refit_loss"]) == fitted.notes["transformer_epochs"]
-    assert fitted.curves["transformer/loss"][-1] < fitted.curves["transformer/loss"][0]
-    assert fitted.notes["transformer_validation_users"] == 50
+    curves = fitted.summary.curves
+    assert len(curves["transformer/loss"]) == len(curves["transformer/valid_ndcg_at_10"]) == 4
+    assert len(curves["transformer/refit_loss"]) == fitted.summary.notes["transformer_epochs"]
+    assert curves["transformer/loss"][-1] < curves["transformer/loss"][0]
+    assert fitted.summary.notes["transformer_validation_users"] == 50
 
 
 def test_it_stops_when_the_validation_grows_no_more() -> None:
     fitted = small(epochs=60, patience=2).fit(circle(60, 8))
-    assert len(fitted.curves["transformer/loss"]) < 60
-    best = int(np.argmax(fitted.curves["transformer/valid_ndcg_at_10"])) + 1
-    assert fitted.notes["transformer_epochs"] == best
+    assert len(fitted.summary.curves["transformer/loss"]) < 60
+    best = int(np.argmax(fitted.summary.curves["transformer/valid_ndcg_at_10"])) + 1
+    assert fitted.summary.notes["transformer_epochs"] == best
 
 
 def test_the_random_state_of_others_is_left_alone() -> None:
@@ -138,7 +139,7 @@ def test_what_was_saved_retrieves_the_same(text_ids: bool, tmp_path: Path) -> No
     one, other = (part.retrieve(history, requests, 5) for part in (fitted, again))
     assert np.array_equal(one.item, other.item)
     assert np.array_equal(one.score, other.score)
-    assert again.curves == fitted.curves
+    assert again.summary.curves == fitted.summary.curves
     assert again.settings == fitted.settings
 
 
@@ -216,7 +217,7 @@ def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
 ) -> None:
     world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
     union = Union({"network": small(epochs=2), "co_clicks": ItemKNN()}).fit(world)
-    assert union.curves["network/loss"] == union.sources["network"].curves["transformer/loss"]  # type: ignore[attr-defined]
+    assert union.summary.curves["network/loss"] == union.sources["network"].summary.curves["transformer/loss"]  # type: ignore[attr-defined]
     union.save(folder / "retriever")
     assert [path.name for path in (folder / "retriever").iterdir()] == ["network"]
     (folder / "metrics.json").write_text("{}")

@@ -90,7 +90,7 @@ def _features(held: Held, sampled: Sampled | None) -> dict[str, Any]:
     judged = held.before
     places = np.searchsorted(held.list_of_user, drawn)
     target = judged.gain[rows_of_groups(judged.lists.indptr, places)] >= judged.rel_threshold
-    weights = held.result.weights or getattr(held.result.ranker, "importances", {})
+    weights = held.result.weights or held.result.importances
     found = distributions(sampled.names, sampled.matrix[rows], target, weights)
     return {"features": found, "features_of": len(drawn)} if found else {}
 

@@ -21,12 +21,11 @@ def learnt(result: Result) -> dict[str, Any]:
     """Return weights and importances (feature, value ...; the strongest first), curves by epoch, curves and tables."""
     tables = {name: _told(name, table) for name, table in result.tables.items() if name != "weights"}
     weights = _rows(result.tables.get("weights", {}))
-    shares = getattr(result.ranker, "importances", {})
     told = {
         "weights": sorted(weights, key=lambda row: -abs(row["weight"])),
         "importances": [
-            {"feature": name, "share": float(share)}
-            for name, share in sorted(shares.items(), key=lambda named: -named[1])
+            {"feature": name, "share": share}
+            for name, share in sorted(result.importances.items(), key=lambda named: -named[1])
         ],
         "training": {name: [float(value) for value in values] for name, values in result.curves.items()},
         "tables": tables,

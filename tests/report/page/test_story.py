@@ -175,7 +175,7 @@ def test_long_curves_are_thinned_evenly_and_long_tables_end_early() -> None:
 def test_every_weight_of_a_wide_model_is_told_the_strongest_first() -> None:
     weight = np.random.default_rng(0).normal(size=300)
     columns = {"feature": np.array([f"f{place}" for place in range(300)]), "weight": weight, "low": weight - 1}
-    told = learnt(cast(Any, SimpleNamespace(tables={"weights": columns}, ranker=None, curves={})))
+    told = learnt(cast(Any, SimpleNamespace(tables={"weights": columns}, importances={}, curves={})))
     assert set(told) == {"weights"}
     assert {row["feature"]: row["weight"] for row in told["weights"]} == dict(
         zip(columns["feature"].tolist(), weight.tolist(), strict=True)
