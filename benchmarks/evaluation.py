@@ -24,8 +24,8 @@ import pandas as pd
 
 import recx
 from recx.ragged import indptr_of
+from recx.resampling import bootstrap
 from recx.select import best
-from recx.statistics import bootstrap
 from recx.types import Entities, Interactions, Requests
 from recx.world import world_of
 

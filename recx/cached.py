@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import fingerprint
+from recx.evaluation import Evaluation
 from recx.fit_summary import FitSummary, summary_of
-from recx.judged import Report
 from recx.protocols import (
     Dataset,
     Evaluator,
@@ -144,7 +144,7 @@ class _Evaluator:
     cache: Cache
     part: Evaluator
 
-    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report:
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
         def key() -> str | None:
             return self.cache.key("evaluate", self.part, candidates, recommendations, fold)
 

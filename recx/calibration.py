@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from recx.evaluator.scores import auc_pooled, logloss
 from recx.evaluator.tables import Table, reliability
-from recx.examples import ANY_GAIN
 from recx.judged import Judged
-from recx.truth import Truth
+from recx.truth import ANY_GAIN, Truth
 from recx.types import Fold, RankedLists
 
 

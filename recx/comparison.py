@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from recx.cautions import ALL, differing_cards, easily_misread, some, unpaired
 from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
-from recx.results import SavedRun
-from recx.statistics import Procedure, bootstrap, cohens_dz, holm, paired_t, sign_flip
+from recx.resampling import Procedure, bootstrap, sign_flip
+from recx.statistics import cohens_dz, holm, paired_t
 from recx.types import Array, Bools, Doubles
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 SAMPLED = "_sampled_"
 """Stands in the name of a metric over sampled items, before their number."""
+
+
+@runtime_checkable
+class Evaluated(Protocol):
+    """What has an evaluation, such as a saved run."""
+
+    @property
+    def evaluation(self) -> Evaluation: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +64,7 @@ class Comparison:
 
 
 def compare(
-    *runs: Evaluation | SavedRun | Sequence[str],
+    *runs: Evaluation | Evaluated | Sequence[str],
     metrics: Sequence[str] | None = None,
     by: str | None = None,
     level: float = 0.95,
@@ -69,7 +77,7 @@ def compare(
     runs: two or more evaluations or saved runs; a list of metrics may stand behind them in place of ``metrics``. None:
         all metrics that have a value a user in every run.
     by: a name in the slices of the baseline, such as ``history_length``: rows for the quarters of its users follow.
-    level, resamples, draws, seed: of intervals and tests, see ``recx.statistics``.
+    level, resamples, draws, seed: of intervals and tests, see ``recx.resampling``.
 
     Raises:
         InputError: fewer than two runs, no shared user, a metric that a run lacks or that has no value a user, an
@@ -100,13 +108,13 @@ def compare(
 
 
 def _separated(
-    given: Sequence[Evaluation | SavedRun | Sequence[str]], metrics: Sequence[str] | None
+    given: Sequence[Evaluation | Evaluated | Sequence[str]], metrics: Sequence[str] | None
 ) -> tuple[list[Evaluation], Sequence[str] | None]:
     """Return the runs, and the metrics that are named behind them or by keyword."""
     last = given[-1] if given else None
     if metrics is None and isinstance(last, list | tuple) and all(isinstance(name, str) for name in last):
         given, metrics = given[:-1], last
-    given = [Evaluation.of_run(run) if isinstance(run, SavedRun) else run for run in given]
+    given = [run.evaluation if isinstance(run, Evaluated) else run for run in given]
     runs = [run for run in given if isinstance(run, Evaluation)]
     wrong = next((run for run in given if not isinstance(run, Evaluation)), None)
     if wrong is not None:

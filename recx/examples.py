@@ -9,11 +9,10 @@ import numpy as np
 
 from recx.errors import InputError
 from recx.ragged import group_of_rows, indptr_of
-from recx.truth import Truth
+from recx.truth import ANY_GAIN, Truth
 from recx.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
 
 Missed = Literal["drop", "add"]
-ANY_GAIN = float(np.finfo(np.float32).tiny)  # every target with a gain above 0 is learnt from, whatever its grade
 
 
 @dataclass(frozen=True, eq=False)

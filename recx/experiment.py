@@ -16,8 +16,9 @@ import numpy as np
 from recx import calibration
 from recx.doctor import Finding, cuts_of, examine
 from recx.errors import InputError, RecxError
+from recx.evaluation import Evaluation
 from recx.fit_summary import summary_of
-from recx.judged import Judged, Report
+from recx.judged import Judged
 from recx.progress import Stages
 from recx.protocols import (
     Dataset,
@@ -148,7 +149,7 @@ class Result:
     ranker: FittedRanker
     candidates: RankedLists
     recommendations: RankedLists
-    report: Report | None
+    report: Evaluation | None
     seconds: Mapping[str, float]
     hits: Mapping[str, int] | None = None
     peaks: Mapping[str, float] = field(default_factory=dict)
@@ -222,7 +223,7 @@ class Result:
         }
         counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
         return {
-            **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.user))}),
+            **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.users))}),
             **self._learnt,
             **{f"time/{stage}": float(seconds) for stage, seconds in self.seconds.items()},
             **{f"data/{name}": float(count) for name, count in counts.items()},

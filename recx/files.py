@@ -1,15 +1,15 @@
-"""Writing a run's files: texts and tables, each under a temporary name until it is whole."""
+"""Writing a run's lists and tables, each under a temporary name until it is whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recx.judged import Report
+from recx.atomic import replacing
+from recx.evaluation import Evaluation
 from recx.ragged import blocks
 from recx.types import Array, Entities, RankedLists
 
@@ -21,23 +21,6 @@ SLICE = "slice/"
 
 ROWS_A_BLOCK = 1_000_000
 """Rows written at once, so that a table never stands in memory as a whole."""
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to, and put the file in its place once it is whole."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities) -> None:
@@ -73,15 +56,15 @@ def _batch(lists: RankedLists, users: Entities, item_ids: pa.Array, schema: pa.S
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def write_report(path: Path, report: Report, users: Entities) -> None:
+def write_per_user(path: Path, evaluation: Evaluation) -> None:
     """Write one row a judged user: its raw id, one column a metric, and one column ``slice/...`` a grouping."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    slices = {f"{SLICE}{name}": value for name, value in report.slices.items()}
+    slices = {f"{SLICE}{name}": value for name, value in evaluation.slices.items()}
     with replacing(path) as temporary:
         pq.write_table(
-            pa.table({"user": _arrow(users.ids[report.user]), **report.values, **slices}),
+            pa.table({"user": _arrow(evaluation.users), **evaluation.values, **slices}),
             temporary,
             compression="snappy",
         )

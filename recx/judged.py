@@ -1,15 +1,14 @@
-"""What judging makes: lists held against the targets, which every metric is computed from, and the figures of a run."""
+"""What judging makes: lists held against the targets, which every metric is computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from recx.ragged import indptr_of, position_of_rows
-from recx.types import Array, Bools, Doubles, Entities, Interactions, Ints, Longs, Notes, RankedLists
+from recx.types import Array, Bools, Doubles, Entities, Interactions, Longs, RankedLists
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,29 +133,3 @@ class Judged:
         whole = np.full(self.n_users, np.nan)
         whole[np.searchsorted(self.lists.user, of.lists.user)] = values
         return whole
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """Figures of one run: a value a user, NaN where a line leaves the user out, and single numbers.
-
-    user: int32 [n_users]. values: name (prefix included) -> float64 [n_users]. scalars: name -> number.
-    tables: name -> columns [n_rows] of a curve or table. slices: name -> float64 [n_users], what users may be grouped
-        by when runs are compared.
-    """
-
-    user: Ints
-    values: Mapping[str, Doubles]
-    scalars: Mapping[str, float] = field(default_factory=dict)
-    notes: Notes = field(default_factory=dict)
-    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
-    slices: Mapping[str, Doubles] = field(default_factory=dict)
-
-    @cached_property
-    def means(self) -> dict[str, float]:
-        """Every figure by name: means over the users that a line counts, then the scalars."""
-        means = {}
-        for name, values in self.values.items():
-            counted = values[~np.isnan(values)]
-            means[name] = float(counted.mean()) if len(counted) else float("nan")
-        return {**means, **{name: float(value) for name, value in self.scalars.items()}}

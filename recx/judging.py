@@ -21,9 +21,9 @@ from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.lines import slices_of
 from recx.evaluator.metric import NEEDS_SCORES, NamedMetric, resolve
 from recx.judged import Judged
-from recx.protocol import MEAN, TIES
 from recx.protocols import Metric
 from recx.ragged import has_twice
+from recx.rules import MEAN, TIES
 from recx.truth import Truth
 from recx.types import Array, Bools, Entities, Interactions, RankedLists
 from recx.world import world_of

@@ -20,15 +20,14 @@ from recx.definitions import FUNNEL, METRICS
 from recx.doctor import counts
 from recx.fingerprint import update
 from recx.plain import flat, plain, settings
+from recx.rules import MEAN, TIES
 from recx.types import Array, Entities, Fold, Interactions
 
 if TYPE_CHECKING:
     from recx.experiment import Result
 
-TIES = "equal scores keep the order in which the items were given (stable descending sort)"
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
 SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
-MEAN = "over every user with a target on the line; a user without a list scores 0"
 
 
 def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "users": {
             "known": result.interactions.n_users,
             "asked": len(split.fold.requests),
-            "judged": None if report is None else len(report.user),
+            "judged": None if report is None else len(report.users),
             "judged_without_list": users.pop("users_without_list", 0),
             "left_out": users,
         },
@@ -67,18 +66,6 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "versions": versions(),
         "notes": plain(result.notes),
     }
-
-
-def rules(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a card must agree where runs are compared.
-
-    That is all but the counts of what came of it, and which figures were asked for.
-    """
-    kept = {name: rule for name, rule in card.items() if name not in ("definitions", "doctor", "notes")}
-    figures = ("retrieval", "ranking", "end_to_end", "tables")
-    evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
-    users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}
-    return {**kept, "users": users, "evaluator": evaluator}
 
 
 def tags(card: Mapping[str, Any]) -> dict[str, str]:

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from recx.judged import Judged, Report
+from recx.evaluation import Evaluation
+from recx.judged import Judged
 from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 FoldName = Literal["predict", "test", "valid"]
@@ -131,7 +132,7 @@ class Metric(Protocol):
 
 
 class Evaluator(Protocol):
-    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report: ...
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation: ...
 
 
 class Run(Protocol):

@@ -11,10 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from recx.atomic import write_text
 from recx.errors import InputError, did_you_mean
-from recx.files import write_lists, write_report, write_table, write_text
-from recx.plain import plain
+from recx.evaluation import Evaluation
+from recx.files import SLICE, write_lists, write_per_user, write_table
+from recx.plain import plain, title
 from recx.protocols import Saveable
+from recx.rules import rules
 from recx.types import Array
 
 if TYPE_CHECKING:
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
     from recx.experiment import Result
 
+JUDGED = ("retrieval/", "ranking/", "end_to_end/", "funnel/")
+"""What a run's figures of quality begin with; the others are counts, seconds and what the ranker learnt."""
 BENCHMARK = "benchmark.json"
 """What a benchmark of rankers leaves in its folder, beside a folder a ranker."""
 
@@ -50,7 +57,7 @@ def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: 
     write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
     write_text(folder / "protocol.json", _json(card))
     if result.report is not None:
-        write_report(folder / "per_user.parquet", result.report, result.interactions.users)
+        write_per_user(folder / "per_user.parquet", result.report)
     write_text(folder / "metrics.json", _json(result.metrics))
 
 
@@ -121,6 +128,35 @@ class SavedRun:
     def per_user(self) -> pd.DataFrame:
         """One row a judged user: its raw id and one column a metric, NaN where a line leaves the user out."""
         return self._frame("per_user.parquet")
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The figures under their full names, such as ``end_to_end/ndcg_at_5``.
+
+        Raises:
+            InputError: a file of the run is missing or damaged.
+        """
+        table = self.per_user
+        words = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
+        if "user" not in table or table["user"].duplicated().any() or words:
+            raise InputError(
+                f"{self.folder / 'per_user.parquet'} is not as a run writes it, a row a user and numbers alone: run "
+                "the experiment again"
+            )
+        columns = {str(name): table[name].to_numpy(dtype=np.float64) for name in table.columns if name != "user"}
+        values = {name: column for name, column in columns.items() if not name.startswith(SLICE)}
+        slices = {name.removeprefix(SLICE): column for name, column in columns.items() if name.startswith(SLICE)}
+        others = {name: number for name, number in self.metrics.items() if name not in values}
+        return Evaluation(
+            name=self.folder.name,
+            users=table["user"].to_numpy(),
+            values=values,
+            scalars={name: number for name, number in others.items() if name.startswith(JUDGED)},
+            notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
+            rules=rules(self.protocol),
+            slices=slices,
+            about=title(self.config) if (self.folder / "config.yaml").is_file() else "",
+        )
 
     def _frame(self, name: str) -> pd.DataFrame:
         import pandas as pd

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from recx.evaluation import Evaluation
 from recx.examples import Examples
 from recx.fit_summary import FitSummary
 from recx.graphs import Graphs
-from recx.judged import Report
 from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests
 
 VALUE = "value.json"
@@ -25,7 +25,7 @@ MAPPED = 1 << 16  # bytes from which an array is mapped rather than read
 
 _TYPES = {
     kind.__name__: kind
-    for kind in (Entities, Examples, FitSummary, Fold, Graphs, Interactions, RankedLists, Report, Requests)
+    for kind in (Entities, Evaluation, Examples, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
 }
 
 

@@ -21,6 +21,8 @@ from recx.judged import Judged
 from recx.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
 from recx.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
 
+ANY_GAIN = float(np.finfo(np.float32).tiny)
+"""As the threshold of relevance: every target with a gain above 0 counts, whatever its grade."""
 ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
 MANY = 48  # targets of one user from which on a search is faster than comparing the rows with each target in turn
 

@@ -52,7 +52,7 @@ def accuracy(interactions: Interactions, *overrides: str) -> tuple[float, float]
     report = replace(composed(*overrides), dataset=Loaded(interactions)).run().report
     assert report is not None
     chance = 1 / (WRONG + 1)
-    return report.means["end_to_end/top_1_accuracy"], 4 * np.sqrt(chance * (1 - chance) / len(report.user))
+    return report.means["end_to_end/top_1_accuracy"], 4 * np.sqrt(chance * (1 - chance) / len(report.users))
 
 
 def test_the_right_graphs_are_found_far_above_chance() -> None:

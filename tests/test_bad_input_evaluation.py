@@ -16,7 +16,6 @@ import pytest
 import recx
 from recx.comparison import compare
 from recx.errors import InputError, RecxError
-from recx.evaluation import Evaluation
 from recx.evaluator.lines import Evaluator
 from recx.judged import Judged
 from recx.judging import evaluate
@@ -214,11 +213,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_table_that_no_run_wrote_is_refused(
     damage: Callable[[pd.DataFrame], pd.DataFrame], finished: Path, tmp_path: Path
 ) -> None:
-    assert Evaluation.of_run(SavedRun(finished)).means == {"end_to_end/mrr": 0.75}
+    assert SavedRun(finished).evaluation.means == {"end_to_end/mrr": 0.75}
     folder = shutil.copytree(finished, tmp_path / "run")
     damage(pd.read_parquet(folder / "per_user.parquet")).to_parquet(folder / "per_user.parquet")
     with pytest.raises(InputError, match=r"per_user.parquet is not as a run writes it.*run the experiment again"):
-        Evaluation.of_run(SavedRun(folder))
+        _ = SavedRun(folder).evaluation
 
 
 @pytest.mark.parametrize("name", ["popularity", "linear", "true", "nan"])

@@ -34,7 +34,6 @@ def evaluation(
         users=np.array(range(len(ndcg)) if users is None else users),
         values={metric: np.array(column, dtype=np.float64) for metric, column in values.items()},
         scalars=scalars,
-        notes={},
         rules=rules,
         slices={by: np.array(column, dtype=np.float64) for by, column in (slices or {}).items()},
     )
@@ -340,7 +339,7 @@ def test_one_number_cannot_be_tested() -> None:
 
 def test_sampled_and_full_metrics_are_never_compared() -> None:
     full = evaluation("full", [0.0] * 4)
-    sampled = Evaluation("sampled", full.users, {"ndcg_sampled_100": full.values["ndcg"]}, {}, {}, {})
+    sampled = Evaluation(full.users, {"ndcg_sampled_100": full.values["ndcg"]}, name="sampled")
     for runs, metric in (((full, sampled), "ndcg"), ((full, sampled), "ndcg_sampled_100"), ((sampled, full), "ndcg")):
         with pytest.raises(InputError, match="never compared"):
             compare(*runs, [metric])

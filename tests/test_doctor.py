@@ -349,4 +349,5 @@ def test_the_made_up_site_is_fine_and_its_card_has_the_counts() -> None:
     result = chain.run()
     findings = examine(result.interactions, result.split, [5])
     assert {f.name for f in findings if f.verdict != "fine"} == {"events_later_than_target"}
+    assert result.findings == findings
     assert protocol.card(result, {})["doctor"] == counts(findings)

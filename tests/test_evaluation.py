@@ -16,7 +16,6 @@ import pytest
 import recx
 from recx import results
 from recx.errors import InputError, RecxError
-from recx.evaluation import Evaluation
 from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.types import Doubles, Entities, Interactions, RankedLists
@@ -438,11 +437,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[recx.Result, results.
 
 def test_a_saved_run_is_an_evaluation(run: tuple[recx.Result, results.SavedRun]) -> None:
     result, saved = run
-    evaluation = Evaluation.of_run(saved)
+    evaluation = saved.evaluation
     report = result.report
     assert report is not None
     assert evaluation.name == saved.folder.name
-    assert evaluation.users.tolist() == result.interactions.users.ids[report.user].tolist()
+    assert evaluation.users.tolist() == report.users.tolist()
     assert evaluation.means == pytest.approx(report.means, nan_ok=True)
     assert list(evaluation.slices) == ["history_length", "item_popularity"]
     assert evaluation.slices["history_length"] == pytest.approx(report.slices["history_length"])

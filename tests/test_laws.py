@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from recx import build, design, select
 from recx.compose import compose, plain
+from recx.evaluation import Evaluation
 from recx.experiment import Experiment, Result
-from recx.judged import Report
 from recx.ragged import indptr_of
 from recx.retriever import union
 from recx.types import Array, Entities, Interactions, RankedLists
@@ -189,12 +189,12 @@ def test_law_3_the_ranker_returns_the_pairs_that_it_was_given(ranker: str, retri
 # ---- 4: the lines add up ----
 
 
-def assert_lines_add_up(report: Report, n_candidates: int) -> None:
+def assert_lines_add_up(report: Evaluation, n_candidates: int) -> None:
     values, mean, scalars = report.values, report.means, report.scalars
     for k in (k for k in (5, 10) if k <= n_candidates):
         assert (values[f"end_to_end/recall_at_{k}"] <= values["funnel/candidate_recall"] + 1e-12).all()
         lost = values["funnel/lost_in_retrieval"] + values[f"funnel/lost_in_ranking_at_{k}"]
-        assert lost + values[f"end_to_end/hit_at_{k}"] == pytest.approx(np.ones(len(report.user)))
+        assert lost + values[f"end_to_end/hit_at_{k}"] == pytest.approx(np.ones(len(report.users)))
         ranked = mean[f"ranking/hit_at_{k}"] if scalars["ranking/users"] else 0.0
         expected = (1 - mean["funnel/lost_in_retrieval"]) * ranked
         assert mean[f"end_to_end/hit_at_{k}"] == pytest.approx(expected)

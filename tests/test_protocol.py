@@ -12,10 +12,10 @@ import pytest
 
 from recx import protocol
 from recx.definitions import METRICS
+from recx.evaluation import Evaluation
 from recx.evaluator.metric import NAMES
 from recx.experiment import Result
 from recx.graphs import Graphs
-from recx.judged import Report
 from recx.plain import flat, plain
 from recx.ragged import indptr_of
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
@@ -52,7 +52,7 @@ def events(ids: list[str] | list[int], time: list[int] | None = None, weight: fl
 def result_of(interactions: Interactions) -> Result:
     requests = Requests(np.array([0, 1], np.int32), interactions.time)
     lists = RankedLists(requests.user, np.array([0, 1, 1]), np.array([1], np.int32), np.zeros(1, np.float32))
-    report = Report(requests.user, {"ranking/ndcg_at_5": np.ones(2), "funnel/lost_in_ranking_at_5": np.ones(2)})
+    report = Evaluation(requests.user, {"ranking/ndcg_at_5": np.ones(2), "funnel/lost_in_ranking_at_5": np.ones(2)})
     fold = Fold(interactions, interactions, requests)
     split = Split(fold, fold, {"users_left_out_too_few_events": 3, "later_events": 4})
     return Result(Chain(), interactions, split, object(), object(), lists, lists, report, {})  # type: ignore[arg-type]

@@ -14,10 +14,10 @@ import pytest
 
 from recx import results
 from recx.errors import InputError
+from recx.evaluation import Evaluation
 from recx.experiment import Result
 from recx.files import write_lists
 from recx.fit_summary import FitSummary
-from recx.judged import Report
 from recx.ragged import indptr_of
 from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
 
@@ -82,8 +82,8 @@ def small_result(user_ids: list[Any], item_ids: list[Any], *, predict: bool = Fa
         columns={"knn_rank": np.array([1, np.nan, 1, 2, 3], np.float32)},
     )
     target = None if predict else history.keep(np.array([False, True, True, True]))
-    report = Report(
-        user=np.array([0, 2], np.int32),
+    report = Evaluation(
+        users=history.users.ids[[0, 2]],
         values={"end_to_end/hit_at_5": np.array([1.0, 0.0]), "ranking/hit_at_5": np.array([1.0, np.nan])},
         scalars={"ranking/users": 1, "ranking/auc": math.nan},
         notes={"users_without_list": 1},

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from recx import stored
+from recx.evaluation import Evaluation
 from recx.graphs import Graphs
-from recx.judged import Report
 from recx.tiny import tiny_world
 from recx.types import Fold, Interactions, Requests
 
@@ -85,10 +85,13 @@ def world() -> Interactions:
 def test_data_comes_back_as_it_was(tmp_path: Path) -> None:
     events = world()
     assert_same(replace(events, notes={"rows_dropped": 3, "share": 0.25}), through_files(events, tmp_path))
-    report = Report(np.arange(3, dtype=np.int32), {"a/b": np.array([0.1, np.nan, 1.0])}, {"c": float("nan")})
+    report = Evaluation(
+        np.array(["a", "b", "c"], dtype=object), {"a/b": np.array([0.1, np.nan, 1.0])}, {"c": float("nan")}
+    )
     back = through_files(report, tmp_path / "report")
     np.testing.assert_array_equal(back.values["a/b"], report.values["a/b"])
     assert np.isnan(back.scalars["c"])
+    assert back.users.tolist() == ["a", "b", "c"]
 
 
 def test_what_stands_twice_comes_back_as_one(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.errors import InputError, RecxError
-from recx.judged import Judged, Report
+from recx.evaluation import Evaluation
+from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.types import UNKNOWN_TIME, Entities, Interactions, RankedLists, Requests
 
@@ -212,7 +213,7 @@ def test_what_metrics_start_from() -> None:
 
 def test_means_leave_out_whom_a_line_leaves_out() -> None:
     values = {"ranking/hit_at_5": np.array([1, np.nan, 0, 0]), "ranking/none": np.full(4, np.nan)}
-    means = Report(np.arange(4, dtype=np.int32), values, {"funnel/users": 4}).means
+    means = Evaluation(np.arange(4), values, {"funnel/users": 4}).means
     assert means["ranking/hit_at_5"] == pytest.approx(1 / 3)
     assert np.isnan(means["ranking/none"])
     assert means["funnel/users"] == 4.0

@@ -89,14 +89,13 @@ def _judged(
 ) -> Outcome:
     """Read what the workers wrote, and hold the rows against each other."""
     from recx.benchmark.outcome import LINE, Outcome
-    from recx.evaluation import Evaluation
     from recx.results import SavedRun
 
     full, rows, evaluations = [LINE + metric for metric in settings.metrics], [], []
     for job, one in zip(jobs, found, strict=True):
         evaluation = None
         if "reason" not in one:
-            evaluation = replace(Evaluation.of_run(SavedRun(Path(job["folder"]))), name=job["name"])
+            evaluation = replace(SavedRun(Path(job["folder"])).evaluation, name=job["name"])
             evaluations.append(evaluation)
         rows.append(_row(settings, job, one, evaluation))
     compared = None if rows[0].reason else _compared(evaluations, full)

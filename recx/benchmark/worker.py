@@ -43,7 +43,7 @@ def main() -> int:
         traceback.print_exc()
         said = " ".join(f"{type(error).__name__}: {error}".split())
         outcome = {"reason": f"{said} (see {Path(job['folder']).name}/{LOG})"}
-    from recx.files import write_text
+    from recx.atomic import write_text
 
     write_text(Path(job["folder"]) / OUTCOME, _json(outcome))
     return 1 if "reason" in outcome else 0
@@ -104,8 +104,9 @@ def _run(
 def _written(result: Result, retrieved: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
     """Write a run's figures, the lists and the nanoseconds of every call; return what the table shows of them."""
     from recx import protocol, results
+    from recx.atomic import write_text
     from recx.benchmark.figures import figures_of, grades_of, seconds_of, spent_of
-    from recx.files import write_lists, write_table, write_text
+    from recx.files import write_lists, write_table
 
     folder, measured = Path(job["folder"]), result.ranker.measured  # type: ignore[attr-defined]
     users, items = result.interactions.users, result.interactions.items

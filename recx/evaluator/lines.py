@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.errors import InputError, did_you_mean
+from recx.evaluation import Evaluation
 from recx.evaluator.funnel import funnel
 from recx.evaluator.hits import LARGEST_GRADE
 from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.metric import resolve
 from recx.evaluator.tables import TABLES
-from recx.judged import Judged, Report
+from recx.judged import Judged
 from recx.protocols import Metric
 from recx.ragged import sum_of_groups
 from recx.truth import Truth, among_retrieved
@@ -115,7 +116,7 @@ class Evaluator:
         cut = cut_of(metric)
         return cut is None or cut <= self.n_candidates
 
-    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Report:
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
         """Return every figure of the three lines and the funnel, a value a user with a target.
 
         Raises:
@@ -142,8 +143,13 @@ class Evaluator:
             scalars[f"{line}/users"] = float(judged[line].n_users)
             notes |= {f"{line}_{name}": count for name, count in counts.items()}
         values |= funnel(retrieval, end_to_end, self._cuts("ranking"))
-        return Report(
-            truth.user, values, scalars, notes, tables=self._tables(end_to_end), slices=slices_of(truth, fold.history)
+        return Evaluation(
+            fold.history.users.ids[truth.user],
+            values,
+            scalars,
+            notes,
+            slices=slices_of(truth, fold.history),
+            tables=self._tables(end_to_end),
         )
 
     def _tables(self, judged: Judged) -> dict[str, dict[str, Array]]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recx.atomic import write_text
 from recx.design import design_blocks, design_matrix
 from recx.errors import InputError
-from recx.files import write_text
 from recx.fit_summary import FitSummary
 from recx.plain import plain
 from recx.ranker.probability import Platt, softmax

@@ -16,7 +16,7 @@ from recx.ragged import blocks
 from recx.ranker.fitted_linear import FittedLinear
 from recx.ranker.probability import Platt, cross_fitted, softmax
 from recx.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
-from recx.statistics import bootstrap
+from recx.resampling import bootstrap
 from recx.types import Bools, Doubles, Floats, Fold, Interactions, RankedLists
 
 CALIBRATED_ON = 0.1  # share of the past fold's users whom Platt's calibration is fitted on

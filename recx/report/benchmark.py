@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from recx.atomic import replacing, write_text
 from recx.benchmark.conclusions import cautions, conclusions, ms, sampled
 from recx.benchmark.figures import in_words
 from recx.benchmark.outcome import Outcome, Row
 from recx.cautions import SIGNIFICANT
-from recx.files import replacing, write_text
 from recx.plain import plain
 
 if TYPE_CHECKING:

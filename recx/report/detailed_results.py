@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from recx.atomic import replacing
 from recx.errors import InputError
-from recx.files import replacing
 from recx.ragged import order_in_groups
 from recx.truth import Truth
 from recx.types import Array, Entities, Ints, RankedLists

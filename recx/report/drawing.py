@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recx.atomic import replacing
 from recx.errors import InputError, did_you_mean
-from recx.files import replacing
 from recx.types import Array
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from recx.atomic import replacing
 from recx.errors import InputError
 from recx.experiment import Result
-from recx.files import replacing
 from recx.progress import say
 from recx.types import Array, Ints
 

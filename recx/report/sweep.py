@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from recx.files import replacing
+from recx.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from recx.files import write_text
+from recx.atomic import write_text
 
 
 @dataclass(frozen=True)

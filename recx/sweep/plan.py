@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import parts
+from recx.atomic import write_text
 from recx.errors import InputError, did_you_mean
-from recx.files import write_text
 from recx.threads import cores as cores_here
 
 if TYPE_CHECKING:

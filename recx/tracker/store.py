@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.atomic import replacing
 from recx.errors import InputError, RecxError
 from recx.locks import turn
 from recx.tracker.process import is_dead
@@ -62,8 +63,6 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
 
 def _build(file: Path) -> None:
     """Build the tables of a fresh sqlite store under another name: half of them is a store that nothing can open."""
-    from recx.files import replacing  # brings numpy
-
     with replacing(file) as temporary:
         temporary.unlink(missing_ok=True)  # of a process that was killed
         try:

@@ -69,11 +69,9 @@ def _parser() -> Parser:
 
 def named(saved: Sequence[SavedRun]) -> list[Evaluation]:
     """Return the figures of runs, called by their folders; folders of one name by the folder above as well."""
-    from recx.evaluation import Evaluation
-
     folders = {run.folder.resolve() for run in saved}
     alike = len({folder.name for folder in folders}) < len(folders)
-    loaded = [Evaluation.of_run(run) for run in saved]
+    loaded = [run.evaluation for run in saved]
     if not alike:
         return loaded
     paths = [run.folder.resolve() for run in saved]

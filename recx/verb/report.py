@@ -23,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"else RUN/report.html, of several in {REPORTS}")
     chosen = parser.parse_args(arguments)
 
-    from recx.files import write_text
+    from recx.atomic import write_text
 
     text, place = _of_one(chosen.runs[0]) if len(chosen.runs) == 1 else _of_several(chosen.runs)
     path = chosen.output or place

@@ -52,7 +52,7 @@ def test_lines_of_a_world_worked_by_hand(lists_of, fold_of):
 
     report = EVALUATOR.evaluate(candidates, recommendations, fold)
 
-    assert report.user.tolist() == [0, 1, 2, 3]
+    assert report.users.tolist() == [0, 1, 2, 3]
     values = {name: report.values[name].tolist() for name in report.values}
     assert values["retrieval/recall_at_3"] == [1, 0.5, 0, 0]
     assert values["retrieval/mrr"] == pytest.approx([1 / 3, 1 / 2, 0, 0])
@@ -212,7 +212,7 @@ def test_law_4(lists_of, fold_of, world, scores):
         assert means[f"end_to_end/hit_at_{k}"] == pytest.approx(found * ranking)
         losses = values["funnel/lost_in_retrieval"] + values[f"funnel/lost_in_ranking_at_{k}"]
         assert (losses + values[f"end_to_end/hit_at_{k}"] == 1).all()
-    assert found * len(report.user) == pytest.approx(means["ranking/users"])
+    assert found * len(report.users) == pytest.approx(means["ranking/users"])
 
     kept = EVALUATOR.evaluate(candidates, candidates, fold)
     for name in ("recall_at_3", "hit_at_3", "ndcg_at_3", "mrr"):

@@ -25,7 +25,7 @@ def evaluation(name: str, seed: int, n: int = 40, **rules: Any) -> Evaluation:
         "ranking/hit_at_5": np.where(np.arange(n) < seed, np.nan, 1),
     }
     slices = {"history_length": np.arange(n) % 8.0}
-    return Evaluation(name, np.arange(n), values, {}, {}, rules, slices)
+    return Evaluation(np.arange(n), values, slices=slices, name=name, rules=rules)
 
 
 def comparison(*names: str, n: int = 40, **settings: Any) -> Comparison:
@@ -132,7 +132,7 @@ def test_json_is_strict_and_complete() -> None:
 
 
 def test_json_has_null_where_there_is_no_figure() -> None:
-    runs = [Evaluation(name, np.arange(2), {"hit": np.zeros(2)}, {}, {}, {}) for name in "ab"]
+    runs = [Evaluation(np.arange(2), {"hit": np.zeros(2)}, name=name) for name in "ab"]
     row = json.loads(json_of(compare(*runs, resamples=10, draws=10)))["rows"][0]
     assert row["relative"] is None
     assert row["difference"] == 0

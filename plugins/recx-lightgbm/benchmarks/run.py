@@ -19,8 +19,7 @@ from lightgbm import LGBMRanker
 from recx import Experiment
 from recx.build import plan
 from recx.compose import compose, plain
-from recx.examples import ANY_GAIN
-from recx.truth import Truth
+from recx.truth import ANY_GAIN, Truth
 
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 NDCG, MAP = "end_to_end/ndcg_at_5", "end_to_end/map"

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from lightgbm import Booster
 
+from recx.atomic import replacing, write_text
 from recx.design import Features, design_blocks, names_of
 from recx.errors import InputError
 from recx.examples import Examples, Missed
-from recx.files import replacing, write_text
 from recx.fit_summary import FitSummary
 from recx.types import Floats, Fold, Interactions, RankedLists, Requests
 from recx_lightgbm.growing import Grades, Grower, Rows

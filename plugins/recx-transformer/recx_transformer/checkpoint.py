@@ -18,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from recx.atomic import replacing
 from recx.errors import InputError
-from recx.files import replacing
 from recx.types import Interactions
 
 RUNNING, DONE = ".running.safetensors", ".done.safetensors"

@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from recx.atomic import replacing, write_text
 from recx.errors import InputError
-from recx.files import replacing, write_text
 from recx.fit_summary import FitSummary
 from recx.select import best
 from recx.types import Bools, Floats, Interactions, RankedLists, Requests

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from recx.definitions import FUNNEL, METRICS
-from recx.judged import Report
+from recx.evaluation import Evaluation
 from recx.report.page.held import KINDS, Held, curves
-from recx.statistics import bootstrap
+from recx.resampling import bootstrap
 from recx.types import Array, Doubles
 
 RESAMPLES = 1_000
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 Ends = tuple[float, float]
 
 
-def metric_rows(report: Report, intervals: Sequence[Ends]) -> list[Row]:
+def metric_rows(report: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
     """Return a row a metric: name, line, metric, k, value, low, high, users, meaning; intervals: of the values."""
     ends = dict(zip(report.values, intervals, strict=True))
     users = {name: int((~np.isnan(values)).sum()) for name, values in report.values.items()}
@@ -44,7 +44,7 @@ def metric_rows(report: Report, intervals: Sequence[Ends]) -> list[Row]:
                     "low": low_end,
                     "high": high_end,
                 },
-                "users": users.get(name, int(report.means.get(f"{line}/users", len(report.user)))),
+                "users": users.get(name, int(report.means.get(f"{line}/users", len(report.users)))),
                 "meaning": {**METRICS, **FUNNEL}.get(bare, ""),
             }
         )

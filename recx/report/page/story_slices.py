@@ -74,7 +74,7 @@ def _group(held: Held, label: str, users: Bools, ends: tuple[Ends, Ends]) -> dic
 def _values(held: Held) -> dict[str, Doubles]:
     report = held.result.report
     assert report is not None
-    values = dict(report.slices) if np.array_equal(report.user, held.truth.user) else {}
+    values = dict(report.slices) if np.array_equal(report.users, held.truth.history.users.ids[held.truth.user]) else {}
     age = _age(held)
     return values if age is None else {**values, "item_age": age}
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx.atomic import write_text
 from recx.errors import InputError
-from recx.files import write_text
 from recx.report.page.page import render
 from recx.report.page.story import VERSION, story
 

@@ -1,0 +1,21 @@
+"""The rules that all figures follow, and which rules of a protocol card must agree where runs are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+TIES = "equal scores keep the order in which the items were given (stable descending sort)"
+MEAN = "over every user with a target on the line; a user without a list scores 0"
+
+
+def rules(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a card must agree where runs are compared.
+
+    That is all but the counts of what came of it, and which figures were asked for.
+    """
+    kept = {name: rule for name, rule in card.items() if name not in ("definitions", "doctor", "notes")}
+    figures = ("retrieval", "ranking", "end_to_end", "tables")
+    evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
+    users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}
+    return {**kept, "users": users, "evaluator": evaluator}
