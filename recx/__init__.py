@@ -6,21 +6,18 @@ configuration files. ``recx.evaluate`` judges lists from anywhere, ``recx.compar
 
 from __future__ import annotations
 
-from time import time_ns
 from typing import TYPE_CHECKING
+
+from recx.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recx import results
     from recx.comparison import Comparison, compare
-    from recx.compose import run
     from recx.evaluation import Evaluation
     from recx.evaluator.metric import metric
     from recx.experiment import Experiment, Result
     from recx.judging import evaluate
-
-__version__ = "0.1.0"
-STARTED = time_ns()
-"""When this process imported recx, in unix nanoseconds."""
+    from recx.launch import run
 
 __all__ = [
     "Comparison",
@@ -42,7 +39,7 @@ _HOME = {
     "compare": "recx.comparison",
     "evaluate": "recx.judging",
     "metric": "recx.evaluator.metric",
-    "run": "recx.compose",
+    "run": "recx.launch",
 }
 
 

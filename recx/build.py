@@ -22,7 +22,7 @@ VERBS: Mapping[str, Mapping[str, int]] = {
     "ranker": {"fit": 2, "rank": 3},
     "encoder": {"fit": 1},
     "evaluator": {"evaluate": 3},
-    "tracker": {"run": 2},
+    "tracker": {"run": 3},
     "report": {"write": 2},
     "pruner": {"prune": 2},
 }

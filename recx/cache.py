@@ -22,6 +22,8 @@ from recx.progress import say
 from recx.source import code_of
 
 T = TypeVar("T")
+CACHE = "outputs/cache"
+"""Where the stage cache lies, from the working directory."""
 EXACT = ("load", "split")
 """Stages whose outcome is the same to the bit with any number of threads."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recx import plugins
 from recx.errors import InputError, RecxError, did_you_mean
@@ -193,12 +193,23 @@ def _job(config: DictConfig) -> float | None:
             from recx.sweep.trial import job
 
             return job(config)
-        from recx.launch import start
-
-        start(plain(config), folder)
+        _start(plain(config), folder)
         return None
     except Exception as error:
         raise _RunFailed(error) from error
     finally:
         with suppress(OSError):
             folder.rmdir()  # Hydra made it; a run that never began leaves none behind
+
+
+def _start(config: Mapping[str, Any], folder: Path) -> None:
+    """Run what a plain configuration asks for: a benchmark of rankers where there is one, else the one chain."""
+    if config.get("benchmark") is not None:
+        from recx.benchmark.run import benchmark, check
+
+        check(benchmark(config, folder))
+    else:
+        from recx.launch import launch
+        from recx.run_context import RunContext
+
+        launch(config, folder, context=RunContext.from_environment())

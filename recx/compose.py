@@ -1,14 +1,13 @@
 """From words on a command line to one configuration: search path, schema, composition.
 
-``python -m recx`` lets ``hydra.main`` compose (sweeps, tab completion); ``run`` does the same from Python.
+``python -m recx`` lets ``hydra.main`` compose (sweeps, tab completion); ``recx.run`` does the same from Python.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -20,9 +19,6 @@ from recx import plugins
 from recx.mistakes import explained
 from recx.sweep.grid import Grid
 from recx.sweep.search import Search
-
-if TYPE_CHECKING:
-    from recx.experiment import Result
 
 
 @dataclass
@@ -106,17 +102,3 @@ def plain(config: DictConfig) -> dict[str, Any]:
     if isinstance(named.get("cache"), bool):  # what YAML makes of on and off that stand there without quotes
         named["cache"] = "on" if named["cache"] else "off"
     return named
-
-
-def run(overrides: Sequence[str] = ()) -> Result:
-    """Run what ``python -m recx OVERRIDES`` runs: folder, tracker and printed table included.
-
-    Raises:
-        InputError: the configuration or the data cannot be used.
-        RecxError: a part broke a promise of its protocol.
-    """
-    from recx.launch import launch
-
-    config = compose(overrides)
-    folder = Path(OmegaConf.select(config, "hydra.run.dir")).absolute()
-    return launch(plain(config), folder)

@@ -25,6 +25,12 @@ class InputError(RecxError):
     exit_code = 2
 
 
+def reason(error: BaseException) -> str:
+    """Return why something failed, in one line; the message of an unexpected error follows its type."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error sentence: the near match if there is one, else what is known (the first dozen)."""
     names = sorted(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in known)

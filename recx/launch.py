@@ -6,46 +6,42 @@ pools read it when they are loaded.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.errors import InputError, did_you_mean
+from recx.run_context import ALONE, RunContext
 from recx.threads import limited_to
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from recx.experiment import Experiment, Result
     from recx.protocols import Run, Tracker
 
-CACHE = "outputs/cache"
-"""Where the stage cache lies, from the working directory."""
 
-
-def start(config: Mapping[str, Any], folder: Path) -> None:
-    """Run what a plain configuration asks for: a benchmark of rankers where there is one, else the one chain.
+def run(overrides: Sequence[str] = ()) -> Result:
+    """Run what ``python -m recx OVERRIDES`` runs: folder, tracker and printed table included.
 
     Raises:
         InputError: the configuration or the data cannot be used.
-        RecxError: a part broke a promise of its protocol, or a ranker of the benchmark failed.
+        RecxError: a part broke a promise of its protocol.
     """
-    if config.get("benchmark") is None:
-        launch(config, folder)
-    else:
-        from recx.benchmark.run import benchmark, check
+    from omegaconf import OmegaConf
 
-        check(benchmark(config, folder))
+    from recx.compose import compose, plain
+
+    config = compose(overrides)
+    folder = Path(OmegaConf.select(config, "hydra.run.dir")).absolute()
+    return launch(plain(config), folder)
 
 
-def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> Result:
+def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, context: RunContext = ALONE) -> Result:
     """Run the experiment of a plain configuration (see ``compose.plain``), track it, and write its files to a folder.
 
     trial: one of a sweep, which is silent and writes only its configuration, its figures and its protocol card.
+    context: what the tracked run belongs to.
 
     Raises:
         InputError: the configuration or the data cannot be used.
@@ -62,12 +58,12 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
         from recx.advice import advice
         from recx.experiment_protocols import TableWriter
         from recx.progress import shown_on
-        from recx.report.console import print_summary
+        from recx.report.console import console_of_stdout, print_summary
         from recx.report.page.write import write as write_page
 
         plan = build.plan(config)
         console = console_of_stdout()
-        with _tracked(plan.tracker, config) as run, nullcontext() if trial else shown_on(console):
+        with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
             result = _run(plan.experiment, config["cache"], threads, trial)
             card = protocol.card(result, config)
             folder.mkdir(parents=True, exist_ok=True)
@@ -89,12 +85,12 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False) -> R
 
 
 @contextmanager
-def _tracked(tracker: Tracker, config: Mapping[str, Any]) -> Iterator[Run]:
+def _tracked(tracker: Tracker, config: Mapping[str, Any], context: RunContext) -> Iterator[Run]:
     """Yield the tracker's run; that of a pruned trial ends in order, with a tag and what it reached."""
     from recx.pruning import Pruned
 
     pruned = None
-    with tracker.run(config["name"], config) as run:
+    with tracker.run(config["name"], config, context) as run:
         try:
             yield run
         except Pruned as stop:
@@ -116,7 +112,7 @@ def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result
         experiment = replace(experiment, ranker=experiment.ranker.lean())
     if mode == "off":
         return experiment.run()
-    from recx.cache import Cache
+    from recx.cache import CACHE, Cache
     from recx.cached import cached
 
     passing = ("fit_ranker", "rank", "evaluate") if trial else ()
@@ -138,15 +134,3 @@ def objective(result: Result, name: str) -> float:
     if not abs(value) < float("inf"):
         raise InputError(f"objective={name}: it is {value} in this run, which cannot be compared")
     return value
-
-
-def console_of_stdout() -> Console:
-    """Return where progress and the summary go: as wide as the terminal, or 100 columns of plain text."""
-    from rich.console import Console
-
-    class Shown(Console):
-        def on_broken_pipe(self) -> None:  # rich would leave by SystemExit, which tells the tracker nothing
-            raise BrokenPipeError("whoever read the output has left")
-
-    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Shown(width=100 if plain else None, highlight=False)

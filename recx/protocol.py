@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx import __version__
 from recx.definitions import FUNNEL, METRICS
 from recx.doctor import counts
 from recx.fingerprint import update
 from recx.plain import flat, plain, settings
 from recx.rules import MEAN, TIES
 from recx.types import Array, Entities, Fold, Interactions
+from recx.version import __version__
 
 if TYPE_CHECKING:
     from recx.experiment import Result

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from recx.evaluation import Evaluation
 from recx.judged import Judged
+from recx.run_context import RunContext
 from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 FoldName = Literal["predict", "test", "valid"]
@@ -155,15 +156,16 @@ class Run(Protocol):
 
 
 class Tracker(Protocol):
-    def run(self, name: str, params: Mapping[str, Any]) -> AbstractContextManager[Run]: ...
+    def run(self, name: str, params: Mapping[str, Any], context: RunContext) -> AbstractContextManager[Run]:
+        """Yield a new run with these settings; ``context`` says which run or sweep it belongs to and its name."""
+        ...
 
 
 @runtime_checkable
 class SweepTracker(Protocol):
     """A tracker that keeps the trials of a sweep together.
 
-    The trials' own runs find the parent's ``run_id`` in RECX_PARENT, the sweep's id in RECX_SWEEP, and may find in
-    RECX_RUN_NAME what they are called.
+    The trials' own runs get the parent's ``run_id`` and the sweep's id in their ``RunContext``.
     """
 
     def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[Run]:

@@ -16,7 +16,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from recx import STARTED
+from recx.version import STARTED
 
 DISTRIBUTIONS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "yaml": "PyYAML"}
 """Import name -> the name that a library is installed by, where they differ; others take long to find."""

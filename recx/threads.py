@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from recx.environment import environment
 from recx.errors import InputError
 
 S = TypeVar("S")
@@ -31,8 +30,15 @@ def limited_to(threads: object) -> Iterator[int]:
     if threads is not None and (type(threads) is not int or threads < 1):
         raise InputError(f"runtime.threads={threads}: it must be a whole number from 1 up, or null for every core")
     number = threads if isinstance(threads, int) else available()
-    with environment(dict.fromkeys(_POOLS, str(number))), _loaded_pools(number):
-        yield number
+    before = {name: os.environ[name] for name in _POOLS if name in os.environ}
+    os.environ.update(dict.fromkeys(_POOLS, str(number)))
+    try:
+        with _loaded_pools(number):
+            yield number
+    finally:
+        for name in _POOLS:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _loaded_pools(number: int) -> Any:

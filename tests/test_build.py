@@ -60,7 +60,7 @@ class Evaluator:
 
 @dataclass(frozen=True)
 class Tracker:
-    def run(self, name: object, params: object) -> None: ...
+    def run(self, name: object, params: object, context: object) -> None: ...
 
 
 @pytest.fixture

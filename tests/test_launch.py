@@ -12,7 +12,8 @@ import pytest
 import recx
 from recx.errors import InputError
 from recx.experiment import Result
-from recx.launch import console_of_stdout, objective
+from recx.launch import objective
+from recx.report.console import console_of_stdout
 
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"]
 

@@ -13,6 +13,7 @@ from recx.cache import Cache
 from recx.cached import _Fitted
 from recx.launch import _tracked
 from recx.pruning import FirstFit, Pruned, noted, reached, watched
+from recx.run_context import ALONE, RunContext
 from recx.tracker.console import UntrackedRun
 
 
@@ -122,13 +123,17 @@ def test_the_trackers_run_of_a_pruned_trial_ends_in_order() -> None:
 
     class Tracker:
         @contextmanager
-        def run(self, name: str, params: Mapping[str, Any]) -> Iterator[Remembers]:
+        def run(self, name: str, params: Mapping[str, Any], context: RunContext) -> Iterator[Remembers]:
             try:
                 yield Remembers()
             except BaseException:
                 pytest.fail("it ended as if it had failed")
             told["ended"] = "in order"
 
-    with watched(FirstFit(lambda course: len(course) == 2)), pytest.raises(Pruned), _tracked(Tracker(), {"name": "x"}):
+    with (
+        watched(FirstFit(lambda course: len(course) == 2)),
+        pytest.raises(Pruned),
+        _tracked(Tracker(), {"name": "x"}, ALONE),
+    ):
         fits(3)
     assert told == {"pruning/reached": [0.1, 0.2], "recx.pruned": "pruned at epoch 2", "ended": "in order"}

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from recx import __version__
+
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js")
 
@@ -44,6 +46,7 @@ def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
     packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in KINDS]
     assert {file.relative_to(unpacked) for file in packed} == expected
     assert (unpacked / "recx" / "py.typed").is_file()
+    assert (unpacked / f"recx-{__version__}.dist-info").is_dir()
 
 
 @pytest.mark.slow

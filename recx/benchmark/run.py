@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.errors import RecxError
+from recx.run_context import RunContext
 from recx.threads import limited_to
 
 if TYPE_CHECKING:
@@ -35,16 +36,15 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         from recx.benchmark import conclusions
         from recx.benchmark.page import write_page
         from recx.benchmark.plan import read
-        from recx.environment import environment
-        from recx.launch import CACHE, console_of_stdout
+        from recx.cache import CACHE
         from recx.progress import say, shown_on
         from recx.report.benchmark import print_benchmark, write_benchmark
-        from recx.sweep.trial import RUN_NAME
+        from recx.report.console import console_of_stdout
 
         plan, console = read(config), console_of_stdout()
         folder.mkdir(parents=True, exist_ok=True)
-        named = environment({RUN_NAME: f"benchmark of {', '.join(plan.settings.names)}"})
-        with named, plan.tracker.run(config["name"], config) as run, shown_on(console):
+        context = RunContext(name=f"benchmark of {', '.join(plan.settings.names)}")
+        with plan.tracker.run(config["name"], config, context) as run, shown_on(console):
             machine = _machine(threads)
             jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), machine)
             found = _processed(plan.settings, jobs, say)
@@ -153,14 +153,11 @@ def _with_best(outcome: Outcome, evaluations: Sequence[Evaluation]) -> Compariso
 
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
     """Give every ranker a run beneath the benchmark's."""
-    from recx.environment import environment
-    from recx.sweep.trial import PARENT, RUN_NAME
-
     options = {name: chosen.option for name, chosen in plan.settings.rankers.items()}
     for row in outcome.rows:
         params = {"name": row.name, "ranker": options[row.ranker]}
-        nested = {PARENT: getattr(parent, "run_id", ""), RUN_NAME: row.name}
-        with environment(nested), suppress(_FailedError), plan.tracker.run(plan.config["name"], params) as run:
+        context = RunContext(getattr(parent, "run_id", ""), name=row.name)
+        with suppress(_FailedError), plan.tracker.run(plan.config["name"], params, context) as run:
             quality = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}
             run.log_metrics({**quality, **row.figures, "balance": outcome.score(row)} if not row.reason else {})
             run.log_files(row.folder)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.errors import RecxError
+from recx.errors import RecxError, reason
 from recx.threads import limited_to
 
 if TYPE_CHECKING:
@@ -38,11 +38,10 @@ def main() -> int:
         with limited_to(job["config"]["runtime"]["threads"]) as threads:
             outcome = _measure(job, threads)
     except RecxError as error:
-        outcome = {"reason": " ".join(str(error).split())}
+        outcome = {"reason": reason(error)}
     except Exception as error:
         traceback.print_exc()
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        outcome = {"reason": f"{said} (see {Path(job['folder']).name}/{LOG})"}
+        outcome = {"reason": f"{reason(error)} (see {Path(job['folder']).name}/{LOG})"}
     from recx.atomic import write_text
 
     write_text(Path(job["folder"]) / OUTCOME, _json(outcome))

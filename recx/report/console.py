@@ -7,18 +7,19 @@ added on a terminal only.
 from __future__ import annotations
 
 import math
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.text import Text
 
-from recx.experiment import Result
-from recx.protocols import Run
-
 if TYPE_CHECKING:
-    from rich.console import Console
+    from recx.experiment import Result
+    from recx.protocols import Run
 
 QUESTIONS = {
     "retrieval": "are the right items among the candidates?",
@@ -28,6 +29,17 @@ QUESTIONS = {
 }
 NAME, CELL, WIDEST = 22, 9, 100
 """Columns of the table's names, of one figure, and of everything."""
+
+
+class _Stdout(Console):
+    def on_broken_pipe(self) -> None:  # rich would raise SystemExit, from which no tracker learns the reason
+        raise BrokenPipeError("whoever read the output has left")
+
+
+def console_of_stdout() -> Console:
+    """Return where progress and the summary go: as wide as the terminal, or 100 columns of plain text."""
+    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return _Stdout(width=100 if plain else None, highlight=False)
 
 
 def print_summary(console: Console, result: Result, folder: Path, run: Run, advice: Sequence[str] = ()) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from recx.atomic import write_text
 
+FILE = "sweep.json"
+"""What a sweep is, beside its trials (see ``recx.sweep.plan``)."""
+
 
 @dataclass(frozen=True)
 class Trial:

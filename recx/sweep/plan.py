@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recx import parts
 from recx.atomic import write_text
 from recx.errors import InputError, did_you_mean
+from recx.sweep.book import FILE
 from recx.threads import cores as cores_here
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 HOME = Path("outputs", "sweeps")
-FILE = "sweep.json"
 OPTUNA, HYDRAS_OPTUNA = "recx.sweep.search.Search", "hydra_plugins.hydra_optuna_sweeper"
 """Our sweeper for Optuna, and the one that it is built on."""
 FIXED = ("fold", "objective")

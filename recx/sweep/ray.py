@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.errors import InputError, RecxError
-from recx.sweep import plan
+from recx.sweep.book import FILE
 
 EVERYWHERE = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -94,7 +94,7 @@ def task() -> Iterator[None]:
 
 def check_shared(sweep: Path) -> None:
     """Raise RecxError where this machine does not see the folder that the sweep was begun in."""
-    if not (sweep / plan.FILE).is_file():
+    if not (sweep / FILE).is_file():
         raise RecxError(
             f"{sweep}: on {socket.gethostname()} this is not the sweep's folder: all machines of a cluster need the "
             "working directory at one path, on a disk that they share"

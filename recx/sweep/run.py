@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recx.environment import environment
 from recx.errors import InputError
+from recx.run_context import ALONE, RunContext
 from recx.sweep import plan
 from recx.sweep.book import Book, Trial
-from recx.sweep.trial import PARENT, RUN_NAME, SWEEP, Attempt
+from recx.sweep.trial import Attempt
 
 if TYPE_CHECKING:
     from recx.protocols import Run
@@ -36,14 +37,13 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> i
     with _alone(now):
         _say_hello(now, now.begin())
         named = (str(now.config["name"]), {"words": " ".join(now.words)})
-        opened = tracker.sweep(*named, now.id) if isinstance(tracker, SweepTracker) else tracker.run(*named)
+        opened = tracker.sweep(*named, now.id) if isinstance(tracker, SweepTracker) else tracker.run(*named, ALONE)
         with opened as parent:
-            run_id = getattr(parent, "run_id", "")
+            context = RunContext(getattr(parent, "run_id", ""), now.id)
             if now.optimises:  # asked anew with the same seed, it proposes the same, and what is done is not run again
                 (now.folder / "study.db").unlink(missing_ok=True)
-            _start(now, [*now.words, *_for_hydra(now, run_id)], start)
-            with environment({PARENT: run_id, SWEEP: now.id, RUN_NAME: "best"}):
-                return _finish(now, parent)
+            _start(now, [*now.words, *_for_hydra(now, context)], start)
+            return _finish(now, parent, replace(context, name="best"))
 
 
 def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]], None]) -> None:
@@ -58,11 +58,10 @@ def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]
             raise
 
 
-def _for_hydra(now: plan.Sweep, run_id: str) -> list[str]:
-    environment = {PARENT: run_id, SWEEP: now.id} if run_id else {SWEEP: now.id}
+def _for_hydra(now: plan.Sweep, context: RunContext) -> list[str]:
     return [
         f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{now.folder.as_posix()}",  # wherever a worker is started
-        *(f"++hydra.job.env_set.{name}='{value}'" for name, value in environment.items()),
+        *(f"++hydra.job.env_set.{name}='{value}'" for name, value in context.variables.items()),
     ]
 
 
@@ -73,9 +72,12 @@ def _say_hello(now: plan.Sweep, new: bool) -> None:
         print("these figures are of the test fold: to choose by them would be tuning on test (fold=valid is for that)")
 
 
-def _finish(now: plan.Sweep, parent: Run) -> int:
-    """Run the best trial on test if it was chosen on valid, write and show the summary; return the exit code."""
-    from recx.launch import console_of_stdout
+def _finish(now: plan.Sweep, parent: Run, context: RunContext) -> int:
+    """Run the best trial on test if it was chosen on valid, write and show the summary; return the exit code.
+
+    context: what the tracked run of the best trial belongs to.
+    """
+    from recx.report.console import console_of_stdout
     from recx.report.sweep import print_sweep, write_sweep
     from recx.results import load
     from recx.sweep.summary import differing, table
@@ -86,7 +88,7 @@ def _finish(now: plan.Sweep, parent: Run) -> int:
     failed = [trial for trial in trials if trial.reason]
     on_test = now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]
     best = max(done, key=lambda trial: trial.objective or 0.0) if done and not on_test else None
-    final = _on_test(now, best) if best and now.config["fold"] == "valid" else None
+    final = _on_test(now, best, context) if best and now.config["fold"] == "valid" else None
     kept = final or best
     write_sweep(columns, objective, now.folder / "summary")
     parent.log_files(now.folder / "summary")
@@ -105,11 +107,11 @@ def _finish(now: plan.Sweep, parent: Run) -> int:
     return 1 if failed or (final and final.reason) or not trials else 0
 
 
-def _on_test(now: plan.Sweep, best: Trial) -> Trial:
+def _on_test(now: plan.Sweep, best: Trial, context: RunContext) -> Trial:
     from recx.compose import compose, plain
 
     words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
-    attempt = Attempt(0, words, now.folder / "best", Book(now.folder / "final"), whole=True)
+    attempt = Attempt(0, words, now.folder / "best", Book(now.folder / "final"), context, whole=True)
     where = [word for word in now.words if word.startswith("hydra.searchpath=")]  # options of one's own lie there
     return attempt.run(lambda: plain(compose([*where, *words])))
 

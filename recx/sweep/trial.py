@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx import parts
-from recx.environment import environment
-from recx.errors import InputError, RecxError
+from recx.errors import InputError, reason
 from recx.locks import turn
 from recx.pruning import FirstFit, Pruned, watched
+from recx.run_context import ALONE, RunContext
 from recx.sweep.book import Book, Trial
 from recx.sweep.plan import begun_with, compared_by
 
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 
     from recx.protocols import Pruner
 
-PARENT, SWEEP, RUN_NAME = "RECX_PARENT", "RECX_SWEEP", "RECX_RUN_NAME"
-"""What a tracker finds in a trial's environment: the parent run's id, the sweep's id, what to call the trial's run."""
-
 
 @dataclass(frozen=True)
 class Attempt:
     """What is to be run, where its files go (whole: all that a run writes), and where its outcome is written down.
 
+    context: what its tracked run belongs to.
     fixed: settings that its configuration must have, lest it be compared with trials that are judged otherwise.
     """
 
@@ -38,6 +36,7 @@ class Attempt:
     words: Sequence[str]
     folder: Path
     book: Book
+    context: RunContext = ALONE
     whole: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
@@ -70,7 +69,7 @@ class Attempt:
             if settings["pruner"] and not self.whole:
                 fit.prunes = self._pruned_by(parts.build(settings["pruner"], "pruner"))
             with watched(fit):
-                result = launch(settings, self.folder, trial=not self.whole)
+                result = launch(settings, self.folder, trial=not self.whole, context=self.context)
             cached = int(result.metrics.get("data/cache_hits", 0))
             return replace(trial, objective=objective(result, settings["objective"]), cached=cached)
         except Pruned:
@@ -99,12 +98,6 @@ class Attempt:
         return min(known, default=0.0)
 
 
-def reason(error: Exception) -> str:
-    """Return why a trial failed, in one line."""
-    text = " ".join(str(error).split())
-    return text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"
-
-
 def job(config: DictConfig) -> float | None:
     """Run one of Hydra's jobs as a trial; return what its sweeper is told."""
     from hydra.core.hydra_config import HydraConfig
@@ -118,12 +111,13 @@ def job(config: DictConfig) -> float | None:
     home = Path(hydra.sweep.dir)
     if "ray" in hydra.launcher:
         ray.check_shared(home)
-    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), fixed=compared_by(home))
+    same = begun_with(home)
+    varied = " ".join(word for word in words if word not in same)
+    context = replace(RunContext.from_environment(), name=varied)
+    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), context, fixed=compared_by(home))
     known = attempt.book.done(attempt.number, words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
-    same = begun_with(home)
-    with environment({RUN_NAME: " ".join(word for word in words if word not in same)}):
-        trial = attempt.run(lambda: plain(config)) if "ray" not in hydra.launcher else _on_ray(attempt, config)
+    trial = attempt.run(lambda: plain(config)) if "ray" not in hydra.launcher else _on_ray(attempt, config)
     said = f"{config.objective} = {trial.objective:.4f}" if trial.objective is not None else trial.lacks
     said = f"failed: {said}" if trial.reason else said
     print(f"job {attempt.number}: {said}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recx.run_context import ALONE, RunContext
 from recx.tracker.process import stoppable
 
 
@@ -33,7 +34,7 @@ class Console:
     """Tracks nothing; the printed summary and the run's folder are the record."""
 
     @contextmanager
-    def run(self, name: str, params: Mapping[str, Any]) -> Iterator[UntrackedRun]:
+    def run(self, name: str, params: Mapping[str, Any], context: RunContext = ALONE) -> Iterator[UntrackedRun]:
         """Yield a run that forgets what it is given."""
         with stoppable():
             yield UntrackedRun()

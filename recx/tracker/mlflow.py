@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recx import __version__
 from recx.checkout import git_state
-from recx.errors import RecxError
+from recx.errors import RecxError, reason
 from recx.plain import flat, plain, title
+from recx.run_context import ALONE, RunContext
 from recx.tracker import store
 from recx.tracker.process import identity, stoppable
+from recx.version import __version__
 
 if TYPE_CHECKING:
     from mlflow.entities import RunInfo
@@ -134,7 +134,7 @@ class MLflow:
         store.absolute(self.uri)
 
     @contextmanager
-    def run(self, name: str, params: Mapping[str, Any]) -> Iterator[MlflowRun]:
+    def run(self, name: str, params: Mapping[str, Any], context: RunContext = ALONE) -> Iterator[MlflowRun]:
         """Yield a run of the experiment ``name``; it ends FINISHED, FAILED with the reason, or KILLED.
 
         Raises:
@@ -142,8 +142,8 @@ class MLflow:
             Interrupted: the process got SIGTERM.
         """
         with self._experiment(name) as (client, experiment_id):
-            called = os.environ.get("RECX_RUN_NAME") or title(params) or name
-            info = client.create_run(experiment_id, tags={**_origin(), **_nesting()}, run_name=called).info
+            called = context.name or title(params) or name
+            info = client.create_run(experiment_id, tags={**_origin(), **_nesting(context)}, run_name=called).info
             with self._kept(client, info) as run:
                 run.log_params(params)
                 client.log_dict(info.run_id, plain(params), "config.yaml")
@@ -191,20 +191,20 @@ class MLflow:
 def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
 
-    status, reason = "FINISHED", ""
+    status, why = "FINISHED", ""
     try:
         yield
     except KeyboardInterrupt as stop:
-        status, reason = "KILLED", str(stop) or "interrupted from the keyboard"
+        status, why = "KILLED", str(stop) or "interrupted from the keyboard"
         raise
     except BaseException as error:
-        status, reason = "FAILED", str(error) if isinstance(error, RecxError) else f"{type(error).__name__}: {error}"
+        status, why = "FAILED", reason(error)
         raise
     finally:
         # Where the run failed its own reason is worth more than what the store has to say.
-        with suppress(MlflowException) if reason else nullcontext():
-            if reason:
-                client.set_tag(run_id, "recx.reason", reason[:LONGEST_TAG])
+        with suppress(MlflowException) if why else nullcontext():
+            if why:
+                client.set_tag(run_id, "recx.reason", why[:LONGEST_TAG])
             client.set_terminated(run_id, status)
 
 
@@ -231,7 +231,7 @@ def _origin() -> dict[str, str]:
     return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **git}
 
 
-def _nesting() -> dict[str, str]:
+def _nesting(context: RunContext) -> dict[str, str]:
     """Return tags that put a trial beneath its sweep's run; {} for a run of its own."""
-    named = {"mlflow.parentRunId": "RECX_PARENT", "recx.sweep": "RECX_SWEEP"}
-    return {tag: os.environ[variable] for tag, variable in named.items() if os.environ.get(variable)}
+    tags = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep}
+    return {tag: value for tag, value in tags.items() if value}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from recx.cache import CACHE
 from recx.duration import milliseconds
 from recx.errors import InputError
-from recx.launch import CACHE
 from recx.verb.parser import Parser
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

@@ -47,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     if chosen.json or chosen.html:
         print(json_of(comparison) if chosen.json else html_of(comparison))
     else:
-        from recx.launch import console_of_stdout
+        from recx.report.console import console_of_stdout
 
         print_comparison(console_of_stdout(), comparison)
     return 0

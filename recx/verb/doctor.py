@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
         print(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
         return 0
 
-    from recx.launch import console_of_stdout
+    from recx.report.console import console_of_stdout
     from recx.report.doctor import print_findings
 
     sizes = ", ".join(f"{number:,} {name}" for name, number in size.items())

@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     user = _user(chosen.user, chosen.worst, chosen.top)
 
     from recx import results
-    from recx.launch import console_of_stdout
+    from recx.report.console import console_of_stdout
     from recx.threads import limited_to
 
     saved = results.load(chosen.run)

@@ -149,6 +149,6 @@ def _check_metric(name: str, every: Sequence[PastRun], columns: Sequence[str] = 
 
 def _width() -> int | None:
     """Return the width of the terminal; a pipe takes lines of any length."""
-    from recx.launch import console_of_stdout
+    from recx.report.console import console_of_stdout
 
     return console_of_stdout().width if sys.stdout.isatty() else None

@@ -11,6 +11,7 @@ import pytest
 
 from recx import launch, parts
 from recx.pruning import reached
+from recx.run_context import RunContext
 from recx.sweep.book import Book, Trial
 from recx.sweep.trial import Attempt
 
@@ -33,7 +34,7 @@ class Ran:
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a trial be three epochs, twice, and its objective what the third reached."""
 
-    def run(config: Mapping[str, Any], folder: Path, *, trial: bool) -> Ran:
+    def run(config: Mapping[str, Any], folder: Path, *, trial: bool, context: RunContext) -> Ran:
         if config["values"] is None:
             raise ValueError("it broke")
         for part in (1, 2):  # a retriever is fitted twice
@@ -48,7 +49,7 @@ def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def attempt(folder: Path, number: int, name: str, *, whole: bool = False) -> Attempt:
-    return Attempt(number, [f"x={name}"], folder / str(number), Book(folder / "trials"), whole)
+    return Attempt(number, [f"x={name}"], folder / str(number), Book(folder / "trials"), whole=whole)
 
 
 def run(folder: Path, number: int, name: str, pruner: str | None = "some", *, whole: bool = False) -> Trial:

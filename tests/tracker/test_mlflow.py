@@ -15,6 +15,7 @@ import pytest
 
 from recx.errors import InputError, RecxError
 from recx.results import load
+from recx.run_context import RunContext
 from recx.tracker import store
 from recx.tracker.mlflow import LARGEST_FILE, MLflow, address, allowed_name
 from recx.tracker.process import Interrupted
@@ -227,18 +228,13 @@ def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_rea
         fail_with(InputError("x: no such file"))
 
 
-def test_trials_lie_beneath_their_sweep_which_goes_on_as_the_same_run(
-    tracker: MLflow, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_lie_beneath_their_sweep_which_goes_on_as_the_same_run(tracker: MLflow, home: Path) -> None:
     with pytest.raises(KeyboardInterrupt), tracker.sweep("news", {"words": "a=1,2"}, "mine") as parent:
         raise KeyboardInterrupt
     assert stored(home, parent.run_id).info.status == "KILLED"
     with tracker.sweep("news", {"words": "a=1,2"}, "mine") as again:
         assert stored(home, again.run_id).info.status == "RUNNING"
-        monkeypatch.setenv("RECX_PARENT", again.run_id)
-        monkeypatch.setenv("RECX_SWEEP", "mine")
-        monkeypatch.setenv("RECX_RUN_NAME", "a=1")
-        with tracker.run("news", {}) as trial:
+        with tracker.run("news", {}, RunContext(again.run_id, "mine", "a=1")) as trial:
             pass
     assert again.run_id == parent.run_id
     assert stored(home, parent.run_id).info.status == "FINISHED"

@@ -1,0 +1,41 @@
+"""What a tracked run belongs to.
+
+Within a process it is an argument; a process that runs a trial of another one's sweep finds it in its environment.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+PARENT, SWEEP, RUN_NAME = "RECX_PARENT", "RECX_SWEEP", "RECX_RUN_NAME"
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The place of a run among other runs.
+
+    Attributes:
+        parent: The id of the run above it, or "".
+        sweep: The id of the sweep it is part of, or "".
+        name: What to call it; "" leaves the choice to the tracker.
+    """
+
+    parent: str = ""
+    sweep: str = ""
+    name: str = ""
+
+    @classmethod
+    def from_environment(cls) -> RunContext:
+        """Return what the process that started this one has set; see ``variables``."""
+        return cls(*(os.environ.get(variable, "") for variable in (PARENT, SWEEP, RUN_NAME)))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables to set for another process."""
+        values = {PARENT: self.parent, SWEEP: self.sweep, RUN_NAME: self.name}
+        return {variable: value for variable, value in values.items() if value}
+
+
+ALONE = RunContext()
+"""A run that belongs to no other."""
