@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from recx.plain import settings
 from recx.precision import lost_precision
-from recx.protocols import Evaluator
+from recx.protocols import Cutting, Evaluator
 from recx.ragged import distinct
 from recx.types import Bools, Fold, Interactions, Longs, Split
 
@@ -172,9 +169,8 @@ def counts(findings: Sequence[Finding]) -> dict[str, float]:
 
 
 def cuts_of(evaluator: Evaluator) -> list[int]:
-    """Return the cuts of the metrics that an evaluator's settings name, smallest first."""
-    found = re.findall(r'_at_(\d+)"|"top_(\d+)_accuracy"|"k": (\d+)', json.dumps(settings(evaluator)))
-    return sorted({int(k) for groups in found for k in groups if k})
+    """Return the cuts of an evaluator's metrics, smallest first; none where it does not offer them."""
+    return list(evaluator.cuts) if isinstance(evaluator, Cutting) else []
 
 
 def _graded(name: str, count: float, of: float) -> Finding:

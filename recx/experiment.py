@@ -70,11 +70,7 @@ class Experiment:
         stage = Stages()
         if isinstance(self.ranker, Readied):
             self.ranker.ready()
-        with stage("load"):
-            interactions = self.dataset.load()
-        with stage("split"):
-            split = self.splitter.split(interactions.unnamed(), self.fold)
-
+        interactions, split = self.load_and_split(stage)
         early, ranker = self._learn_from_past(split.past, stage)
 
         now, late = split.fold, early
@@ -94,6 +90,21 @@ class Experiment:
                 report = self.evaluator.evaluate(candidates, recommendations, now)
         made = (candidates, recommendations, report, stage.total())
         return Result(self, interactions, split, late, ranker, *made, peaks=stage.peaks, passes=stage.passes)
+
+    def load_and_split(self, stage: Stages | None = None) -> tuple[Interactions, Split]:
+        """Load the data and split it; the splitter does not see the names, which could give the answer away.
+
+        Args:
+            stage: Times both steps; None: nothing times them.
+
+        Raises:
+            InputError: the data or the settings cannot be used.
+        """
+        stage = stage or Stages()
+        with stage("load"):
+            interactions = self.dataset.load()
+        with stage("split"):
+            return interactions, self.splitter.split(interactions.unnamed(), self.fold)
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than all that this retriever saw."""

@@ -59,7 +59,7 @@ class Reopened:
     run: SavedRun
     interactions: Interactions
     fold: Fold
-    rel_threshold: float
+    truth: Truth | None
     ranker: FittedLinear | None
 
     @classmethod
@@ -70,15 +70,15 @@ class Reopened:
             InputError: a file of the run is missing or damaged, or the data is no longer what it was.
         """
         experiment = _experiment(run)
-        interactions = experiment.dataset.load()
+        interactions, split = experiment.load_and_split()
         if protocol.data_hash(interactions) != run.data_hash:
             raise InputError(
                 f"{run.folder}: the data is no longer what the run was made from, so nothing could be explained by it: "
                 "put the data back, or run the experiment again"
             )
-        fold = experiment.splitter.split(interactions.unnamed(), experiment.fold).fold
         ranker = linear_of(run.folder, experiment.ranker)
-        return cls(run, interactions, fold, float(getattr(experiment.evaluator, "rel_threshold", 1.0)), ranker)
+        truth = None if split.fold.target is None else Truth.for_evaluator(experiment.evaluator, split.fold)
+        return cls(run, interactions, split.fold, truth, ranker)
 
     @cached_property
     def candidates(self) -> RankedLists:
@@ -97,10 +97,6 @@ class Reopened:
                 "experiment again"
             )
         return after
-
-    @cached_property
-    def _truth(self) -> Truth | None:
-        return None if self.fold.target is None else Truth.of(self.fold, self.rel_threshold)
 
     def explain(self, user: str) -> Explanation:
         """Explain what a user, named by its id or name, was shown.
@@ -144,9 +140,9 @@ class Reopened:
         Raises:
             InputError: the run predicted, so nobody knows what the users wanted.
         """
-        if self._truth is None:
+        if self.truth is None:
             raise InputError(f"{self.run.folder}: the run predicted (fold=predict), so it lost nobody that is known")
-        judged = self._truth.judge(self.recommendations)
+        judged = self.truth.judge(self.recommendations)
         hits = judged.relevant_hits(None)
         users, first = np.unique(judged.hit_user[hits], return_index=True)
         rank = judged.hit_rank[hits][first]

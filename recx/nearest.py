@@ -111,18 +111,10 @@ class Neighbours:
             self._search(query[start:stop], shelf, requests[start:stop], k)
             for start, stop in blocks(len(requests), max(1, CELLS // max(1, shelf.history.n_items)))
         ]
-        return RankedLists(
-            user=requests.user,
-            indptr=indptr_of(np.concatenate([part[0] for part in found] or [np.zeros(0, np.int64)])),
-            item=np.concatenate([part[1] for part in found] or [np.zeros(0, np.int32)]),
-            score=np.concatenate([part[2] for part in found] or [np.zeros(0, np.float32)]),
-        )
+        return RankedLists.concat(found)
 
-    def _search(self, query: Floats, shelf: Shelf, block: Requests, k: int) -> tuple[Longs, Any, Floats]:
-        """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for.
-
-        Return (lengths, items, scores).
-        """
+    def _search(self, query: Floats, shelf: Shelf, block: Requests, k: int) -> RankedLists:
+        """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for."""
         hidden = shelf.hidden(block)
         wide = min(len(self.listed), 2 * k)
         score = np.full((len(block), wide), -np.inf, dtype=np.float32)
@@ -139,7 +131,7 @@ class Neighbours:
             open_lines = open_lines[~done]
             fetch = min(len(self.listed), 4 * fetch)
         counts, column, value = top_of_table(score, k)
-        return counts, item[np.repeat(np.arange(len(block)), counts), column], value
+        return RankedLists(block.user, indptr_of(counts), item[np.repeat(np.arange(len(block)), counts), column], value)
 
     def _nearest(self, query: Floats, fetch: int) -> tuple[Floats, Longs]:
         import faiss

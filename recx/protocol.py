@@ -19,6 +19,7 @@ from recx.definitions import FUNNEL, METRICS
 from recx.doctor import counts
 from recx.fingerprint import update
 from recx.plain import flat, plain, settings
+from recx.protocols import SlateRetriever
 from recx.rules import MEAN, TIES
 from recx.types import Array, Entities, Fold, Interactions
 from recx.version import __version__
@@ -38,7 +39,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     """
     experiment, split, report = result.experiment, result.split, result.report
     users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
-    slates = experiment.retriever.__class__.__module__.endswith("retriever.given")
+    slates = isinstance(experiment.retriever, SlateRetriever) and experiment.retriever.retrieves_slates
     return {
         "fold": experiment.fold,
         "split": settings(experiment.splitter),

@@ -39,6 +39,14 @@ class Retriever(Protocol):
     def fit(self, history: Interactions) -> FittedRetriever: ...
 
 
+@runtime_checkable
+class SlateRetriever(Protocol):
+    """A retriever whose candidates may be the lists that the data itself offers, which the protocol card says."""
+
+    @property
+    def retrieves_slates(self) -> bool: ...
+
+
 class FittedRanker(Protocol):
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the very candidates in a new order, made with ``candidates.reorder(score)``."""
@@ -134,6 +142,24 @@ class Metric(Protocol):
 
 class Evaluator(Protocol):
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation: ...
+
+
+@runtime_checkable
+class Thresholded(Protocol):
+    """An evaluator for which targets are relevant from a grade of its choice on; for others they are from 1 on."""
+
+    @property
+    def rel_threshold(self) -> float: ...
+
+
+@runtime_checkable
+class Cutting(Protocol):
+    """An evaluator whose metrics cut the lists."""
+
+    @property
+    def cuts(self) -> Sequence[int]:
+        """The cuts of all its metrics, smallest first."""
+        ...
 
 
 class Run(Protocol):

@@ -72,30 +72,21 @@ def best(
 ) -> RankedLists:
     """Return each request's ``k`` best items that may be shown; ``score`` is asked for blocks of requests."""
     shelf = Shelf(history, seen)
-    lengths: list[Longs] = []
-    items: list[Ints] = []
-    scores: list[Floats] = []
+    lists: list[RankedLists] = []
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
     for start, stop in track(borders, "blocks of requests"):
         block = requests[start:stop]
         table = score(block)
         hidden = shelf.hidden(block)
         if sparse.issparse(table):
-            found = _best_stored(table, hidden, k)
+            lengths, item, value = _best_stored(table, hidden, k)
         elif isinstance(table, OfItems):
-            counts, column, value = _best_dense(table.score, hidden[:, table.item], k)
-            found = counts, table.item[column].astype(np.int32), value
+            lengths, column, value = _best_dense(table.score, hidden[:, table.item], k)
+            item = table.item[column].astype(np.int32)
         else:
-            found = _best_dense(table, hidden, k)
-        lengths.append(found[0])
-        items.append(found[1])
-        scores.append(found[2])
-    return RankedLists(
-        user=requests.user,
-        indptr=indptr_of(np.concatenate(lengths) if lengths else np.zeros(0, np.int64)),
-        item=np.concatenate(items) if items else np.zeros(0, np.int32),
-        score=np.concatenate(scores) if scores else np.zeros(0, np.float32),
-    )
+            lengths, item, value = _best_dense(table, hidden, k)
+        lists.append(RankedLists(block.user, indptr_of(lengths), item, value))
+    return RankedLists.concat(lists)
 
 
 def _best_dense(table: Floats, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:

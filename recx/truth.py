@@ -18,6 +18,7 @@ import numpy as np
 
 from recx.errors import InputError, RecxError
 from recx.judged import Judged
+from recx.protocols import Evaluator, Thresholded
 from recx.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
 from recx.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
 
@@ -58,6 +59,11 @@ class Truth:
                 "the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict"
             )
         return cls.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
+
+    @classmethod
+    def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> Truth:
+        """Return a fold's targets, relevant from the evaluator's threshold on (1 if it has none); raises as ``of``."""
+        return cls.of(fold, float(evaluator.rel_threshold) if isinstance(evaluator, Thresholded) else 1.0)
 
     @classmethod
     def of_pairs(

@@ -8,7 +8,7 @@ Every type may carry ``notes``: named counts for the protocol card of what was d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -256,6 +256,28 @@ class RankedLists:
     score: Floats
     columns: Mapping[str, Floats] = field(default_factory=dict)
     notes: Notes = field(default_factory=dict)
+
+    @classmethod
+    def concat(cls, parts: Sequence[RankedLists]) -> RankedLists:
+        """Return the lists of all parts, one part after the other, with the columns of the first.
+
+        Notes that count requests add up; of any other note the last part's count stands.
+        """
+        notes: dict[str, float] = {}
+        for part in parts:
+            for name, count in part.notes.items():
+                notes[name] = notes.get(name, 0) + count if "requests" in name else count
+        return cls(
+            user=np.concatenate([np.zeros(0, np.int32), *(part.user for part in parts)]),
+            indptr=indptr_of(np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])),
+            item=np.concatenate([np.zeros(0, np.int32), *(part.item for part in parts)]),
+            score=np.concatenate([np.zeros(0, np.float32), *(part.score for part in parts)]),
+            columns={
+                name: np.concatenate([part.columns[name] for part in parts])
+                for name in (parts[0].columns if parts else ())
+            },
+            notes=notes,
+        )
 
     @property
     def n_lists(self) -> int:

@@ -18,6 +18,7 @@ from recx.dataset.movielens import MovieLens
 from recx.dataset.news import News
 from recx.dataset.sequences import Sequences
 from recx.doctor import LIMITS, Finding, counts, cuts_of, examine
+from recx.evaluator.lines import Evaluator
 from recx.ragged import indptr_of
 from recx.split.by_time import ByTime
 from recx.split.by_user import ByUser
@@ -258,20 +259,24 @@ def test_every_finding_that_is_not_fine_says_why() -> None:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Custom:
+    name: str
     k: int | None = None
+
+    def __call__(self, judged: Any) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
 class Judge:
-    lists: tuple[Any, ...] = ("ndcg_at_10", "mrr", Cut(7), Cut())
-    more: tuple[str, ...] = ("top_3_accuracy", "recall_at_10", "hit_at_100")
-
     def evaluate(self, candidates: Any, recommendations: Any, fold: Any) -> Any: ...
 
 
 def test_the_cuts_are_those_of_the_metrics() -> None:
-    assert cuts_of(Judge()) == [3, 7, 10, 100]
+    metrics = ["ndcg_at_10", "mrr", Custom("a", 7), Custom("b")]
+    evaluator = Evaluator(metrics, ["top_3_accuracy", "recall_at_10"], ["hit_at_100"], n_candidates=50)
+    assert cuts_of(evaluator) == [3, 7, 10, 100]
+    assert cuts_of(Judge()) == []
 
 
 rows_of_users = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)

@@ -137,6 +137,17 @@ def test_lists_are_cut_and_taken_with_their_columns() -> None:
     assert plain(THREE.top(9)) == plain(THREE)
 
 
+def test_lists_are_joined_with_their_columns_and_counts_of_requests_add_up() -> None:
+    whole = replace(THREE, columns={"x": np.arange(len(THREE), dtype=np.float32)}, notes={"requests_odd": 1, "size": 5})
+    again = RankedLists.concat([whole[:1], whole[1:1], whole[1:]])
+    for name in ("user", "indptr", "item", "score"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name), strict=True)
+    assert again.columns["x"].tolist() == whole.columns["x"].tolist()
+    assert again.notes == {"requests_odd": 3, "size": 5}
+    nothing = RankedLists.concat([])
+    assert (nothing.n_lists, len(nothing), nothing.indptr.tolist()) == (0, 0, [0])
+
+
 def test_reordering_sorts_by_the_new_score_and_ties_stay() -> None:
     again = THREE.reorder(np.array([1, 2, 2, 0, 0]))
     assert plain(again) == [(0, [2, 9, 4]), (1, []), (2, [7, 1])]

@@ -25,7 +25,7 @@ from recx.benchmark.timing import timed
 from recx.cache import Cache
 from recx.fit_summary import FitSummary, summary_of
 from recx.protocols import FittedRanker, FittedRetriever, Ranker, Retriever, Saveable
-from recx.ragged import blocks, indptr_of
+from recx.ragged import blocks
 from recx.source import code_of
 from recx.types import Fold, Interactions, RankedLists, Requests
 
@@ -82,11 +82,11 @@ class How:
         lists came out otherwise in batches.
         """
         if not self.clocked:
-            return {"lists": joined([call(*given) for given in pieces(max(1, n))])}
+            return {"lists": RankedLists.concat([call(*given) for given in pieces(max(1, n))])}
         first_ones = list(islice(pieces(1), self.warmup))  # objects of their own: what is kept of them helps no other
         warm = timed(call, [first_ones[number % n] for number in range(self.warmup)])[1]
         made, spent = timed(call, list(pieces(1)))
-        lists, first = joined(made), int(np.append(warm, spent)[0])
+        lists, first = RankedLists.concat(made), int(np.append(warm, spent)[0])
         if self.batch_size is None:
             return {"lists": lists, "ns": spent, "first_ns": first}
         batches, of_batches = timed(call, list(pieces(self.batch_size)))
@@ -95,24 +95,8 @@ class How:
             "ns": spent,
             "first_ns": first,
             "batch_ns": int(of_batches.sum()),
-            "differ": _differing(lists, joined(batches)),
+            "differ": _differing(lists, RankedLists.concat(batches)),
         }
-
-
-def joined(parts: Sequence[RankedLists]) -> RankedLists:
-    """Return the lists of several calls one behind the other; counts of requests add up."""
-    notes: dict[str, float] = {}
-    for part in parts:
-        for name, count in part.notes.items():
-            notes[name] = notes.get(name, 0) + count if "requests" in name else count
-    return RankedLists(
-        user=np.concatenate([part.user for part in parts]),
-        indptr=indptr_of(np.concatenate([part.lengths for part in parts])),
-        item=np.concatenate([part.item for part in parts]),
-        score=np.concatenate([part.score for part in parts]),
-        columns={name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
-        notes=notes,
-    )
 
 
 def _differing(lists: RankedLists, others: RankedLists) -> int:

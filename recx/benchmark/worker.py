@@ -66,9 +66,8 @@ def _measure(job: Mapping[str, Any], threads: int) -> dict[str, Any]:
         cache = Cache(Path(job["cache"]), config["cache"] == "on", threads)
     chain = experiment if cache is None else cached(experiment, cache)
     with nullcontext() if cache is None else cache.used():
-        interactions = chain.dataset.load()
-        split = sampled(chain.splitter.split(interactions.unnamed(), experiment.fold), job["sample"])
-        return _run(job, experiment, chain, (interactions, split), cache)
+        interactions, split = chain.load_and_split()
+        return _run(job, experiment, chain, (interactions, sampled(split, job["sample"])), cache)
 
 
 def _run(

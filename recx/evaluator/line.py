@@ -65,6 +65,11 @@ def cut_of(metric: Metric) -> int | None:
     return getattr(metric, "k", None)
 
 
+def cuts_of(metrics: Iterable[Metric]) -> list[int]:
+    """Return where these metrics cut the lists, smallest first."""
+    return sorted({cut for metric in metrics if (cut := cut_of(metric)) is not None})
+
+
 def tied(lists: RankedLists, k: int) -> float:
     """Return the share of lists whose items at ranks k and k + 1 have one score: their order decides a value at k."""
     last = lists.indptr[:-1][lists.lengths > k] + k - 1

@@ -11,7 +11,7 @@ from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
 from recx.evaluator.funnel import funnel
 from recx.evaluator.hits import LARGEST_GRADE
-from recx.evaluator.line import cut_of, measure, tied
+from recx.evaluator.line import cut_of, cuts_of, measure, tied
 from recx.evaluator.metric import resolve
 from recx.evaluator.tables import TABLES
 from recx.judged import Judged
@@ -160,10 +160,14 @@ class Evaluator:
         }
         return {name: TABLES[name](judged, **settings.get(name, {})) for name in self.tables}
 
+    @property
+    def cuts(self) -> list[int]:
+        """The cuts of all metrics, smallest first, those above ``n_candidates`` included."""
+        return cuts_of(self.named_parts)
+
     def _cuts(self, *lines: str) -> list[int]:
         """Return the cuts of the metrics that these lines report, smallest first."""
-        metrics = [metric for line in lines for metric in self.metrics(line)]
-        return sorted({cut for m in metrics if self._reports(m) and (cut := cut_of(m)) is not None})
+        return cuts_of(filter(self._reports, (metric for line in lines for metric in self.metrics(line))))
 
     def _notes(self, recommendations: RankedLists, end_to_end: Judged) -> dict[str, float]:
         without_list = end_to_end.lists.lengths == 0

@@ -90,7 +90,7 @@ def _judged(result: Result) -> tuple[RankedLists, Ints, Array]:
     if fold.target is None:
         nothing = np.full(lists.n_lists, -1, dtype=np.int32)
         return lists, nothing, nothing
-    truth = Truth.of(fold, float(getattr(result.experiment.evaluator, "rel_threshold", 1.0)))
+    truth = Truth.for_evaluator(result.experiment.evaluator, fold)
     judged = truth.judge(lists)
     highest = order_in_groups(truth.gain, truth.indptr)[truth.indptr[:-1]]
     true, rank = truth.item[highest].copy(), np.zeros(judged.n_users, dtype=np.int64)

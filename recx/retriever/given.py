@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ class Given:
     """Returns each requester's slate whole, shuffled by seed, user and item: file order cannot favour the truth."""
 
     seed: int = 0
+    retrieves_slates: ClassVar = True
 
     def fit(self, history: Interactions) -> Given:
         """Return this very retriever: there is nothing to learn."""

@@ -13,7 +13,7 @@ from recx.errors import InputError
 from recx.fit_summary import FitSummary, summary_of
 from recx.progress import track
 from recx.protocols import FittedRetriever, Retriever, Saveable
-from recx.ragged import blocks, distinct, indptr_of, max_of_groups
+from recx.ragged import blocks, distinct, max_of_groups
 from recx.types import Floats, Interactions, Longs, RankedLists, Requests
 
 BLOCK = 20_000  # requests merged at once, so that the sources' lists of all users never lie in memory together
@@ -67,20 +67,7 @@ class FittedUnion:
         found = [
             self._merge(history, requests[start:stop], k) for start, stop in track(borders, "blocks of requests merged")
         ]
-        if not found:
-            found = [self._merge(history, requests, k)]
-        notes: dict[str, float] = {}
-        for part in found:
-            for name, count in part.notes.items():
-                notes[name] = notes.get(name, 0) + count if "requests" in name else count
-        return RankedLists(
-            user=requests.user,
-            indptr=indptr_of(np.concatenate([part.lengths for part in found])),
-            item=np.concatenate([part.item for part in found]),
-            score=np.concatenate([part.score for part in found]),
-            columns={name: np.concatenate([part.columns[name] for part in found]) for name in found[0].columns},
-            notes=notes,
-        )
+        return RankedLists.concat(found or [self._merge(history, requests, k)])
 
     @property
     def summary(self) -> FitSummary:

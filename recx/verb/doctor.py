@@ -29,8 +29,7 @@ def run(arguments: Sequence[str]) -> int:
         from recx.doctor import cuts_of, examine
 
         experiment = build.plan(config).experiment
-        interactions = experiment.dataset.load()
-        split = experiment.splitter.split(interactions, experiment.fold)
+        interactions, split = experiment.load_and_split()
         findings = examine(interactions, split, cuts_of(experiment.evaluator))
     size = {"users": interactions.n_users, "items": interactions.n_items, "events": len(interactions)}
     if asked.json:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from recx.benchmark.figures import figures_of, spent_of
-from recx.benchmark.measured import How, Learning, Retrieving, Serving, joined
+from recx.benchmark.measured import How, Learning, Retrieving, Serving
 from recx.benchmark.memory import CLEAR
 from recx.cache import Cache, current
 from recx.dataset.synthetic_judged import SyntheticJudged
@@ -216,12 +216,3 @@ def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None
     assert figures["memory/peak_mb"] == pytest.approx(sum(memory))
     assert both.tolist() == (result.ranker.measured["ns"] + retrieving.measured["ns"]).tolist()  # type: ignore[attr-defined]
     assert len(both) == len(split.fold.requests)
-
-
-def test_joined_lists_are_those_that_were_cut_apart() -> None:
-    lists = CHAIN.run().candidates
-    lists = replace(lists, notes={"requests_without_slate": 1, "size": 5})
-    again = joined([lists[:3], lists[3:4], lists[4:]])
-    assert same(lists, again)
-    assert again.notes == {"requests_without_slate": 3, "size": 5}
-    assert all(np.array_equal(again.columns[name], column) for name, column in lists.columns.items())

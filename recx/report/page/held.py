@@ -35,7 +35,7 @@ class Held:
         """Judge the run's lists; None where the run predicted, so that nobody knows the targets."""
         if result.report is None:
             return None
-        truth = Truth.of(result.split.fold, float(getattr(result.experiment.evaluator, "rel_threshold", 1.0)))
+        truth = Truth.for_evaluator(result.experiment.evaluator, result.split.fold)
         before, after = truth.judge(result.candidates), truth.judge(result.recommendations)
         return cls(result, truth, before, after, cut_of(str(config.get("objective", "")), result.report.means))
 
