@@ -1,10 +1,12 @@
 # The only commands that need remembering. Each makes .venv first, from what constraints.txt pins.
+# On another Python, beside the first: make test PYTHON=python3.12 VENV=.venv-3.12
 PYTHON ?= python3
-BIN := .venv/bin
-STAMP := .venv/.installed
-TRANSFORMER := .venv/.transformer
-PLUGINS := .venv/.plugins
-RAY := .venv/.ray
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TRANSFORMER := $(VENV)/.transformer
+PLUGINS := $(VENV)/.plugins
+RAY := $(VENV)/.ray
 TESTED := transformer lightgbm text
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
@@ -38,12 +40,12 @@ bench-ranking: $(STAMP) ## the ranking stage: tools, agents, documents, one fit 
 	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## remove what the commands above made, but no run
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 		|| { echo "recx needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ..." >&2; exit 2; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-
 
 def plain(value: Any) -> Any:
     """Return the value made of dicts, lists, strings, numbers, booleans and None only.
@@ -18,12 +16,10 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
+    if hasattr(type(value), "tolist"):  # an array or a number of NumPy, without importing it
+        return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, (bool, int, float, str)):

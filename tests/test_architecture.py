@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,11 @@ def test_a_stage_imports_no_other_stage(file: Path) -> None:
     others = STAGES - {stage_of(file)}
     wrong = {name for name in imports(file) if name.startswith("recx.") and name.split(".")[1] in others}
     assert not wrong
+
+
+def test_no_module_imports_an_underscore_name_of_another() -> None:
+    private = re.compile(r"recx[\w.]*\._(?!_)")
+    assert not {f"{file.name}: {name}" for file in FILES for name in imports(file) if private.match(name)}
 
 
 def test_the_core_never_imports_torch() -> None:
