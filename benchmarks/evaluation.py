@@ -23,10 +23,11 @@ import numpy as np
 import pandas as pd
 
 import recx
+from recx.entities import Entities
 from recx.ragged import indptr_of
 from recx.resampling import bootstrap
 from recx.select import best
-from recx.types import Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 from recx.world import world_of
 
 SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)

@@ -19,10 +19,11 @@ from threadpoolctl import threadpool_limits
 from recx import build
 from recx.compose import compose, plain
 from recx.design import design_matrix
+from recx.entities import Entities
 from recx.ragged import indptr_of
 from recx.ranker.linear import Linear
 from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs
-from recx.types import Array, Doubles, Entities, Floats, Fold, Interactions, RankedLists, Requests
+from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests
 
 GROUPS, SIZE, FEATURES, EPOCHS, RATE, L2 = 20_000, 50, 20, 100, 0.01, 1e-4
 

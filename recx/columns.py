@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recx.entities import UNKNOWN_TIME
 from recx.errors import InputError
-from recx.types import UNKNOWN_TIME, Array, Bools, Doubles, Floats, Longs
+from recx.types import Array, Bools, Doubles, Floats, Longs
 
 MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 """How files write that a value is missing."""

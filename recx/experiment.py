@@ -1,8 +1,9 @@
 """The map: dataset -> split -> retriever -> ranker -> evaluator. Read this file first.
 
-``Experiment.run`` is the whole flow. What the parts must be able to do stands in ``protocols.py``, what passes between
-them in ``types.py``. ``recx/launch.py`` runs an experiment that Hydra composed: folder, tracker, printed table.
-``recx/cached.py`` puts the stage cache around the parts, of which this file need not know.
+``Experiment.run`` is the whole flow, and ``Result`` what it returns. What the parts must be able to do stands in
+``protocols.py``, what passes between them in ``types.py``. ``recx/launch.py`` runs an experiment that Hydra composed:
+folder, tracker, printed table. ``recx/cached.py`` puts the stage cache around the parts, of which this file need not
+know.
 """
 
 from __future__ import annotations
@@ -235,20 +236,8 @@ class Result:
         counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
         return {
             **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.users))}),
-            **self._learnt,
+            **summary_of(self.ranker).metrics,
+            **calibration.figures(self._held_out),
             **{f"time/{stage}": float(seconds) for stage, seconds in self.seconds.items()},
             **{f"data/{name}": float(count) for name, count in counts.items()},
         }
-
-    @property
-    def _learnt(self) -> dict[str, float]:
-        table = self.tables.get("weights", {})
-        bounds = {
-            f"weight_{end}/{name}": float(bound)
-            for end in ("low", "high")
-            for name, bound in zip(table.get("feature", ()), table.get(end, ()), strict=True)
-            if bound == bound
-        }
-        weights = {f"weight/{name}": weight for name, weight in self.weights.items()}
-        importances = {f"importance/{name}": share for name, share in self.importances.items()}
-        return {**weights, **bounds, **importances, **calibration.figures(self._held_out)}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recx.atomic import replacing
+from recx.entities import Entities
 from recx.evaluation import Evaluation
 from recx.ragged import blocks
-from recx.types import Array, Entities, RankedLists
+from recx.types import Array, RankedLists
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,9 +18,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from recx.entities import Entities
 from recx.source import NoKeyError as NoKeyError
 from recx.source import code_of
-from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests, Split
+from recx.types import Array, Fold, Interactions, RankedLists, Requests, Split
 
 SIZE = 16  # bytes of a key
 OUTPUTS = "outputs"

@@ -30,6 +30,19 @@ class FitSummary:
     importances: Mapping[str, float] = field(default_factory=dict)
     held_out: Mapping[str, RankedLists] = field(default_factory=dict)
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """``weight/NAME``, ``weight_low/NAME`` and ``weight_high/NAME`` where there are bounds, ``importance/NAME``."""
+        table = self.tables.get("weights", {})
+        bounds = {
+            f"weight_{end}/{name}": float(bound)
+            for end in ("low", "high")
+            for name, bound in zip(table.get("feature", ()), table.get(end, ()), strict=True)
+            if bound == bound
+        }
+        weights = {f"weight/{name}": float(weight) for name, weight in self.weights.items()}
+        return {**weights, **bounds, **{f"importance/{name}": float(share) for name, share in self.importances.items()}}
+
 
 @runtime_checkable
 class Summarised(Protocol):

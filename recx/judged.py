@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from recx.entities import Entities
 from recx.ragged import indptr_of, position_of_rows
-from recx.types import Array, Bools, Doubles, Entities, Interactions, Longs, RankedLists
+from recx.types import Array, Bools, Doubles, Interactions, Longs, RankedLists
 
 
 @dataclass(frozen=True, eq=False)

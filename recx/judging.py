@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from recx import frames
+from recx.entities import Entities
 from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
 from recx.evaluator.line import cut_of, measure, tied
@@ -22,10 +23,10 @@ from recx.evaluator.lines import slices_of
 from recx.evaluator.metric import NEEDS_SCORES, NamedMetric, resolve
 from recx.judged import Judged
 from recx.protocols import Metric
-from recx.ragged import has_twice
+from recx.ragged import repeats
 from recx.rules import MEAN, TIES
 from recx.truth import Truth
-from recx.types import Array, Bools, Entities, Interactions, RankedLists
+from recx.types import Array, Bools, Interactions, RankedLists
 from recx.world import world_of
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def evaluate(
     truth = Truth.of_pairs(world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own]))
     judged = truth.judge(world.lists)
     later = _later_copies(judged, world.history.users.ids, on_duplicates)
-    if later is not None:
+    if later.any():
         kept = ~later[judged.hit_row]
         judged = replace(judged, hit_row=judged.hit_row[kept], hit_gain=judged.hit_gain[kept])
     values, scalars, counts = measure(chosen, judged, rel_threshold)
@@ -100,7 +101,7 @@ def evaluate(
             "users_judged": judged.n_users,
             "users_without_target": int((np.bincount(world.target_user) > 0).sum()) - judged.n_users,
             "users_without_list": int((judged.lists.lengths == 0).sum()),
-            "duplicates_in_lists": 0 if later is None else int(later.sum()),
+            "duplicates_in_lists": int(later.sum()),
             **_tied(chosen, judged, order),
             **counts,
         },
@@ -150,20 +151,15 @@ def _odd_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None])
     return {name: of for name, of in odd.items() if of}
 
 
-def _later_copies(judged: Judged, users: Array, on_duplicates: OnDuplicates) -> Bools | None:
-    """Return which rows show an item that their list has shown before [n]; None where no list shows an item twice.
+def _later_copies(judged: Judged, users: Array, on_duplicates: OnDuplicates) -> Bools:
+    """Return which rows show an item that their list has shown before [n].
 
     Raises:
         InputError: there is such a row and duplicates are an error.
     """
     lists = judged.lists
-    if not has_twice(lists.item, lists.indptr):
-        return None
-    key = lists.list_of_row * (int(lists.item.max()) + 1) + lists.item
-    order = np.argsort(key, kind="stable")
-    later = np.zeros(len(key), dtype=bool)
-    later[order[1:]] = key[order[1:]] == key[order[:-1]]
-    if on_duplicates == "error":
+    later = repeats(lists.item, lists.indptr)
+    if on_duplicates == "error" and later.any():
         row = int(np.argmax(later))
         user, item = users[lists.user[lists.list_of_row[row]]], judged.items.ids[lists.item[row]]
         raise InputError(

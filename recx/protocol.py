@@ -17,11 +17,12 @@ import numpy as np
 
 from recx.definitions import FUNNEL, METRICS
 from recx.doctor import counts
+from recx.entities import Entities
 from recx.fingerprint import update
 from recx.plain import flat, plain, settings
 from recx.protocols import SlateRetriever
 from recx.rules import MEAN, TIES
-from recx.types import Array, Entities, Fold, Interactions
+from recx.types import Array, Fold, Interactions
 from recx.version import __version__
 
 if TYPE_CHECKING:

@@ -111,6 +111,15 @@ def has_twice(item: Array, indptr: Longs, rows: int = 100_000) -> bool:
     return any(bool((block[..., 1:] == block[..., :-1]).any()) for block in ordered)
 
 
+def repeats(item: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
+    """Return which rows hold an item that an earlier row of their group holds too [n_rows]."""
+    again = np.zeros(len(item), dtype=bool)
+    if has_twice(item, indptr):
+        order, group = order_in_groups(-item, indptr), group_of_rows(indptr)
+        again[order[1:]] = (item[order[1:]] == item[order[:-1]]) & (group[1:] == group[:-1])
+    return again
+
+
 def same_items(item: Array, other: Array, indptr: Longs, rows: int = 100_000) -> bool:
     """Whether every group holds the same items (whole numbers from 0, [n_rows] each), in whatever order."""
     n_items = int(max(item.max(initial=0), other.max(initial=0))) + 1

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from recx.entities import Entities
 from recx.evaluation import Evaluation
 from recx.examples import Examples
 from recx.fit_summary import FitSummary
 from recx.graphs import Graphs
-from recx.types import Array, Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Array, Fold, Interactions, RankedLists, Requests
 
 VALUE = "value.json"
 MAPPED = 1 << 16  # bytes from which an array is mapped rather than read

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.memo import once_per_input
 from recx.protocols import Encoder, FittedEncoder
 from recx.ragged import blocks, indptr_of, sum_of_groups
 from recx.select import CELLS, top_of_table
-from recx.types import Array, Entities, Floats, Interactions, Longs, RankedLists, Requests, Vectors
+from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 from recx.vectors import unit
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's own pattern drops words of one letter

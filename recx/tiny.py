@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.ragged import indptr_of, position_of_rows
 from recx.select import Shelf
-from recx.types import UNKNOWN_TIME, Array, Entities, Floats, Fold, Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 
 START = 1_600_000_000_000  # ms, a Sunday in 2020
 MINUTE = 60_000  # ms

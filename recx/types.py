@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from recx.entities import UNKNOWN_TIME, Entities, numbered
 from recx.errors import InputError, RecxError
-from recx.graphs import Graphs
-from recx.ragged import (
-    group_of_rows,
-    has_twice,
-    indptr_of,
-    order_in_groups,
-    position_of_rows,
-    rises,
-    rows_of_groups,
-)
+from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, repeats, rises, rows_of_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,44 +32,6 @@ Array = npt.NDArray[Any]
 Vectors = Any
 """float32 [n, d]: a NumPy array, or a SciPy CSR array where most numbers are 0 (see ``recx.texts``)."""
 Notes = Mapping[str, float]
-
-UNKNOWN_TIME = np.iinfo(np.int64).max
-"""Stands in a time column of ``Entities.table`` where the time is not known: later than every request."""
-
-
-@dataclass(frozen=True, eq=False)
-class Entities:
-    """The users or the items: raw ids and what is known of each one.
-
-    ids: raw ids [n], unique, whole numbers or strings.
-    table: column name -> [n]. A time column is int64 ms (``UNKNOWN_TIME`` where missing), a class column is int32
-        codes (-1 where missing), a number is float32 (NaN where missing), a text is a string ("" where missing).
-    embedding: float32 [n, d], a row of NaN where an entity has none; or None.
-    graphs: a graph of tools for each entity, or None.
-    names: what the files call each one [n], where ``ids`` must not tell; for people to read. The parts of a chain never
-        see it: ``Experiment.run`` takes it away.
-    """
-
-    ids: Array
-    table: Mapping[str, Array] = field(default_factory=dict)
-    embedding: Floats | None = None
-    graphs: Graphs | None = None
-    names: Array | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @property
-    def shown(self) -> Array:
-        """What to show a person for each one [n]: its name, or its id where that is all."""
-        return self.ids if self.names is None else self.names
-
-    @cached_property
-    def has_embedding(self) -> Bools:
-        """Which entities have an embedding [n]."""
-        if self.embedding is None:
-            return np.zeros(len(self.ids), dtype=bool)
-        return ~np.isnan(self.embedding[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +122,8 @@ class Interactions:
         Raises:
             InputError: an id is missing, or is not among the entities given; a time is not a whole number.
         """
-        user, user_ids = _number(frame["user"], "user", users, sort=False)
-        item, item_ids = _number(frame["item"], "item", items, sort=True)
+        user, user_ids = numbered(frame["user"], "user", users, sort=False)
+        item, item_ids = numbered(frame["item"], "item", items, sort=True)
         time = None
         if "time" in frame:
             if frame["time"].dtype.kind not in "iu":
@@ -186,20 +140,6 @@ class Interactions:
             items=item_ids,
             notes=dict(notes or {}),
         )
-
-
-def _number(column: pd.Series[Any], name: str, known: Entities | None, *, sort: bool) -> tuple[Ints, Entities]:
-    import pandas as pd
-
-    if known is None:
-        codes, ids = pd.factorize(column, sort=sort)
-        known = Entities(ids=np.asarray(ids))
-    else:
-        codes = pd.Index(known.ids).get_indexer(pd.Index(column))
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise InputError(f"column {name!r}, row {row + 1}: the id {column.tolist()[row]!r} is missing or unknown")
-    return codes.astype(np.int32), known
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +308,7 @@ class RankedLists:
         broken: dict[str, Callable[[], Bools]] = {
             "an item outside the catalogue": lambda: (self.item < 0) | (self.item >= n_items),
             "a score that is not finite": lambda: ~np.isfinite(self.score),
-            "an item twice": self._shown_before,
+            "an item twice": lambda: repeats(self.item, self.indptr),
             "scores that rise along the list": lambda: rises(self.score, self.indptr)[:-1],
         }
         for what, where in broken.items():
@@ -377,12 +317,3 @@ class RankedLists:
                 user = self.user[self.list_of_row[int(np.argmax(rows))]]
                 raise RecxError(f"{maker} returned {what} for user {user}")
         return self
-
-    def _shown_before(self) -> Bools:
-        """Return which rows hold an item that another row of their list holds too, but for one of these [n]."""
-        again = np.zeros(len(self), dtype=bool)
-        if has_twice(self.item, self.indptr):
-            by_item = order_in_groups(-self.item, self.indptr)
-            inner = self.list_of_row[1:] == self.list_of_row[:-1]
-            again[1:] = inner & (self.item[by_item][1:] == self.item[by_item][:-1])
-        return again

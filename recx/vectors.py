@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from recx.clicks import pairs_within
+from recx.entities import Entities
 from recx.memo import once_per_input
-from recx.types import Bools, Doubles, Entities, Floats, Interactions
+from recx.types import Bools, Doubles, Floats, Interactions
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recx import frames
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of, rises, rows_of_groups
-from recx.types import Array, Entities, Floats, Interactions, Ints, Notes, RankedLists
+from recx.types import Array, Floats, Interactions, Ints, Notes, RankedLists
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import recx
 from recx import calibration
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 
 def past_of(targets: dict[int, int]) -> Fold:

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from recx import clicks
 from recx.clicks import Clock, item_clock, keep_largest, last_clicks, pair_clock, pairs_within
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.ragged import indptr_of
-from recx.types import UNKNOWN_TIME, Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 
 EVENTS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), max_size=12)
 HISTORIES = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=6), min_size=1, max_size=4)

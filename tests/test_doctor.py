@@ -18,12 +18,13 @@ from recx.dataset.movielens import MovieLens
 from recx.dataset.news import News
 from recx.dataset.sequences import Sequences
 from recx.doctor import LIMITS, Finding, counts, cuts_of, examine
+from recx.entities import Entities
 from recx.evaluator.lines import Evaluator
 from recx.ragged import indptr_of
 from recx.split.by_time import ByTime
 from recx.split.by_user import ByUser
 from recx.split.leave_last import LeaveLast
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
+from recx.types import Fold, Interactions, RankedLists, Requests, Split
 
 START, SECOND, HOUR, DAY = 1_506_816_000_000, 1000, 3_600_000, 86_400_000
 

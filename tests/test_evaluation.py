@@ -15,10 +15,11 @@ import pytest
 
 import recx
 from recx import results
+from recx.entities import Entities
 from recx.errors import InputError, RecxError
 from recx.judged import Judged
 from recx.ragged import indptr_of
-from recx.types import Doubles, Entities, Interactions, RankedLists
+from recx.types import Doubles, Interactions, RankedLists
 
 LISTS = pd.DataFrame(
     [

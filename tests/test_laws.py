@@ -22,11 +22,12 @@ from threadpoolctl import threadpool_limits
 
 from recx import build, design, select
 from recx.compose import compose, plain
+from recx.entities import Entities
 from recx.evaluation import Evaluation
 from recx.experiment import Experiment, Result
 from recx.ragged import indptr_of
 from recx.retriever import union
-from recx.types import Array, Entities, Interactions, RankedLists
+from recx.types import Array, Interactions, RankedLists
 
 SMALL = ("dataset.readers=150", "dataset.articles=120", "dataset.days=2", "tracker=console", "n_candidates=30")
 

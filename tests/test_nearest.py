@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.nearest import Search, has_vector
 from recx.select import Shelf
-from recx.types import Array, Entities, Floats, Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Interactions, RankedLists, Requests
 from recx.vectors import unit
 
 

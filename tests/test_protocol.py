@@ -12,13 +12,14 @@ import pytest
 
 from recx import protocol
 from recx.definitions import METRICS
+from recx.entities import Entities
 from recx.evaluation import Evaluation
 from recx.evaluator.metric import NAMES
 from recx.experiment import Result
 from recx.graphs import Graphs
 from recx.plain import flat, plain
 from recx.ragged import indptr_of
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
+from recx.types import Fold, Interactions, RankedLists, Requests, Split
 
 
 @dataclass(frozen=True)

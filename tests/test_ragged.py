@@ -133,3 +133,10 @@ def test_the_same_items_in_another_order_are_the_same_and_nothing_else_is(
     indptr = ragged.indptr_of(np.array([len(group) for group in groups], dtype=np.int64))
     same = [sorted(group) for group in groups] == [sorted(group) for group in others]
     assert ragged.same_items(item, other, indptr, rows) == same
+
+
+def test_rows_that_repeat_an_earlier_item_of_their_group() -> None:
+    item, indptr = np.array([3, 1, 3, 3, 2, 2, 2, 2]), ragged.indptr_of(np.array([3, 2, 0, 3]))
+    expected = [False, False, True, False, False, False, True, True]
+    assert ragged.repeats(item, indptr).tolist() == expected
+    assert not ragged.repeats(item[:2], np.array([0, 2])).any()

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.columns import ids_of
+from recx.entities import UNKNOWN_TIME
 from recx.errors import InputError
 from recx.reading import Source, read
-from recx.types import UNKNOWN_TIME
 
 KINDS = {"user_id": "id", "ts": "ms"}
 GOOD = b"user_id,ts,note\n7,1506816000000,a\n8,1506816001000,b\n"

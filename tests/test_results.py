@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from recx import results
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.evaluation import Evaluation
 from recx.experiment import Result
 from recx.files import write_lists
 from recx.fit_summary import FitSummary
 from recx.ragged import indptr_of
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests, Split
+from recx.types import Fold, Interactions, RankedLists, Requests, Split
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recx import select
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.errors import RecxError
 from recx.ragged import indptr_of
 from recx.select import Shelf, best, top_of_table
-from recx.types import UNKNOWN_TIME, Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 
 TABLES = st.integers(1, 9).flatmap(
     lambda width: st.lists(

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from recx import texts
 from recx.encoder.tfidf import Tfidf
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
-from recx.types import Array, Entities, Interactions, RankedLists, Requests
+from recx.types import Array, Interactions, RankedLists, Requests
 
 ENCODERS = {"sparse": Tfidf(), "dense": Tfidf(factors=4)}
 every_encoder = pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)

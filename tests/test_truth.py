@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from recx import truth
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.truth import Truth, among_retrieved
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 
 def interactions(*rows):

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.errors import InputError, RecxError
 from recx.evaluation import Evaluation
 from recx.judged import Judged
 from recx.ragged import indptr_of
-from recx.types import UNKNOWN_TIME, Entities, Interactions, RankedLists, Requests
+from recx.types import Interactions, RankedLists, Requests
 
 FRAME = pd.DataFrame(
     {

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Entities, Floats, Interactions
+from recx.types import Floats, Interactions
 from recx.vectors import item_vectors, unit, unit_embedding
 
 

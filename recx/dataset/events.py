@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from recx.columns import UNITS
+from recx.entities import Entities
 from recx.errors import InputError, did_you_mean
-from recx.types import Array, Entities, Interactions
+from recx.types import Array, Interactions
 
 Duplicates = Literal["drop", "keep"]
 

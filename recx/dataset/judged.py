@@ -11,9 +11,10 @@ import numpy as np
 from recx.dataset.events import at_home, require_path
 from recx.dataset.judged_files import file_of, read_texts
 from recx.dataset.judgements import Pairs, judged
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.reading import is_folder
-from recx.types import Array, Entities, Interactions
+from recx.types import Array, Interactions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
-from recx.types import Bools, Doubles, Entities, Floats, Interactions, Ints, Longs, RankedLists
+from recx.types import Bools, Doubles, Floats, Interactions, Ints, Longs, RankedLists
 
 LARGEST = float(np.finfo(np.float32).max)  # of a grade, a score or a feature
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recx.dataset.events import require_path
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import group_of_rows, indptr_of, position_of_rows
 from recx.reading import content, is_folder
-from recx.types import Array, Entities, Interactions, Longs, RankedLists
+from recx.types import Array, Interactions, Longs, RankedLists
 
 if TYPE_CHECKING:
     import pandas as pd

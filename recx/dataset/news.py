@@ -9,7 +9,8 @@ import numpy as np
 from recx.dataset.events import Duplicates, at_home, check_choice, check_time_unit, interactions_of
 from recx.dataset.news_files import CONTEXT, NewsTables, read_news
 from recx.dataset.synthetic import check_sizes, make_news
-from recx.types import UNKNOWN_TIME, Array, Entities, Interactions, Longs
+from recx.entities import UNKNOWN_TIME, Entities
+from recx.types import Array, Interactions, Longs
 
 
 @dataclass(frozen=True)

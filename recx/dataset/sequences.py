@@ -10,10 +10,11 @@ import numpy as np
 
 from recx.columns import ids_of
 from recx.dataset.events import require_path
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.reading import content
-from recx.types import Array, Entities, Interactions
+from recx.types import Array, Interactions
 
 
 @dataclass(frozen=True)

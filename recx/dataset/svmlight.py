@@ -12,7 +12,8 @@ from recx.dataset.judgements import Pairs, judged
 from recx.dataset.svmlight_files import columns_of, parts_of, read_rows
 from recx.dataset.svmlight_lines import Rows
 from recx.dataset.synthetic_queries import make_queries
-from recx.types import Array, Entities, Interactions, Longs
+from recx.entities import Entities
+from recx.types import Array, Interactions, Longs
 
 
 @dataclass(frozen=True)

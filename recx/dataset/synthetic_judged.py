@@ -8,8 +8,9 @@ import numpy as np
 
 from recx.dataset.events import check_whole
 from recx.dataset.judgements import Pairs, judged
+from recx.entities import Entities
 from recx.ragged import group_of_rows, indptr_of, max_of_groups
-from recx.types import Array, Doubles, Entities, Floats, Interactions, Longs
+from recx.types import Array, Doubles, Floats, Interactions, Longs
 
 DOCUMENTS = (6, 34)
 """Fewest and most documents of a query; MQ2008 has 19 on average."""

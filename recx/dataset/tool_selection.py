@@ -17,10 +17,11 @@ import numpy as np
 from recx.dataset.events import at_home
 from recx.dataset.synthetic_tools import check_sizes, make_tools
 from recx.dataset.tool_pool import ToolPool, file_of
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.json_files import entry, read_json
 from recx.ragged import indptr_of
-from recx.types import Array, Entities, Interactions, RankedLists
+from recx.types import Array, Interactions, RankedLists
 
 
 @dataclass(frozen=True)

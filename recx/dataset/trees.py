@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from recx.dataset.tool_pool import ToolPool, words_of_name
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.graphs import Graphs
 from recx.json_files import entry
 from recx.ragged import indptr_of
-from recx.types import Entities, Interactions, RankedLists
+from recx.types import Interactions, RankedLists
 
 Edge = tuple[int, int]
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from recx.clicks import item_clock, pair_clock
 from recx.duration import milliseconds
+from recx.entities import UNKNOWN_TIME
 from recx.errors import InputError
 from recx.feature.rows import check_user, clicks_within, of_rows
 from recx.memo import once_per_input
-from recx.types import UNKNOWN_TIME, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 
 @dataclass(frozen=True)

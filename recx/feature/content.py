@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.duration import HOUR
+from recx.entities import UNKNOWN_TIME
 from recx.feature.rows import check_user, cosine, of_rows
 from recx.ragged import rows_of_groups
-from recx.types import UNKNOWN_TIME, Floats, Interactions, RankedLists, Requests
+from recx.types import Floats, Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)
@@ -88,5 +89,5 @@ class Words:
         known = np.zeros(history.n_items, dtype=bool) if words is None else (words >= 0) & np.isfinite(words)
         if words is None or not known.any():
             return np.zeros(len(candidates), dtype=np.float32)
-        logs = np.log1p(words, where=known, out=np.zeros(len(words), dtype=np.float32))
+        logs: Floats = np.log1p(words, where=known, out=np.zeros(len(words), dtype=np.float32))
         return np.where(known, logs, logs[known].mean())[candidates.item].astype(np.float32)

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from recx.entities import Entities
 from recx.feature.rows import clicks_before, of_rows
 from recx.memo import once_per_input
 from recx.protocols import Encoder
 from recx.ragged import indptr_of
 from recx.texts import asked, encoded, products_of_lists, texts_of
-from recx.types import Entities, Floats, Interactions, RankedLists, Requests, Vectors
+from recx.types import Floats, Interactions, RankedLists, Requests, Vectors
 
 NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the tool's whole name, a word of it, or nothing of it is in the task
 WORD = r"[^\W_]+"

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recx.atomic import replacing
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import order_in_groups
 from recx.truth import Truth
-from recx.types import Array, Entities, Ints, RankedLists
+from recx.types import Array, Ints, RankedLists
 
 if TYPE_CHECKING:
     from recx.experiment import Result

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from recx.benchmark.figures import balance, best, grades_of, in_words, seconds_of
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 
 def test_the_balance_by_hand() -> None:

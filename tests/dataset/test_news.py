@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from recx.dataset.news import News
+from recx.entities import UNKNOWN_TIME
 from recx.errors import InputError
-from recx.types import UNKNOWN_TIME
 
 T = 1506816000000
 HEADER = (

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recx.entities import Entities
 from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.truth import Truth
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 Shown = Mapping[int, Sequence[int]]
 Grades = Mapping[int, Mapping[int, float]]

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.evaluator import beyond
 from recx.evaluator.beyond import FIGURES, NOTES, UNCUT
-from recx.types import Entities, Interactions
+from recx.types import Interactions
 
 N_ITEMS = 8
 ONE_NUMBER = {"coverage", "gini", "entropy", "hit_num", "num_queries"}

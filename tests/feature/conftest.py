@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.ragged import indptr_of
-from recx.types import UNKNOWN_TIME, Array, Entities, Interactions, RankedLists, Requests
+from recx.types import Array, Interactions, RankedLists, Requests
 
 HOUR = 3_600_000
 START = 1_506_816_000_000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recx.entities import UNKNOWN_TIME, Entities
 from recx.errors import InputError
 from recx.feature.content import Age, CategoryShare, PhiRel, PhiStruct, Words
-from recx.types import UNKNOWN_TIME, Entities
 
 HOUR = 3_600_000
 

@@ -11,9 +11,9 @@ import pytest
 
 from recx import parts, plugins
 from recx.compose import compose, plain
+from recx.entities import Entities
 from recx.feature.reader import Times
 from recx.protocols import Feature
-from recx.types import Entities
 
 ELSEWHERE = ("feature/agents", "feature/columns")  # graphs and slates with columns have worlds and tests of their own
 SETS = [

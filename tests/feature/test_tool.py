@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from recx.encoder.tfidf import Tfidf
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.feature.past_tasks import NearestTasks, PastTasks, PastWords
 from recx.feature.tool import Naming, Relevance, Structure, Usage
 from recx.protocols import Feature
 from recx.ragged import indptr_of
 from recx.texts import asked, encoded
-from recx.types import Array, Entities, Interactions, RankedLists, Requests
+from recx.types import Array, Interactions, RankedLists, Requests
 
 ENCODER = Tfidf()
 

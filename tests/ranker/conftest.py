@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Entities, Floats, Fold, Interactions, RankedLists, Requests
+from recx.types import Floats, Fold, Interactions, RankedLists, Requests
 
 Shown = Mapping[int, Mapping[int, Sequence[float]]]
 Grades = Mapping[int, Mapping[int, float]]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from recx.encoder.tfidf import Tfidf
+from recx.entities import Entities
 from recx.errors import InputError, RecxError
 from recx.feature.words import Bm25 as Bm25Feature
 from recx.feature.words import Length
@@ -21,7 +22,7 @@ from recx.ranker.bm25 import Bm25
 from recx.ranker.callable import Callable
 from recx.ranker.cosine import Cosine
 from recx.testing import check_feature, check_ranker, tiny_world
-from recx.types import Array, Entities, Interactions, RankedLists, Requests
+from recx.types import Array, Interactions, RankedLists, Requests
 
 DOCUMENTS = ["red fox", "red red dog house garden tree", "blue cat", "", "fox " * 100]
 

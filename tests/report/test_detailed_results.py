@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.experiment_protocols import ReportWriter, TableWriter
 from recx.ragged import indptr_of
 from recx.report.detailed_results import DetailedResults
-from recx.types import Entities, Fold, Interactions, RankedLists, Requests
+from recx.types import Fold, Interactions, RankedLists, Requests
 
 FIELDS = [
     "trace_id", "node_id", "query", "true_candidate", "predicted_candidate", "top3_candidates", "top3_scores", "rank",

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.report.submission import Submission
-from recx.types import Entities, Interactions, RankedLists
+from recx.types import Interactions, RankedLists
 
 CLICKS = [5, 1, 9, 0, 9, 2]  # of items 0 to 5: the most clicked are 2, 4, 0, 5, 1, 3
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Array, Entities, Floats, Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Interactions, RankedLists, Requests
 
 
 def _drawn(

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.retriever.given import Given
 from recx.testing import tiny_world
-from recx.types import Entities, Interactions, RankedLists, Requests
+from recx.types import Interactions, RankedLists, Requests
 
 
 def world_of(n_users: int) -> Interactions:

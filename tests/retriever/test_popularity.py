@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recx.duration import milliseconds
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.ragged import indptr_of
 from recx.retriever.popularity import Popularity
-from recx.types import Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 
 S = 1000  # ms
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from recx.encoder.tfidf import Tfidf
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.retriever.text import Text
 from recx.testing import check_retriever, tiny_world
-from recx.types import Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 
 RETRIEVERS = {
     "sparse": Text(Tfidf()),

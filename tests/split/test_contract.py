@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recx.entities import Entities
 from recx.errors import InputError
 from recx.protocols import Splitter
 from recx.ragged import indptr_of
@@ -15,7 +16,7 @@ from recx.split.by_time import ByTime
 from recx.split.by_user import ByUser
 from recx.split.leave_last import LeaveLast
 from recx.testing import check_splitter, tiny_world
-from recx.types import Entities, Interactions
+from recx.types import Interactions
 
 SPLITS: dict[str, Splitter] = {
     "leave_last": LeaveLast(),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from recx.entities import Entities
 from recx.ragged import indptr_of
-from recx.types import Array, Entities, Floats, Fold, Interactions, RankedLists, Requests
+from recx.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from recx.entities import Entities
 from recx.errors import InputError
-from recx.types import Array, Entities, Interactions, Longs
+from recx.types import Array, Interactions, Longs
 from recx.vectors import unit_embedding
 from recx_transformer.model import Items
 

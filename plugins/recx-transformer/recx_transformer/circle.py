@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from recx.types import Entities, Interactions
+from recx.entities import Entities
+from recx.types import Interactions
 from recx_transformer.retriever import Transformer
 
 

@@ -14,12 +14,13 @@ from recx_transformer.learner import Learner
 from recx_transformer.retriever import Transformer, load
 
 from recx import results
+from recx.entities import Entities
 from recx.errors import InputError, RecxError
 from recx.retriever.item_knn import ItemKNN
 from recx.retriever.union import Union
 from recx.testing import check_retriever, tiny_world
 from recx.tiny import everyone_asks, last_out
-from recx.types import Entities, Interactions, Requests
+from recx.types import Interactions, Requests
 
 QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "batch_size": 128, "max_length": 6}
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from recx_transformer.validation import Inner, by_clock, by_users
 
+from recx.entities import Entities
 from recx.testing import tiny_world
-from recx.types import Entities, Interactions, RankedLists, Requests
+from recx.types import Interactions, RankedLists, Requests
 
 WORLD = Interactions(
     indptr=np.array([0, 4, 6, 9]),

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from recx.comparison import quarters
+from recx.entities import UNKNOWN_TIME
 from recx.report.page.held import Held
 from recx.report.page.story_figures import Ends
-from recx.types import UNKNOWN_TIME, Array, Bools, Doubles
+from recx.types import Array, Bools, Doubles
 
 HOUR = 3_600_000
 """Milliseconds."""

@@ -8,11 +8,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from recx.entities import Entities
 from recx.judged import Judged
 from recx.ragged import indptr_of
 from recx.report.page.held import Held, curves, cut_of, first_rank, ndcg
 from recx.truth import Truth
-from recx.types import Entities, Interactions, RankedLists
+from recx.types import Interactions, RankedLists
 
 N_ITEMS = 9
 
