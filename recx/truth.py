@@ -1,7 +1,7 @@
 """Holds lists against the targets, once; every metric is then a sum over the few rows that show a target.
 
 truth = Truth.of(fold, rel_threshold=1.0)       # the targets, cleaned and counted
-retrieval = truth.judge(candidates)             # the three lines of DESIGN section 1
+retrieval = truth.judge(candidates)             # the three stages of docs/architecture.md
 end_to_end = truth.judge(recommendations)
 ranking = among_retrieved(end_to_end, retrieval)
 """

@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 7, held against whole runs of the default parts on a small made-up news site.
+"""The laws of docs/architecture.md, checked on whole runs of the default parts on a small made-up news site.
 
 Law 7 (metrics equal a textbook loop) stands in tests/evaluator, law 1 of every single feature in tests/feature.
 """

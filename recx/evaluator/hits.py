@@ -1,7 +1,7 @@
 """The ranking metrics that need only the rows which show a target: every one is a few sums over those.
 
 A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value a user, float64
-[n_users]; what else it depends on are keyword-only arguments. Definitions stand in DESIGN section 6. Ranks count from
+[n_users]; what else it depends on are keyword-only arguments. Definitions are in ``recx.definitions``. Ranks count from
 1; a target is relevant from ``rel_threshold`` on, which the binary figures (hit, recall, precision, f, map, mrr) go by,
 while the graded ones use its gain.
 
