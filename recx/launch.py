@@ -58,6 +58,7 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
         from recx.advice import advice
         from recx.experiment_protocols import TableWriter
         from recx.progress import shown_on
+        from recx.report import figures
         from recx.report.console import console_of_stdout, print_summary
         from recx.report.page.write import write as write_page
 
@@ -68,6 +69,8 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
             card = protocol.card(result, config)
             folder.mkdir(parents=True, exist_ok=True)
             (results.save_figures if trial else results.save)(result, folder, config, card)
+            if not trial:
+                figures.write(result.tables, folder)
             if plan.report is not None and not trial:
                 written = plan.report.write(result, folder)
                 if isinstance(plan.report, TableWriter):

@@ -62,17 +62,10 @@ def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: 
 
 
 def _save_tables(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
-    """Write every curve and table twice: ``tables/NAME.csv`` and, where there is a drawing, ``figures/NAME.png``."""
-    if not tables:
-        return
-    from recx.report.drawing import DRAWINGS, draw
-
-    for inner in ("tables", "figures"):
-        (folder / inner).mkdir(exist_ok=True)
+    """Write every curve and table as ``tables/NAME.csv``."""
     for name, columns in tables.items():
+        (folder / "tables").mkdir(exist_ok=True)
         write_table(folder / "tables" / f"{name}.csv", columns)
-        if name in DRAWINGS:
-            draw(name, columns, folder / "figures" / f"{name}.png")
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ def left_by(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in folder.rglob("*"):
         if (
-            path.suffix in (".parquet", ".csv", ".npz", ".safetensors", ".faiss", ".png")
+            path.suffix in (".parquet", ".csv", ".npz", ".safetensors", ".faiss", ".svg")
             or path.name == "protocol.json"
         ):
             found[path.relative_to(folder).as_posix()] = path.read_bytes()

@@ -65,7 +65,7 @@ def test_a_run_writes_what_its_ranker_learnt(tmp_path: Path, monkeypatch: pytest
     assert {"calibration/auc_after", "calibration/logloss_before", "calibration/logloss_after"} <= metrics.keys()
     assert metrics["end_to_end/logloss"] < 0.5  # what goes out are probabilities
     for name in ("weights", "reliability_before", "reliability_after"):
-        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / "figures" / f"{name}.svg").read_text().startswith("<svg ")
     with (folder / "tables" / "weights.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["feature"]: float(row["weight"]) for row in rows} == pytest.approx(result.weights)

@@ -470,9 +470,7 @@ def test_curves_and_tables_of_a_run_are_files(run: tuple[recx.Result, results.Sa
     _, saved = run
     names = {"roc_curve", "confusion_matrix", "classification", "cascade", "weights"}
     assert {path.stem for path in (saved.folder / "tables").glob("*.csv")} == names
-    assert {path.stem for path in (saved.folder / "figures").glob("*.png")} == names
-    for path in (saved.folder / "figures").iterdir():
-        assert path.read_bytes().startswith(b"\x89PNG")
+    assert {path.stem for path in (saved.folder / "figures").glob("*.svg")} == names
     curve = pd.read_csv(saved.folder / "tables" / "roc_curve.csv")
     assert curve.columns.tolist() == ["threshold", "false_positive_rate", "true_positive_rate"]
     assert (curve["true_positive_rate"].iloc[0], curve["true_positive_rate"].iloc[-1]) == (0, 1)

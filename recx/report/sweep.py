@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from recx.atomic import replacing
+from recx.atomic import replacing, write_text
+from recx.report.figures import document
+from recx.report.page.charts import Point, dots
+from recx.report.page.scale import ABSENT
+from recx.report.page.svg import Chart
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from rich.console import Console
 
-BLUE = "#2b6cb0"
 WIDEST_CELL, MOST_ROWS, MOST_PANELS = 32, 40, 6
 NOT_SETTINGS = ("trial", "objective", "seconds", "cached", "reason")
 
@@ -45,7 +48,7 @@ def print_sweep(console: Console, columns: Columns, objective: str, folder: Path
 
 
 def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
-    """Write ``sweep.csv``, and ``sweep.png`` where there is a setting to draw."""
+    """Write ``sweep.csv``, and ``sweep.svg`` where there is a setting to draw."""
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +56,7 @@ def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
         pd.DataFrame(dict(columns)).to_csv(temporary, index=False)
     settings = [name for name in columns if name not in NOT_SETTINGS][:MOST_PANELS]
     if settings and any(value == value for value in columns["objective"]):
-        _draw(columns, settings, objective, folder / "sweep.png")
+        write_text(folder / "sweep.svg", document([_panel(columns, name, objective) for name in settings]))
 
 
 def _cells(name: str, values: Sequence[Any]) -> list[str]:
@@ -65,35 +68,19 @@ def _cells(name: str, values: Sequence[Any]) -> list[str]:
     return [text if len(text) <= WIDEST_CELL or name == "reason" else f"{text[: WIDEST_CELL - 1]}…" for text in texts]
 
 
-def _draw(columns: Columns, settings: Sequence[str], objective: str, path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.5 * len(settings), 4), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(settings), squeeze=False, sharey=True)[0]
-    for axes, name in zip(panels, settings, strict=True):
-        _panel(axes, columns[name], columns["objective"])
-        axes.set_xlabel(name)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel(objective)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png")
-
-
-def _panel(axes: Axes, values: Sequence[Any], heights: Sequence[float]) -> None:
-    """Draw one setting against the objective: numbers along a scale, by powers of ten if they span many, else words."""
-    given = [(_number(value), height) for value, height in zip(values, heights, strict=True) if value != ""]
-    numbers = [number for number, _ in given if number is not None]
+def _panel(columns: Columns, name: str, objective: str) -> Chart:
+    """Draw one setting against the objective: numbers along an axis, by powers of ten if they span many, else words."""
+    trials = [f"trial {trial}" for trial in columns["trial"]]
+    rows = list(zip(trials, columns[name], columns["objective"], strict=True))
+    given = [(trial, _number(value), height) for trial, value, height in rows if value != ""]
+    numbers = [number for _, number, _ in given if number is not None]
     if numbers and len(numbers) == len(given):
-        axes.scatter(numbers, [height for _, height in given], color=BLUE)
-        if min(numbers) > 0 and max(numbers) > 50 * min(numbers):
-            axes.set_xscale("log")
-        return
-    names = list(dict.fromkeys(str(value) or "–" for value in values))
-    places = [names.index(str(value) or "–") for value in values]
-    axes.scatter(places, heights, color=BLUE)
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8 if len(names) <= 12 else 5)
+        wide = min(numbers) > 0 and max(numbers) > 50 * min(numbers)
+        return dots(name, name, objective, list(starmap(Point, given)), log_x=wide)
+    words = [str(value) or ABSENT for value in columns[name]]
+    names = list(dict.fromkeys(words))
+    points = [Point(trial, height, names.index(word)) for word, (trial, _, height) in zip(words, rows, strict=True)]
+    return dots(name, objective, name, points, rows=names)
 
 
 def _number(text: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""Curves and tables: worked by hand, equal to scikit-learn on random worlds, and drawn."""
+"""Curves and tables: worked by hand, and equal to scikit-learn on random worlds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sklearn.calibration import calibration_curve
 from recx.errors import InputError
 from recx.evaluator.scores import auc_pooled
 from recx.evaluator.tables import TABLES, cascade, classification, confusion_matrix, reliability, roc_curve
-from recx.report.drawing import DRAWINGS, draw
 
 UNSEEN = 49  # every user of a random world has this target, and no list shows it
 
@@ -203,28 +202,6 @@ def test_every_table_is_of_equal_columns(seven_rows):
     for name, table in TABLES.items():
         columns = table(seven_rows, **({"max_grade": 1} if name == "cascade" else {}))
         assert len({len(column) for column in columns.values()}) == 1, name
-
-
-def test_every_table_is_drawn(seven_rows, tmp_path):
-    assert set(TABLES) <= set(DRAWINGS)
-    for name, table in TABLES.items():
-        draw(name, table(seven_rows, **({"max_grade": 1} if name == "cascade" else {})), tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert len(list(tmp_path.iterdir())) == len(TABLES)  # no temporary file stays behind
-
-
-def test_tables_without_rows_are_drawn(judge, tmp_path):
-    nothing = scored(judge, {0: []}, {0: {0: 1}})
-    for name in ("confusion_matrix", "classification", "reliability"):
-        draw(name, TABLES[name](nothing), tmp_path / f"{name}.png")
-    draw("cascade", cascade(nothing, max_grade=1), tmp_path / "cascade.png")
-    assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_an_unknown_drawing_is_refused(tmp_path):
-    with pytest.raises(InputError, match="did you mean 'roc_curve'"):
-        draw("roc_curv", {}, tmp_path / "x.png")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_long_roc_curve_is_thinned_along_the_curve(judge):

@@ -187,4 +187,4 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     assert parent.data.tags["recx.varied"] == "ranker"
     on_test: dict[str, Any] = json.loads((tmp_path / "outputs/sweeps/mine/best/metrics.json").read_text())
     assert parent.data.metrics["end_to_end/ndcg_at_5"] == on_test["end_to_end/ndcg_at_5"]
-    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"sweep.csv", "sweep.png"}
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"sweep.csv", "sweep.svg"}

@@ -1,4 +1,4 @@
-"""Charts of the report page: pure functions from numbers to one ``<figure>`` with an inline SVG picture.
+"""Charts of the report: pure functions from numbers to one ``Chart``, a picture in SVG with its legend and its table.
 
 Colours are CSS custom properties that the page sets (``--ink``, ``--muted``, ``--line``, ``--accent-1`` to
 ``--accent-6``), so that one picture serves light, dark and paper. Series differ in dashes and marks too. Under every
@@ -13,16 +13,15 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from recx.report.page.plane import Pair, Plane, plane, square_plane
+from recx.report.page.plane import ROW, Pair, Plane, named_plane, plane, square_plane
 from recx.report.page.scale import alike, exact, finite, number
 from recx.report.page.strokes import box, curve, names, outline, runs, whisker
 from recx.report.page.svg import (
     CELL,
     N_STYLES,
     WIDTH,
+    Chart,
     element,
-    figure,
-    legend,
     line,
     mark,
     no_data,
@@ -36,8 +35,6 @@ Numbers = Sequence[float | None]
 MOST_MARKS, MOST_ROWS, MOST_BARS, MOST_NAMED = 25, 60, 40, 16
 """Points of a line with marks; rows of a table; bars; points with their names beside them."""
 BEATEN = "another is no worse in any and better in one"
-ROW = 26.0
-"""Units from one bar to the next."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def lines(
     log_x: bool = False,
     square: bool = False,
     diagonal: bool = False,
-) -> Markup:
+) -> Chart:
     """Draw up to six lines, the others are in the table; ``diagonal`` adds y = x, ``square`` makes both axes alike."""
     given = {name: [(x, float("nan") if y is None else y) for x, y in points] for name, points in series.items()}
     stretches = {name: runs(points, log_x) for name, points in given.items()}
@@ -81,8 +78,8 @@ def lines(
         drawn += [curve([axes.at(point) for point in piece], place, marked) for piece in stretches[name]]
         samples.append((curve([(1, 7), (31, 7)], place, False) + (mark(16, 7, place) if marked else Markup()), name))
     about = f"{x_label} against {y_label}; {_listed(shown)}."
-    after = [legend(samples)] if len(shown) > 1 or shown[0] else []
-    return figure(title, axes.height, drawn, *after, _wide_table(title, x_label, y_label, given), about=about)
+    numbers = _wide_table(title, x_label, y_label, given)
+    return Chart(title, axes.height, drawn, samples if len(shown) > 1 or shown[0] else (), numbers, about)
 
 
 def bars(
@@ -93,14 +90,14 @@ def bars(
     low: Numbers | None = None,
     high: Numbers | None = None,
     unit: str = "",
-) -> Markup:
+) -> Chart:
     """Draw horizontal bars from zero, with whiskers from ``low`` to ``high``; the first 40, the table has all."""
     absent = [None] * len(values)
     rows = list(zip(labels, values, low or absent, high or absent, strict=True))
     known = [end for row in rows[:MOST_BARS] for end in row[1:] if finite(end)]
     if not any(finite(row[1]) for row in rows[:MOST_BARS]):
         return no_data(title)
-    longest = int(0.36 * WIDTH / CELL)
+    longest = int(0.42 * WIDTH / CELL)
     left = max(min(width_of(label), longest * CELL) for label in labels[:MOST_BARS]) + 8
     written = [f"{words}{unit if finite(value) else ''}" for value, words in zip(values, alike(values), strict=True)]
     right = WIDTH - max(map(width_of, written[:MOST_BARS])) - 8
@@ -119,10 +116,10 @@ def bars(
     head = ["", f"value{f' ({unit.strip()})' if unit.strip() else ''}", *(["low", "high"] if low or high else [])]
     cells = [[label, *map(number, ends[: len(head) - 1])] for label, *ends in rows]
     note = f"The first {MOST_BARS} of {len(rows)} are drawn." if len(rows) > MOST_BARS else ""
-    return figure(title, height, drawn, table(title, head, cells, note))
+    return Chart(title, height, drawn, numbers=table(title, head, cells, note))
 
 
-def stacked(title: str, parts: Mapping[str, float | None]) -> Markup:
+def stacked(title: str, parts: Mapping[str, float | None]) -> Chart:
     """Draw one bar of shares that add up to 1; a number in each part and in the legend says which it is."""
     shares = {name: max(share, 0.0) if finite(share) else 0.0 for name, share in parts.items()}
     whole = max(sum(shares.values()), 1.0)
@@ -143,10 +140,10 @@ def stacked(title: str, parts: Mapping[str, float | None]) -> Markup:
         start += width
     about = f"{_listed([f'{name} {_share(share)}' for name, share in parts.items()])}."
     cells = [[name, _share(share)] for name, share in parts.items()]
-    return figure(title, 52, drawn, legend(samples), table(title, ["part", "share"], cells), about=about)
+    return Chart(title, 52, drawn, samples, table(title, ["part", "share"], cells), about)
 
 
-def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[str, Numbers]) -> Markup:
+def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[str, Numbers]) -> Chart:
     """Draw up to six outlines over shared bins: ``edges`` holds one more than each series of ``counts``."""
     bins = list(pairwise(edges))
     shown = [name for name in counts if any(finite(count) for count in counts[name])][:N_STYLES]
@@ -164,46 +161,49 @@ def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[
         [f"{number(start)} to {number(end)}", *(number(counts[name][row]) for name in counts)]
         for row, (start, end) in enumerate(bins)
     ]
-    after = [legend(samples)] if len(shown) > 1 else []
-    return figure(title, axes.height, drawn, *after, table(title, head, cells), about=f"{x_label}; {_listed(shown)}.")
+    numbers, about = table(title, head, cells), f"{x_label}; {_listed(shown)}."
+    return Chart(title, axes.height, drawn, samples if len(shown) > 1 else (), numbers, about)
 
 
-def scatter(
-    title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False, front: bool = True
-) -> Markup:
+def scatter(title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False) -> Chart:
     """Draw points with their names, those on the front filled; of these, steps join what no other beats by x and y."""
-    known = [point for point in points if finite(point.x) and finite(point.y) and (point.x > 0 or not log_x)]
+    known = _placed(points, log_x)
     if not known:
         return no_data(title)
     ends = [end for point in known for end in (point.y, point.low, point.high) if finite(end)]
     axes = plane([point.x for point in known], ends, log_x=log_x)
-    drawn = axes.frame(x_label, y_label)
-    if front:
-        drawn += _front(axes, [(point.x, point.y) for point in known if point.on_front])
+    drawn = [*axes.frame(x_label, y_label), *_front(axes, [(point.x, point.y) for point in known if point.on_front])]
     for point in known:
         x, y = axes.at((point.x, point.y))
         if finite(point.low) and finite(point.high):
             drawn.append(whisker([(x, axes.y.at(point.low)), (x, axes.y.at(point.high))]))
-        shape = 0 if point.on_front or not front else 1
-        drawn.append(mark(x, y, shape, filled=shape == 0, title=point.name))
+        drawn.append(mark(x, y, 0 if point.on_front else 1, filled=point.on_front, title=point.name))
     if len(known) <= MOST_NAMED:
         drawn += names(axes, [(point.name, axes.at((point.x, point.y))) for point in known])
     beaten = any(not point.on_front for point in known)
-    samples = [(mark(16, 7, 0), "on the front"), (mark(16, 7, 1, filled=False), BEATEN)]
-    after = [legend(samples if beaten else samples[:1])] if front else []
-    head = ["", x_label, y_label, "low", "high", "on the front"][: 6 if front else 5]
+    samples = [(mark(16, 7, 0), "on the front"), (mark(16, 7, 1, filled=False), BEATEN)][: 2 if beaten else 1]
     cells = [
-        [
-            point.name,
-            *map(number, (point.x, point.y, point.low, point.high)),
-            *(["yes" if point.on_front else "no"] if front else []),
-        ]
+        [point.name, *map(number, (point.x, point.y, point.low, point.high)), "yes" if point.on_front else "no"]
         for point in points
     ]
-    return figure(title, axes.height, drawn, *after, table(title, head, cells), about=f"{x_label} against {y_label}.")
+    numbers = table(title, ["", x_label, y_label, "low", "high", "on the front"], cells)
+    return Chart(title, axes.height, drawn, samples, numbers, f"{x_label} against {y_label}.")
 
 
-def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Numbers]) -> Markup:
+def dots(
+    title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False, rows: Sequence[str] = ()
+) -> Chart:
+    """Draw points whose names are shown on pointing; with ``rows``, y is the place of one of these names."""
+    known = _placed(points, log_x)
+    if not known:
+        return no_data(title)
+    xs, ys = [point.x for point in known], [point.y for point in known]
+    axes = named_plane(xs, rows) if rows else plane(xs, ys, log_x=log_x)
+    marks = [mark(*axes.at((point.x, point.y)), 0, title=point.name) for point in known]
+    return Chart(title, axes.height, [*axes.frame(x_label, y_label), *marks], about=f"{x_label} against {y_label}.")
+
+
+def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Numbers]) -> Chart:
     """Draw a table of counts, shaded by the share of the row, which is written below each count."""
     if not rows or not columns or not any(finite(value) for row in values for value in row):
         return no_data(title)
@@ -223,7 +223,11 @@ def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequ
             share = value / total if finite(value) and value > 0 and total else 0.0
             drawn += _cell(left + across * width, top, width, value, share)
     cells = [[name, *map(number, row)] for name, row in zip(rows, values, strict=True)]
-    return figure(title, 28 + len(rows) * height, drawn, table(title, ["", *columns], cells))
+    return Chart(title, 28 + len(rows) * height, drawn, numbers=table(title, ["", *columns], cells))
+
+
+def _placed(points: Sequence[Point], log_x: bool) -> list[Point]:
+    return [point for point in points if finite(point.x) and finite(point.y) and (point.x > 0 or not log_x)]
 
 
 def _front(axes: Plane, best: Sequence[Pair]) -> list[Markup]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from recx.report.page.svg import Chart
+
 Row = Mapping[str, Any]
 HERE = Path(__file__).parent
 ICON = (
@@ -42,6 +44,7 @@ def render_template(name: str, story: Mapping[str, Any]) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from recx.report import figures
     from recx.report.page import charts
 
     environment = Environment(
@@ -54,8 +57,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
-    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": _strongest}
-    environment.globals |= {"numbered": _numbered, "column_pairs": _pairs, "confusion": _confusion, "headed": _headed}
+    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
+    environment.globals |= {"numbered": _numbered, "chart_of": _chart_of, "headed": _headed}
     return environment
 
 
@@ -64,7 +67,10 @@ def _assets() -> dict[str, Any]:
     """Return the style and the script, and the policy under which these two alone count and nothing is fetched."""
     from markupsafe import Markup
 
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    colours, style, script = (
+        (HERE / name).read_text(encoding="utf-8") for name in ("colours.css", "page.css", "page.js")
+    )
+    style = colours + style
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -132,23 +138,11 @@ def _numbered(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
     return list(enumerate(values, start=1))
 
 
-def _strongest(rows: Sequence[Row]) -> str:
-    """Return how many of the bars are drawn, where not all are."""
-    from recx.report.page.charts import MOST_BARS
+def _chart_of(name: str, rows: Sequence[Row]) -> Chart | None:
+    """Return the chart of a table by its name, None where it is shown as a table."""
+    from recx.report.figures import chart_of
 
-    return f": the strongest {MOST_BARS} of {len(rows)}" if len(rows) > MOST_BARS else ""
-
-
-def _pairs(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float | None]]:
-    return [(row[x], row[y]) for row in rows if row[x] is not None]
-
-
-def _confusion(rows: Sequence[Row]) -> list[list[float]]:
-    """Return the counts by actual (rows) and predicted class (columns)."""
-    counts = [[0.0, 0.0], [0.0, 0.0]]
-    for row in rows:
-        counts[row["actual"]][row["predicted"]] = row["rows"]
-    return counts
+    return chart_of(name, {column: [row[column] for row in rows] for column in rows[0]})
 
 
 def _headed(rows: Sequence[Row]) -> list[tuple[str, bool]]:

@@ -9,11 +9,13 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from recx.report.page.scale import Scale, linear, logarithmic
-from recx.report.page.svg import CELL, WIDTH, line, text, width_of
+from recx.report.page.svg import CELL, WIDTH, clean, cut, line, text, width_of
 
 TOP, BOTTOM, RIGHT = 30.0, 46.0, 16.0
 HEIGHT = 200.0
-"""Units between the ends of the vertical axis, unless the plane is a square."""
+"""Units between the ends of the vertical axis, unless the plane is a square or has named rows."""
+ROW, LONGEST_ROW = 26.0, 20
+"""Units from one row to the next; letters of a row's name."""
 Pair = tuple[float, float]
 
 
@@ -52,6 +54,13 @@ def plane(xs: Sequence[float], ys: Sequence[float], *, log_x: bool = False, zero
     left = _left(y)
     kind: Callable[..., Scale] = logarithmic if log_x else linear
     return Plane(_fitting(kind, xs, left), y, TOP + HEIGHT + BOTTOM)
+
+
+def named_plane(xs: Sequence[float], names: Sequence[str]) -> Plane:
+    """Return a plane whose vertical axis has names in place of numbers, the first at the top."""
+    end, shown = TOP + ROW * len(names), tuple(cut(clean(name), LONGEST_ROW) for name in names)
+    y = Scale(len(names) - 0.5, -0.5, end, TOP, tuple(map(float, range(len(names)))), names=shown)
+    return Plane(_fitting(linear, xs, _left(y)), y, end + BOTTOM)
 
 
 def square_plane(values: Sequence[float]) -> Plane:

@@ -15,7 +15,10 @@ ABSENT = "–"
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis: the value ``low`` lies at ``start`` and ``high`` at ``end`` of the picture; ``ticks`` are values."""
+    """An axis: the value ``low`` lies at ``start`` and ``high`` at ``end`` of the picture.
+
+    ``ticks`` are values; ``names`` are what stands at them in place of numbers.
+    """
 
     low: float
     high: float
@@ -23,6 +26,7 @@ class Scale:
     end: float
     ticks: tuple[float, ...]
     log: bool = False
+    names: tuple[str, ...] = ()
 
     def at(self, value: float) -> float:
         """Return where a value lies, in units of the picture."""
@@ -32,7 +36,9 @@ class Scale:
 
     def labels(self) -> list[str]:
         """Return the ticks in words, all of a linear axis with the same decimals."""
-        return [tick_label(tick, tick if self.log else self.ticks[1] - self.ticks[0]) for tick in self.ticks]
+        return list(self.names) or [
+            tick_label(tick, tick if self.log else self.ticks[1] - self.ticks[0]) for tick in self.ticks
+        ]
 
 
 def linear(values: Iterable[float], start: float, end: float, *, n: int = 5, zero: bool = False) -> Scale:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
@@ -118,23 +119,44 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: 
     )
 
 
-def figure(title: str, height: float, drawn: Iterable[Markup], *after: Markup, about: str = "") -> Markup:
-    """Return a figure: its title, the picture, what comes after it (a legend, a table)."""
-    picture = element(
-        "svg",
-        *drawn,
-        role="img",
-        aria_label=clean(f"{title}. {about}" if about else title),
-        viewBox=f"0 0 {_value(WIDTH)} {_value(height)}",
-        width="100%",
-        font_size=LETTERS,
-    )
-    return element("figure", element("figcaption", title), picture, *after, class_="chart")
+@dataclass(frozen=True)
+class Chart:
+    """A picture with its title, as it stands in a page; ``recx.report.figures`` makes a file of it.
+
+    Attributes:
+        title: What it shows.
+        height: Its height in units; it is ``WIDTH`` units wide.
+        drawn: The elements of the picture.
+        samples: The legend: a sample and its name for every series.
+        numbers: The table of the numbers behind the picture.
+        about: What the picture shows, in words, for those who do not see it.
+    """
+
+    title: str
+    height: float
+    drawn: Sequence[Markup]
+    samples: Sequence[tuple[Markup, str]] = ()
+    numbers: str = ""
+    about: str = ""
+
+    def __html__(self) -> Markup:
+        """Return the ``<figure>``: title, picture, legend, table."""
+        picture = element(
+            "svg",
+            *self.drawn,
+            role="img",
+            aria_label=f"{self.title}. {self.about}" if self.about else self.title,
+            viewBox=f"0 0 {_value(WIDTH)} {_value(self.height)}",
+            width="100%",
+            font_size=LETTERS,
+        )
+        after = [legend(self.samples)] if self.samples else []
+        return element("figure", element("figcaption", self.title), picture, *after, self.numbers, class_="chart")
 
 
-def no_data(title: str) -> Markup:
-    """Return a figure that says that there is nothing to show."""
-    return figure(title, 60, [text(WIDTH / 2, 35, "no data", anchor="middle", ink="--muted")], about="No data.")
+def no_data(title: str) -> Chart:
+    """Return a chart that says that there is nothing to show."""
+    return Chart(title, 60, [text(WIDTH / 2, 35, "no data", anchor="middle", ink="--muted")], about="No data.")
 
 
 def _value(value: object) -> str:

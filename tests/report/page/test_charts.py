@@ -9,20 +9,19 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markupsafe import Markup
 
 from recx.report.page import charts
 from recx.report.page.charts import Point
 from recx.report.page.scale import alike, linear, logarithmic, number, thinned, tick_label
-from recx.report.page.svg import cut, width_of
+from recx.report.page.svg import Chart, cut, width_of
 
 NAN = float("nan")
 SCRIPT = "<script>alert(1)</script>"
 
 
-def parsed(figure: Markup) -> ElementTree.Element:
+def parsed(figure: Chart) -> ElementTree.Element:
     """Return the figure as XML: it parses, is one ``figure`` with a caption and a named picture."""
-    tree = ElementTree.fromstring(str(figure))
+    tree = ElementTree.fromstring(figure.__html__())
     assert (tree.tag, tree.get("class")) == ("figure", "chart")
     assert tree[0].tag == "figcaption"
     assert (tree[1].tag, tree[1].get("role")) == ("svg", "img")
@@ -204,6 +203,19 @@ def test_bins_of_a_histogram_stand_side_by_side_from_zero() -> None:
     assert cells(tree)[2] == ["10 to 20", "10", "–"]
 
 
+def test_dots_lie_on_the_rows_of_their_names() -> None:
+    given_ = [Point("trial 1", 0.1, 0), Point("trial 2", 0.2, 2), Point("trial 3", 0.3, 0), Point("failed", NAN, 1)]
+    tree = parsed(charts.dots("t", "ndcg", "ranker", given_, rows=["linear", "identity", "a_name_of_more_than_20"]))
+    marks = [path for path in tree[1].iter("path") if path.get("transform")]
+    assert ["".join(path.itertext()) for path in marks] == ["trial 1", "trial 2", "trial 3"]
+    places = [points(path.get("transform", ""))[0] for path in marks]
+    labels = {text.text or text[0].tail: text for text in tree[1].iter("text")}
+    rows = [float(labels[name].get("y", "")) - 5 for name in ("linear", "identity", "a_name_of_more_than…")]
+    assert [y for _, y in places] == pytest.approx([rows[0], rows[2], rows[0]])
+    assert rows == pytest.approx([rows[0], rows[0] + 26, rows[0] + 52])
+    assert places[1][0] - places[0][0] == pytest.approx(places[2][0] - places[1][0], abs=0.02)
+
+
 def test_the_front_is_joined_by_steps_and_others_are_hollow() -> None:
     given_ = [
         Point("fast", 1, 0.2, True),
@@ -280,12 +292,13 @@ EMPTY = {
     "stacked": charts.stacked("t", {}),
     "histogram": charts.histogram("t", "x", [], {}),
     "scatter": charts.scatter("t", "x", "y", []),
+    "dots": charts.dots("t", "x", "y", [], rows=["a"]),
     "matrix": charts.matrix("t", [], [], []),
 }
 
 
 @pytest.mark.parametrize("figure", EMPTY.values(), ids=EMPTY)
-def test_without_data_a_chart_says_so(figure: Markup) -> None:
+def test_without_data_a_chart_says_so(figure: Chart) -> None:
     assert words(parsed(figure)) == ["no data"]
 
 
@@ -300,8 +313,8 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("figure", SCRIPTS.values(), ids=SCRIPTS)
-def test_a_script_stays_text(figure: Markup) -> None:
-    assert "<script" not in figure
+def test_a_script_stays_text(figure: Chart) -> None:
+    assert "<script" not in figure.__html__()
     tree = parsed(figure)
     assert tree[0].text == SCRIPT
     assert SCRIPT in "".join(tree[2].itertext()) + "".join(tree[-1].itertext())
@@ -309,10 +322,10 @@ def test_a_script_stays_text(figure: Markup) -> None:
 
 def test_colours_come_from_the_page_alone() -> None:
     for figure in [*EMPTY.values(), *SCRIPTS.values()]:
-        inks = re.findall(r'(?:fill|stroke)="([^"]*)"', figure)
+        inks = re.findall(r'(?:fill|stroke)="([^"]*)"', figure.__html__())
         assert inks
         assert all(ink == "none" or ink.startswith("var(--") for ink in inks)
-        assert "style=" not in figure
+        assert "style=" not in figure.__html__()
 
 
 ANY = st.one_of(st.none(), st.floats(), st.integers(-(10**6), 10**6))
