@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from recx import calibration
+from recx.contracts import check_same_pairs, checked
 from recx.doctor import Finding, cuts_of, examine
-from recx.errors import InputError, RecxError
+from recx.errors import InputError
 from recx.evaluation import Evaluation
 from recx.fit_summary import summary_of
 from recx.judged import Judged
@@ -32,7 +31,6 @@ from recx.protocols import (
     Retriever,
     Splitter,
 )
-from recx.ragged import same_items
 from recx.types import Array, Fold, Interactions, RankedLists, Split
 
 
@@ -82,8 +80,8 @@ class Experiment:
             candidates = self._retrieve(late, now)
         with stage("rank"):
             recommendations = ranker.rank(candidates, now.history, now.requests)
-            recommendations.check(now.requests, now.history.n_items, "the ranker")
-            _check_same_pairs(candidates, recommendations)
+            checked(recommendations, now.requests, now.history.n_items, "the ranker")
+            check_same_pairs(candidates, recommendations)
 
         report = None
         if now.target is not None:
@@ -130,19 +128,7 @@ class Experiment:
     def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
         k = min(self.n_candidates, fold.history.n_items)
         candidates = retriever.retrieve(fold.history, fold.requests, k)
-        return candidates.check(fold.requests, fold.history.n_items, "the retriever")
-
-
-def _check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> None:
-    """Raise RecxError unless the recommendations are the very candidates, in whatever order."""
-    if recommendations is candidates:
-        return
-    same_lists = np.array_equal(candidates.indptr, recommendations.indptr)
-    if not same_lists or not same_items(candidates.item, recommendations.item, candidates.indptr):
-        raise RecxError(
-            "the ranker must return the very candidates that it was given, none more and none less: "
-            "let it make its lists with candidates.reorder(score)"
-        )
+        return checked(candidates, fold.requests, fold.history.n_items, "the retriever")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recx import build, protocol
+from recx.contracts import checked
 from recx.design import names_of
 from recx.errors import InputError, RecxError, did_you_mean
 from recx.judged import Judged
@@ -249,7 +250,7 @@ class Reopened:
             InputError: they are no lists, or not of this data.
         """
         try:
-            return self._parsed(frame).check(self.fold.requests, self.interactions.n_items, "the run")
+            return checked(self._parsed(frame), self.fold.requests, self.interactions.n_items, "the run")
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, RecxError) as error:

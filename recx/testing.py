@@ -18,6 +18,7 @@ import numpy as np
 
 from recx import parts
 from recx.compose import compose
+from recx.contracts import checked
 from recx.errors import RecxError
 from recx.protocols import Dataset, Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, Splitter
 from recx.ragged import position_of_rows
@@ -264,7 +265,7 @@ def _expect(kept: bool, promise: str) -> None:
 
 def _valid(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
     try:
-        return lists.check(requests, n_items, maker)
+        return checked(lists, requests, n_items, maker)
     except RecxError as error:
         raise AssertionError(str(error)) from error
 
@@ -282,15 +283,10 @@ def _by_item(lists: RankedLists) -> RankedLists:
 
 def _same(one: RankedLists, other: RankedLists) -> bool:
     """Whether two lists are the same to the bit, columns included."""
-    parts: list[tuple[Array, Array]] = [
-        (one.user, other.user),
-        (one.indptr, other.indptr),
-        (one.item, other.item),
-        (one.score, other.score),
-    ]
+    arrays = [(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item", "score")]
     columns = [(column, other.columns.get(name, np.zeros(0))) for name, column in one.columns.items()]
     return one.columns.keys() == other.columns.keys() and all(
-        np.array_equal(a, b, equal_nan=True) for a, b in [*parts, *columns]
+        np.array_equal(a, b, equal_nan=True) for a, b in [*arrays, *columns]
     )
 
 

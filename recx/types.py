@@ -8,7 +8,7 @@ Every type may carry ``notes``: named counts for the protocol card of what was d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from recx.entities import UNKNOWN_TIME, Entities, numbered
 from recx.errors import InputError, RecxError
-from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, repeats, rises, rows_of_groups
+from recx.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -291,29 +291,3 @@ class RankedLists:
         """Return the chosen rows (numbers or a mask [n]) with the old borders, which the caller must renew."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         return replace(self, item=self.item[rows], score=self.score[rows], columns=columns)
-
-    def check(self, requests: Requests, n_items: int, maker: str) -> RankedLists:
-        """Return these lists if they keep every promise of the type.
-
-        Raises:
-            RecxError: naming the maker, the user and the promise that was broken.
-        """
-        if not np.array_equal(self.user, requests.user):
-            raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
-        whole = len(self.indptr) == self.n_lists + 1 and self.indptr[0] == 0 and self.indptr[-1] == len(self.item)
-        if not whole or (np.diff(self.indptr) < 0).any():
-            raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(self.item)} rows")
-        if len(self.score) != len(self.item) or any(len(c) != len(self.item) for c in self.columns.values()):
-            raise RecxError(f"{maker} returned scores or columns that do not fit their {len(self.item)} rows")
-        broken: dict[str, Callable[[], Bools]] = {
-            "an item outside the catalogue": lambda: (self.item < 0) | (self.item >= n_items),
-            "a score that is not finite": lambda: ~np.isfinite(self.score),
-            "an item twice": lambda: repeats(self.item, self.indptr),
-            "scores that rise along the list": lambda: rises(self.score, self.indptr)[:-1],
-        }
-        for what, where in broken.items():
-            rows = where()
-            if rows.any():
-                user = self.user[self.list_of_row[int(np.argmax(rows))]]
-                raise RecxError(f"{maker} returned {what} for user {user}")
-        return self

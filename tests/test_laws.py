@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from recx import build, design, select
 from recx.compose import compose, plain
+from recx.contracts import checked
 from recx.entities import Entities
 from recx.evaluation import Evaluation
 from recx.experiment import Experiment, Result
@@ -244,7 +245,7 @@ def test_laws_1_3_and_4_on_any_tiny_world(world: Interactions, seed: int, seen: 
     changed = replace(experiment, dataset=Loaded(with_other_answers(result, seed))).run()
     assert_same_lists(result.candidates, changed.candidates)
     assert_same_lists(result.recommendations, changed.recommendations)
-    result.candidates.check(result.split.fold.requests, world.n_items, "the retriever")
+    checked(result.candidates, result.split.fold.requests, world.n_items, "the retriever")
     assert (result.candidates.lengths <= n_candidates).all()
     assert result.report is not None
     assert_lines_add_up(result.report, 30)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recx.contracts import checked
 from recx.entities import UNKNOWN_TIME, Entities
 from recx.errors import InputError, RecxError
 from recx.evaluation import Evaluation
@@ -161,7 +162,7 @@ def test_reordering_never_loses_a_pair(scores: list[list[float]]) -> None:
     again = lists.reorder(np.array([score for one in scores for score in one]))
     expected = [sorted(range(len(one)), key=lambda item, one=one: -one[item]) for one in scores]
     assert [items for _, items in plain(again)] == expected
-    again.check(Requests(lists.user), 5, "reorder")
+    checked(again, Requests(lists.user), 5, "reorder")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -173,9 +174,9 @@ def test_reordering_by_what_is_not_finite_names_the_user_and_the_item(value: flo
 
 
 def test_valid_lists_pass_and_come_back() -> None:
-    assert THREE.check(Requests(THREE.user), 10, "mine") is THREE
+    assert checked(THREE, Requests(THREE.user), 10, "mine") is THREE
     nothing = lists_of()
-    assert nothing.check(Requests(nothing.user), 0, "mine") is nothing
+    assert checked(nothing, Requests(nothing.user), 0, "mine") is nothing
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_valid_lists_pass_and_come_back() -> None:
 )
 def test_a_broken_promise_is_named_with_its_maker(lists: RankedLists, reason: str) -> None:
     with pytest.raises(RecxError, match=f"^mine .*{reason}"):
-        lists.check(Requests(THREE.user), 10, "mine")
+        checked(lists, Requests(THREE.user), 10, "mine")
 
 
 def test_what_metrics_start_from() -> None:

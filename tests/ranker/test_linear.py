@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from recx import examples
+from recx.contracts import checked
 from recx.errors import InputError, RecxError
 from recx.protocols import Leaner, Saveable
 from recx.ranker.fitted_linear import FittedLinear, load
@@ -112,7 +113,8 @@ def test_it_ranks_by_the_weighted_sum_and_returns_the_same_pairs(
 ) -> None:
     lists, fold = made_up()
     fitted = Linear(features).fit(lists, fold)
-    ranked = fitted.rank(lists, fold.history, fold.requests).check(fold.requests, fold.history.n_items, "linear")
+    ranked = fitted.rank(lists, fold.history, fold.requests)
+    checked(ranked, fold.requests, fold.history.n_items, "linear")
     table = np.stack([lists.columns[name] for name in "abcd"], axis=1).astype(np.float64)
     score = (table - fitted.mean) / fitted.deviation @ fitted.weight
     for number in range(lists.n_lists):
@@ -181,7 +183,7 @@ def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of
     assert np.array_equal(
         full.columns["a"], np.array([1, np.nan, np.nan, 3, 2, np.nan, np.nan], np.float32), equal_nan=True
     )
-    full.check(fold.requests, 400, "the fit")
+    checked(full, fold.requests, 400, "the fit")
 
 
 def test_max_users_takes_a_seeded_sample_and_counts_the_rest(made_up: Callable[..., Problem], features: dict) -> None:
@@ -391,7 +393,8 @@ def test_probabilities_go_out_and_leave_the_order_alone(
 ) -> None:
     lists, fold = made_up(users=200)
     fitted = Linear(features, probabilities=probabilities).fit(lists, fold)
-    ranked = fitted.rank(lists, fold.history, fold.requests).check(fold.requests, fold.history.n_items, "linear")
+    ranked = fitted.rank(lists, fold.history, fold.requests)
+    checked(ranked, fold.requests, fold.history.n_items, "linear")
     plain = replace(fitted, settings=replace(fitted.settings, probabilities="none"))
     scored = plain.rank(lists, fold.history, fold.requests)
     assert np.array_equal(ranked.item, scored.item)
