@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 
-from recx.runs import PastRun, differing
+from recx.past_run import PastRun, differing
 
 COLUMNS = ("id", "experiment", "what", "when", "seconds", "status", "folder")
 HEADLINES = (("retrieval/recall_at_", 50, max), ("end_to_end/ndcg_at_", 5, min), ("quality/ndcg_at_", 10, max))

@@ -1,7 +1,8 @@
-"""The runs of MLflow's sqlite store, read without MLflow.
+"""The runs of MLflow's sqlite store, read by SQL.
 
-MLflow's client builds an object of every figure, setting and tag, and takes a second to import; a table of runs wants
-some columns of thousands of runs at once.
+``MlflowClient.search_runs`` cannot do this, for two reasons. It builds an object of every figure, setting and tag: for
+1,000 runs 17 s of processor time, 0.5 s here. And opening a store with MLflow writes to it: tables that are missing are
+created, and an older schema is migrated; here the file is opened for reading only, whatever its schema.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from recx.errors import InputError, RecxError
-from recx.runs import NAN, PastRun
+from recx.past_run import NAN, PastRun
 from recx.tracker.process import is_dead
 
 SHORTEST_ID = 8

@@ -11,7 +11,7 @@ from recx.errors import InputError, did_you_mean
 from recx.verb.parser import Parser
 
 if TYPE_CHECKING:
-    from recx.runs import PastRun
+    from recx.past_run import PastRun
 
 OUTPUTS = Path("outputs")
 SHOWN = 50
@@ -92,7 +92,7 @@ def _filtered(runs: Sequence[PastRun], every: Sequence[PastRun], words: str) -> 
 
 
 def _values(run: PastRun, key: str) -> list[str]:
-    from recx.runs import option
+    from recx.past_run import option
 
     return [
         *(told[key] for told in (_facts(run), run.settings) if key in told),

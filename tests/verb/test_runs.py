@@ -15,8 +15,9 @@ import yaml
 
 from recx import results
 from recx.errors import InputError, RecxError
+from recx.past_run import differing
 from recx.report import runs as table
-from recx.runs import differing, past_runs
+from recx.runs import past_runs
 from recx.tracker.process import identity
 from recx.verb import runs
 
@@ -337,6 +338,16 @@ def test_a_file_that_is_no_store_is_told_in_one_sentence(outputs: Path) -> None:
     (outputs / "mlflow.db").write_text("no database, but long enough to be looked at as one" * 30)
     with pytest.raises(RecxError, match=r"the MLflow store .* cannot be read"):
         runs.run([])
+
+
+def test_reading_changes_no_store(outputs: Path) -> None:
+    def state() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in outputs.iterdir() if path.is_file()}
+
+    before = state()
+    assert runs.run([]) == 0
+    results.load(A)
+    assert state() == before
 
 
 @pytest.mark.slow
