@@ -22,13 +22,15 @@ QUIET = {
 
 
 def open_ui(uri: str | None = None, port: int = 5000) -> None:
-    """Serve the store's pages until Ctrl-C.
+    """Run ``mlflow server`` on a store until Ctrl-C.
 
-    uri: the store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+    Args:
+        uri: The store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+        port: Where the pages are served.
 
     Raises:
-        InputError: there is no such store, or the port is taken.
-        RecxError: the server ended by itself.
+        InputError: There is no such store, or the port is taken.
+        RecxError: The server ended by itself.
     """
     address = store.absolute(uri)
     if address.startswith("http"):
@@ -36,38 +38,24 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
     file = store.database(address)
     if file is not None and not file.is_file():
         raise InputError(f"there are no runs in {file} yet: start one with `python -m recx +experiment=news`")
-    _check_port(port)
-    _serve(address, port)
-
-
-def _check_port(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            reason = (
-                "is in use"
-                if isinstance(error, OSError) and not isinstance(error, PermissionError)
-                else "cannot be used"
-            )
-            raise InputError(
-                f"port {port} of {HOST} {reason}: choose another, such as --port {port % 60_000 + 1}"
-            ) from error
-
-
-def _serve(uri: str, port: int) -> None:
-    print(f"starting MLflow on {uri} ...", flush=True)
+    if not 0 < port < 2**16:
+        raise InputError(f"--port {port}: it must be a whole number from 1 to 65535, such as 5000")
+    if _answers(port):
+        raise InputError(f"port {port} of {HOST} is in use: choose another, such as --port {port % 60_000 + 1}")
+    print(f"starting MLflow on {address} ...", flush=True)
+    place = ["--backend-store-uri", address, "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
     # A session of its own: Ctrl-C reaches this process alone, which then ends the server and its worker in order.
-    server = subprocess.Popen(_command(uri, port), env={**QUIET, **os.environ}, start_new_session=True)
+    server = subprocess.Popen(
+        [*command, "--uvicorn-opts", "--log-level warning"], env={**QUIET, **os.environ}, start_new_session=True
+    )
     try:
         with stoppable():
             while server.poll() is None and not _answers(port):
                 time.sleep(0.2)
             if server.poll() is None:
-                print(
-                    f"http://{HOST}:{port}/#/experiments?workflowType=machine_learning   (Ctrl-C ends it)", flush=True
-                )
+                pages = f"http://{HOST}:{port}/#/experiments?workflowType=machine_learning"
+                print(f"{pages}   (Ctrl-C ends it)", flush=True)
             code = server.wait()
     except KeyboardInterrupt:
         return
@@ -75,18 +63,6 @@ def _serve(uri: str, port: int) -> None:
         server.terminate()
         server.wait()
     raise RecxError(f"the MLflow server ended by itself with code {code}: its reason stands above")
-
-
-def _command(uri: str, port: int) -> list[str]:
-    options = {
-        "--backend-store-uri": uri,
-        "--registry-store-uri": uri,
-        "--host": HOST,
-        "--port": str(port),
-        "--workers": "1",
-        "--uvicorn-opts": "--log-level warning",
-    }
-    return [sys.executable, "-m", "mlflow", "ui", *(word for option in options.items() for word in option)]
 
 
 def _answers(port: int) -> bool:
