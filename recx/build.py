@@ -70,7 +70,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     parts.check_seed(top["seed"], "seed")
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
-    _check_features(config["feature"])
+    config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in VERBS if stage not in MAY_BE_NULL or config[stage]}
     experiment = Experiment(
         dataset=built["dataset"],
@@ -85,18 +85,22 @@ def plan(config: Mapping[str, Any]) -> Plan:
     return Plan(experiment, built["tracker"], built.get("report"))
 
 
-def _check_features(config: Any) -> None:
-    """Build the features, which a ranker holds, here too: here a wrong one has the key that a user typed."""
+def _with_features(ranker: Any, config: Any) -> Any:
+    """Return the ranker's configuration with the features in it built, each once and at the key that a user typed."""
     if not isinstance(config, Mapping):
         raise InputError(
             "feature names no set of features: choose one with feature=NAME (`python -m recx list feature`)"
         )
-    for name, feature in config.items():
-        if not callable(parts.build(feature, f"feature.{name}")):
+    features = {name: parts.build(feature, f"feature.{name}") for name, feature in config.items()}
+    for name, feature in features.items():
+        if not callable(feature):
             raise InputError(
                 f"feature.{name}: it is no feature, which has a _target_ such as recx.feature.popularity.Clicks; "
                 f"~feature.{name} takes it out"
             )
+    if not isinstance(ranker, Mapping):
+        return ranker
+    return {key: features if value == config else value for key, value in ranker.items()}  # ${feature}
 
 
 def experiment(config: Mapping[str, Any]) -> Experiment:

@@ -16,9 +16,9 @@ import numpy as np
 
 from recx import build, protocol
 from recx.contracts import checked
-from recx.design import names_of
 from recx.errors import InputError, RecxError, did_you_mean
 from recx.judged import Judged
+from recx.protocols import Explainable, FittedRanker, Ranker, Reloadable
 from recx.ragged import indptr_of
 from recx.results import SavedRun
 from recx.truth import Truth
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recx.experiment import Experiment
-    from recx.ranker.fitted_linear import FittedLinear
 
 Frame = dict[str, list[Any]]
 """Column name -> one value a row."""
@@ -40,9 +39,9 @@ class Explanation:
 
     history: time (ms, None without) and item, the newest first. targets: item, grade, retrieved and rank (None: lost in
     retrieval); empty when predicting. candidates: rank, item, target (its grade), score, retrieved (the retriever's
-    rank), retriever_score and what else the retriever told; the best first. contributions: feature -> weight times
-    standardised feature of every candidate, the features that move this user's scores most first; empty where the
-    ranker is not linear.
+    rank), retriever_score and what else the retriever told; the best first. contributions: feature -> what it
+    contributes to the score of every candidate (a weight times the standardised feature where the ranker is linear),
+    the features that move this user's scores most first; empty where the ranker explains no scores.
     """
 
     user: str
@@ -55,13 +54,13 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reopened:
-    """A finished run with its data loaded again. ranker: None where it is not the linear one."""
+    """A finished run with its data loaded again. ranker: None where it explains no scores."""
 
     run: SavedRun
     interactions: Interactions
     fold: Fold
     truth: Truth | None
-    ranker: FittedLinear | None
+    ranker: Explainable | None
 
     @classmethod
     def of(cls, run: SavedRun) -> Reopened:
@@ -77,7 +76,7 @@ class Reopened:
                 f"{run.folder}: the data is no longer what the run was made from, so nothing could be explained by it: "
                 "put the data back, or run the experiment again"
             )
-        ranker = linear_of(run.folder, experiment.ranker)
+        ranker = explainable_of(run.folder, experiment.ranker)
         truth = None if split.fold.target is None else Truth.for_evaluator(experiment.evaluator, split.fold)
         return cls(run, interactions, split.fold, truth, ranker)
 
@@ -186,18 +185,16 @@ class Reopened:
         reach = np.ptp(table, axis=0) if len(table) else np.zeros(table.shape[1])
         return {self.ranker.names[at]: table[:, at].tolist() for at in np.argsort(-reach, kind="stable")}
 
-    def _table(self, ranker: FittedLinear, lists: RankedLists, place: int) -> Doubles:
+    def _table(self, ranker: Explainable, lists: RankedLists, place: int) -> Doubles:
         """Return the contributions to one request's scores [n_rows, n_features].
 
         Raises:
-            InputError: the saved weights are of other features than the configuration's.
+            InputError: the ranker was fitted on other features than the configuration names.
         """
-        if names_of(ranker.settings.features, lists) != ranker.names:
-            raise InputError(
-                f"{self.run.folder}: its weights are of other features than its config.yaml names: run the experiment "
-                "again"
-            )
-        return ranker.contributions(lists, self.fold.history, self.fold.requests[place : place + 1])
+        try:
+            return ranker.contributions(lists, self.fold.history, self.fold.requests[place : place + 1])
+        except InputError as error:
+            raise InputError(f"{self.run.folder}: {error}") from error
 
     def _history(self, number: int) -> Frame:
         history = self.fold.history
@@ -280,16 +277,14 @@ class Reopened:
         )
 
 
-def linear_of(folder: Path, settings: object) -> FittedLinear | None:
-    """Return the linear ranker that a run saved into its folder; None where its settings are those of another ranker.
+def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
+    """Return the fitted ranker of a run, read from its folder where it was saved; None if it explains no scores.
 
     Raises:
-        InputError: its file is missing or damaged.
+        InputError: its files are missing or damaged.
     """
-    from recx.ranker.fitted_linear import load
-    from recx.ranker.linear import Linear
-
-    return load(folder / "ranker", settings) if isinstance(settings, Linear) else None
+    fitted = ranker.load(folder / "ranker") if isinstance(ranker, Reloadable) else ranker
+    return fitted if isinstance(fitted, Explainable) else None
 
 
 def _experiment(run: SavedRun) -> Experiment:

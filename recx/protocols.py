@@ -75,6 +75,37 @@ class Saveable(Protocol):
 
 
 @runtime_checkable
+class Reloadable(Protocol):
+    """A ranker that can load what its fitted ranker saved."""
+
+    def load(self, folder: Path) -> FittedRanker:
+        """Return the fitted ranker that was saved into a folder.
+
+        Raises:
+            InputError: its files are missing or damaged.
+        """
+        ...
+
+
+@runtime_checkable
+class Explainable(Protocol):
+    """A fitted ranker whose scores are sums of one contribution a feature, up to a constant."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the features."""
+        ...
+
+    def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
+        """Return what each feature contributes to the score of each row [n_rows, n_names].
+
+        Raises:
+            InputError: it was fitted on other features than its settings name.
+        """
+        ...
+
+
+@runtime_checkable
 class Readied(Protocol):
     """A ranker or pruner that may lack what it needs, which is to be told before any data is read."""
 
@@ -115,6 +146,14 @@ class FeatureSet(Protocol):
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         """Return one number a row and name [n_rows, n_names], from what was known before the request."""
         ...
+
+
+@runtime_checkable
+class Featured(Protocol):
+    """A ranker that learns from features."""
+
+    @property
+    def features(self) -> Mapping[str, Feature | FeatureSet]: ...
 
 
 class FittedEncoder(Protocol):

@@ -54,6 +54,15 @@ class Ranker:
 
 
 @dataclass(frozen=True)
+class Feature:
+    window: int = 1
+
+    def __post_init__(self) -> None: ...
+
+    def __call__(self, candidates: object, history: object, requests: object) -> None: ...
+
+
+@dataclass(frozen=True)
 class Evaluator:
     def evaluate(self, candidates: object, recommendations: object, fold: object) -> None: ...
 
@@ -68,7 +77,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return a whole configuration of stand-ins that lie in a module of recx."""
     module = ModuleType("recx.stand_ins")
     module.sys = sys  # type: ignore[attr-defined]
-    for kind in (Data, Split, Encoder, Retriever, Ranker, Evaluator, Tracker):
+    for kind in (Data, Split, Encoder, Retriever, Ranker, Feature, Evaluator, Tracker):
         monkeypatch.setattr(kind, "__module__", "recx.stand_ins")
         setattr(module, kind.__name__, kind)
     vars(module).update({"Any": Any, "Mapping": Mapping})
@@ -112,6 +121,19 @@ def test_parts_inside_parts_are_built_first(config: dict[str, Any]) -> None:
     experiment = build.experiment(config)
     assert experiment.retriever == Retriever(2.0, (Retriever(5.0),))
     assert experiment.ranker == Ranker(1.0, {"a": Data()})
+
+
+def test_a_feature_is_built_once_and_handed_to_the_ranker(config: dict[str, Any]) -> None:
+    made: list[Feature] = []
+    config["feature"] = {"a": {"_target_": "recx.stand_ins.Feature", "window": 2}}
+    config["ranker"]["features"] = {"a": {"_target_": "recx.stand_ins.Feature", "window": 2}}  # as ${feature} gives
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Feature, "__post_init__", lambda feature: made.append(feature))
+        ranker = build.experiment(config).ranker
+    assert ranker == Ranker(1.0, {"a": made[0]})
+    assert made == [Feature(2)]
+    config["ranker"]["features"]["a"]["window"] = 3  # features of its own
+    assert build.experiment(config).ranker == Ranker(1.0, {"a": Feature(3)})
 
 
 WRONG = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 import recx
 from recx.errors import InputError
 from recx.experiment import Result
-from recx.explanation import Reopened
+from recx.explanation import Reopened, explainable_of
+from recx.ranker.identity import Identity
 from recx.results import SavedRun
+from recx.types import Doubles, Fold, Interactions, RankedLists, Requests
 
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100", "n_candidates=20"]
 
@@ -112,6 +115,40 @@ def test_a_ranker_that_is_not_linear_has_no_contributions(home: Path) -> None:
     assert explanation.contributions == {}
     assert explanation.candidates["rank"] == explanation.candidates["retrieved"]
     assert all(pulled == {} for pulled in reopened.worst(3)["pulled_down"])
+
+
+@dataclass(frozen=True)
+class Summing:
+    """A fitted ranker, as a plugin may have one: "even" contributes 2 to items of even numbers, "all" 1 to each."""
+
+    names: tuple[str, ...] = ("all", "even")
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        return candidates.reorder(self.contributions(candidates, history, requests).sum(axis=1))
+
+    def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
+        return np.stack([np.ones(len(candidates)), 2.0 * (candidates.item % 2 == 0)], axis=1)
+
+
+@dataclass(frozen=True)
+class Loading:
+    def fit(self, candidates: RankedLists, fold: Fold) -> Summing:
+        return Summing()
+
+    def load(self, folder: Path) -> Summing:
+        assert folder.name == "ranker"
+        return Summing()
+
+
+def test_any_ranker_that_offers_contributions_is_explained(reopened: Reopened, tmp_path: Path) -> None:
+    assert explainable_of(tmp_path, Summing()) == explainable_of(tmp_path, Loading()) == Summing()
+    assert explainable_of(tmp_path, Identity()) is None
+    user = str(reopened.interactions.users.shown[reopened.fold.requests.user[0]])
+    items = reopened.recommendations[:1].item
+    found = replace(reopened, ranker=Summing()).explain(user).contributions
+    assert list(found) == ["even", "all"]  # what moves the scores most comes first
+    assert found["even"] == [2.0 if item % 2 == 0 else 0.0 for item in items.tolist()]
+    assert found["all"] == [1.0] * len(items)
 
 
 def test_a_prediction_has_no_targets(home: Path) -> None:

@@ -7,22 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from recx.atomic import write_text
-from recx.design import design_blocks, design_matrix
+from recx.design import Features, design_blocks, design_matrix, names_of
 from recx.errors import InputError
 from recx.fit_summary import FitSummary
 from recx.plain import plain
 from recx.ranker.probability import Platt, softmax
 from recx.types import Doubles, Floats, Interactions, Notes, RankedLists, Requests
 
-if TYPE_CHECKING:
-    from recx.ranker.linear import Linear
-
 FILE = "linear.json"
+
+
+class Settings(Protocol):
+    """What of its settings a fitted ranker serves by."""
+
+    @property
+    def features(self) -> Features: ...
+
+    @property
+    def probabilities(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +41,7 @@ class FittedLinear:
     held_out: ``before`` and ``after`` -> the calibration's users' lists with such probabilities.
     """
 
-    settings: Linear
+    settings: Settings
     names: tuple[str, ...]
     weight: Doubles
     low: Doubles
@@ -80,10 +87,19 @@ class FittedLinear:
         return score
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
-        """Return weight times standardised feature [n_rows, n_features]; their sum is the score."""
+        """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
+
+        Raises:
+            InputError: the weights are of other features than the settings name.
+        """
+        if names_of(self.settings.features, candidates) != self.names:
+            raise InputError(
+                "ranker=linear: its weights are of other features than its settings name: run the experiment again"
+            )
         table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
-        contributions: Doubles = (table - self.mean) * (self.weight / self.deviation)
-        return contributions
+        table -= self.mean
+        table *= self.weight / self.deviation
+        return table
 
     def save(self, folder: Path) -> None:
         """Write all that it takes to rank again, but for the features themselves, as ``linear.json``."""
@@ -103,7 +119,7 @@ class FittedLinear:
         write_text(folder / FILE, json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n")
 
 
-def load(folder: Path, settings: Linear) -> FittedLinear:
+def load(folder: Path, settings: Settings) -> FittedLinear:
     """Return the ranker that ``save`` wrote into this folder; ``settings``: those of its run, with the features.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from recx.design import Features, design_matrix, names_of
 from recx.errors import InputError, RecxError
 from recx.examples import Examples, Missed
 from recx.ragged import blocks
-from recx.ranker.fitted_linear import FittedLinear
+from recx.ranker.fitted_linear import FittedLinear, load
 from recx.ranker.probability import Platt, cross_fitted, softmax
 from recx.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.resampling import bootstrap
@@ -109,6 +110,10 @@ class Linear:
             examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
         table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
         return examples, apart, table, *_standardise(table)
+
+    def load(self, folder: Path) -> FittedLinear:
+        """Return the ranker that was fitted with these settings and saved into a folder; raises as ``load`` does."""
+        return load(folder, self)
 
     def lean(self) -> Linear:
         """Return the same ranker without the weights' intervals."""

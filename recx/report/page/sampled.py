@@ -1,4 +1,4 @@
-"""The features of some users' candidates, computed anew: what the ranker saw of them."""
+"""What the features contributed to the scores of some users' candidates, computed anew."""
 
 from __future__ import annotations
 
@@ -7,52 +7,41 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.design import design_matrix, names_of
 from recx.experiment import Result
-from recx.explanation import linear_of
-from recx.types import Array, Doubles, Floats, Longs, RankedLists
+from recx.explanation import explainable_of
+from recx.types import Array, Doubles, Longs, RankedLists
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
-    """lists: places among the requests, increasing. matrix: [n_rows, n_names] of their candidates.
+class Contributions:
+    """The contributions of features to scores.
 
-    mean, slope: of the linear ranker [n_names]; a row's score is the sum of ``(row - mean) * slope``. None where the
-    ranker is another.
+    Attributes:
+        lists: Places among the requests, increasing.
+        candidates: Their candidates.
+        names: The names of the features.
+        table: The contributions to the candidates' scores [n_rows, n_names].
     """
 
     lists: Longs
     candidates: RankedLists
     names: tuple[str, ...]
-    matrix: Floats
-    mean: Doubles | None
-    slope: Doubles | None
+    table: Doubles
 
     @classmethod
-    def of(cls, result: Result, folder: Path, lists: Longs) -> Sampled | None:
-        """Compute the features of these lists' candidates; None where the ranker goes by none."""
-        settings, fold = result.experiment.ranker, result.split.fold
-        features = getattr(settings, "features", None)
-        if not features or not len(lists):
+    def of(cls, result: Result, folder: Path, lists: Longs) -> Contributions | None:
+        """Return those of these lists; None without lists, or where the ranker of the run explains no scores."""
+        ranker, fold = explainable_of(folder, result.experiment.ranker), result.split.fold
+        if ranker is None or not len(lists):
             return None
-        names = names_of(features, result.candidates)
         candidates = result.candidates.take(lists)
-        matrix = design_matrix(features, candidates, fold.history, fold.requests[lists])
-        ranker = linear_of(folder, settings)
-        if ranker is None or ranker.names != names:
-            return cls(lists, candidates, names, matrix, None, None)
-        return cls(lists, candidates, names, matrix, ranker.mean, ranker.weight / ranker.deviation)
+        table = ranker.contributions(candidates, fold.history, fold.requests[lists])
+        return cls(lists, candidates, tuple(ranker.names), table)
 
-    def rows(self, place: int) -> slice:
-        """Return the rows of the list at a place among the requests."""
+    def to(self, place: int, items: Array) -> Doubles:
+        """Return the contributions to the scores of these candidates of a list [n_items, n_names]."""
         at = int(np.searchsorted(self.lists, place))
-        return slice(int(self.candidates.indptr[at]), int(self.candidates.indptr[at + 1]))
-
-    def contributions(self, place: int, items: Array) -> Doubles | None:
-        """Return the parts of the scores of these candidates of a list [n_items, n_names]; None without weights."""
-        if self.mean is None or self.slope is None:
-            return None
-        rows = self.rows(place)
-        at = [int(np.flatnonzero(self.candidates.item[rows] == item)[0]) for item in items]
-        parts: Doubles = (self.matrix[rows][at].astype(np.float64) - self.mean) * self.slope
+        rows = slice(int(self.candidates.indptr[at]), int(self.candidates.indptr[at + 1]))
+        found = [int(np.flatnonzero(self.candidates.item[rows] == item)[0]) for item in items]
+        parts: Doubles = self.table[rows][found]
         return parts

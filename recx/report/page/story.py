@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from recx.design import design_matrix, names_of
 from recx.experiment import Result
 from recx.plain import plain, title
+from recx.protocols import Featured
 from recx.ragged import rows_of_groups
 from recx.report.page.held import Held
-from recx.report.page.sampled import Sampled
+from recx.report.page.sampled import Contributions
 from recx.report.page.story_examples import SEED, chosen_requests, chosen_users, examples
 from recx.report.page.story_figures import answer, curves_of, intervals, metric_rows
 from recx.report.page.story_learnt import distributions, learnt
@@ -46,7 +48,7 @@ def story(
         "advice": list(advice),
     }
     users = chosen_requests(result) if held is None else chosen_users(held)
-    sampled = Sampled.of(result, folder, _lists(held, users))
+    contributions = None if held is None else Contributions.of(result, folder, held.list_of_user[users])
     if held is not None:
         objective = str(config.get("objective", ""))
         assert result.report is not None
@@ -60,17 +62,10 @@ def story(
             "curves": curves_of(held),
             "slices": slices_of(held, groups, ends[len(values) :]),
         }
-        told["learnt"] |= _features(held, sampled)
-    told["examples"] = examples(result, held, users, sampled)
+        told["learnt"] |= _features(held)
+    told["examples"] = examples(result, held, users, contributions)
     whole: dict[str, Any] = plain({name: what for name, what in told.items() if what})
     return whole
-
-
-def _lists(held: Held | None, users: Longs) -> Longs:
-    """Return the lists whose features are needed: the examples' and a sample of all; none when predicting."""
-    if held is None:
-        return np.zeros(0, dtype=np.int64)
-    return np.union1d(held.list_of_user[users], _drawn(held))
 
 
 def _drawn(held: Held) -> Longs:
@@ -80,18 +75,19 @@ def _drawn(held: Held) -> Longs:
     return np.sort(held.list_of_user[np.random.default_rng(SEED).choice(held.n_users, n, replace=False)])
 
 
-def _features(held: Held, sampled: Sampled | None) -> dict[str, Any]:
+def _features(held: Held) -> dict[str, Any]:
     """Return how the features of targets differ from those of other candidates, over a sample of users."""
-    if sampled is None:
+    ranker, fold = held.result.experiment.ranker, held.result.split.fold
+    if not isinstance(ranker, Featured) or not ranker.features:
         return {}
     drawn = _drawn(held)
-    at = np.searchsorted(sampled.lists, drawn)
-    rows = rows_of_groups(sampled.candidates.indptr, at)
+    candidates = held.result.candidates.take(drawn)
+    matrix = design_matrix(ranker.features, candidates, fold.history, fold.requests[drawn])
     judged = held.before
     places = np.searchsorted(held.list_of_user, drawn)
     target = judged.gain[rows_of_groups(judged.lists.indptr, places)] >= judged.rel_threshold
     weights = held.result.weights or held.result.importances
-    found = distributions(sampled.names, sampled.matrix[rows], target, weights)
+    found = distributions(names_of(ranker.features, candidates), matrix, target, weights)
     return {"features": found, "features_of": len(drawn)} if found else {}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.experiment import Result
 from recx.report.page.held import KINDS, Held
-from recx.report.page.sampled import Sampled
+from recx.report.page.sampled import Contributions
 from recx.types import Array, Longs
 
 OF_EACH_KIND, ASKED = 40, 100
@@ -56,14 +56,14 @@ class Names:
         return told
 
 
-def examples(result: Result, held: Held | None, users: Longs, sampled: Sampled | None) -> dict[str, Any]:
+def examples(result: Result, held: Held | None, users: Longs, contributions: Contributions | None) -> dict[str, Any]:
     """Return the items by number, and a row a user; ``users``: judged ones, or places among the requests."""
     names = Names(result)
     places = users if held is None else held.list_of_user[users]
     rows = [_asked(result, names, place) for place in places.tolist()]
     if held is not None:
         for row, user, place in zip(rows, users.tolist(), places.tolist(), strict=True):
-            row |= {**_judged(held, names, user), "why": _why(held, user, place, sampled)}
+            row |= {**_judged(held, names, user), "why": _why(held, user, place, contributions)}
     return {"items": names.told(), "rows": rows}
 
 
@@ -96,20 +96,18 @@ def _judged(held: Held, names: Names, user: int) -> dict[str, Any]:
     }
 
 
-def _why(held: Held, user: int, place: int, sampled: Sampled | None) -> list[dict[str, Any]]:
+def _why(held: Held, user: int, place: int, contributions: Contributions | None) -> list[dict[str, Any]]:
     """Return the features that speak most for the first item (over the target), with their parts of both scores."""
     lists = held.result.recommendations
     shown = lists.item[lists.indptr[place] : lists.indptr[place + 1]]
-    if sampled is None or not len(shown):
+    if contributions is None or not len(shown):
         return []
     rank = int(held.rank[user])
-    parts = sampled.contributions(place, shown[[0, rank - 1]] if rank > 1 else shown[:1])
-    if parts is None:
-        return []
+    parts = contributions.to(place, shown[[0, rank - 1]] if rank > 1 else shown[:1])
     of_target: Mapping[int, float] = dict(enumerate(parts[1].tolist())) if rank > 1 else {}
     reach = parts[0] - parts[1] if rank > 1 else parts[0]
     return [
-        {"feature": sampled.names[at], "first": float(parts[0, at]), "target": of_target.get(at)}
+        {"feature": contributions.names[at], "first": float(parts[0, at]), "target": of_target.get(at)}
         for at in np.argsort(-np.abs(reach), kind="stable")[:FEATURES].tolist()
     ]
 
