@@ -450,6 +450,8 @@ def test_a_saved_run_is_an_evaluation(run: tuple[recx.Result, results.SavedRun])
     assert "notes" not in evaluation.protocol
     low, high = evaluation.interval("end_to_end/ndcg_at_5")
     assert low <= evaluation.means["end_to_end/ndcg_at_5"] <= high
+    twice = recx.compare(saved, evaluation, ["end_to_end/ndcg_at_5"], resamples=10, draws=10)
+    assert twice.table["difference"].tolist() == [0]
 
 
 def test_what_a_run_wrote_is_judged_as_the_run_judged_it(run: tuple[recx.Result, results.SavedRun]) -> None:
