@@ -40,7 +40,7 @@ bench-ranking: $(STAMP) ## the ranking stage: tools, agents, documents, one fit 
 	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## remove what the commands above made, but no run
-	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
