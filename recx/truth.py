@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from recx.errors import InputError, RecxError
 from recx.judged import Judged
+from recx.memo import once_per_input
 from recx.protocols import Evaluator, Thresholded
 from recx.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
 from recx.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
@@ -50,15 +52,12 @@ class Truth:
     def of(cls, fold: Fold, rel_threshold: float = 1.0) -> Truth:
         """Clean a fold's targets: a pair that stands there twice keeps its highest weight, a negative weight is 0.
 
+        Done once for a fold and a threshold, and kept as long as the fold lives.
+
         Raises:
             InputError: the fold has no targets, a weight is not finite, or no target reaches ``rel_threshold``.
         """
-        target = fold.target
-        if target is None or not len(target):
-            raise InputError(
-                "the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict"
-            )
-        return cls.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
+        return _of_fold(fold, rel_threshold)
 
     @classmethod
     def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> Truth:
@@ -117,13 +116,23 @@ class Truth:
         return digest.hexdigest()
 
     def judge(self, lists: RankedLists) -> Judged:
-        """Hold lists against the targets: one list for every user with a target, empty where none was made.
+        """Match lists with the targets: one list for every user with a target, empty where none was made.
 
-        Lists of other users are ignored. The judged lists leave the columns behind.
+        Lists of other users are ignored. The judged lists leave the columns behind. Done once for the same lists, and
+        kept as long as these lists live.
 
         Raises:
             InputError: not one user with a target has a list.
         """
+        if lists not in self._judged:
+            self._judged[lists] = self._matched(lists)
+        return self._judged[lists]
+
+    @cached_property
+    def _judged(self) -> WeakKeyDictionary[RankedLists, Judged]:
+        return WeakKeyDictionary()
+
+    def _matched(self, lists: RankedLists) -> Judged:
         if not np.isin(self.user, lists.user).any():
             raise InputError(
                 f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "
@@ -141,6 +150,14 @@ class Truth:
             items=self.history.items,
             rel_threshold=self.rel_threshold,
         )
+
+
+@once_per_input
+def _of_fold(fold: Fold, rel_threshold: float) -> Truth:
+    target = fold.target
+    if target is None or not len(target):
+        raise InputError("the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict")
+    return Truth.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
 
 
 def _hashes(ids: Array) -> Array:

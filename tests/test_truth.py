@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,6 +106,25 @@ def test_the_ranking_line_is_about_the_targets_among_the_candidates():
     recommended = answers.judge(lists({0: [7, 9], 1: [9], 2: [9, 7]}))
     # User 1 has no target there; user 2 has only one that is not relevant.
     assert as_dict(among_retrieved(recommended, candidates)) == {0: ([7, 9], [1, 0], [1])}
+
+
+def test_lists_are_judged_once_and_forgotten_with_them():
+    answers, shown = fold([(0, 7, 1)]), lists({0: [3, 7]})
+    judged = Truth.of(answers).judge(shown)
+    assert Truth.of(answers, rel_threshold=1).judge(shown) is judged
+    assert Truth.of(answers, 0.5).judge(shown) is not judged
+    assert Truth.of(answers).judge(lists({0: [3, 7]})) is not judged
+    gone = weakref.ref(judged)
+    del judged
+    gc.collect()
+    assert gone() is not None
+    del shown
+    gc.collect()
+    assert gone() is None
+    gone = weakref.ref(Truth.of(answers))
+    del answers
+    gc.collect()
+    assert gone() is None
 
 
 def test_no_common_user_is_an_error():

@@ -10,8 +10,9 @@ A new figure of this kind is one function, one entry in ``FIGURES`` and one in `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,6 +88,27 @@ def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
         ideal, rank, lengths = ideal[rank <= k], rank[rank <= k], np.minimum(lengths, k)
     best = gain(_doubles(ideal)) * _discount(rank)
     return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
+
+
+def means_by_cut(judged: Judged, cuts: Longs) -> dict[str, list[float]]:
+    """Return the means over users of ``recall`` and ``ndcg`` at every cut [n_cuts, rising], each row read only once."""
+    hits = judged.relevant_hits(None)
+    share = _ratio(np.ones(judged.n_users), judged.n_targets)[judged.hit_user[hits]]
+    found = np.bincount(judged.hit_rank[hits], weights=share, minlength=int(cuts[-1]) + 1).cumsum()[cuts]
+    owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
+    shown = _dcg_by_cut(judged.hit_user, judged.hit_gain, judged.hit_rank, judged, cuts)
+    best = _dcg_by_cut(owner, judged.ideal, judged.ideal_rank, judged, cuts)
+    means = [float(_ratio(*dcgs).mean()) for dcgs in zip(shown, best, strict=True)]
+    return {"recall": (found / judged.n_users).tolist(), "ndcg": means}
+
+
+def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: Judged, cuts: Longs) -> Iterator[Doubles]:
+    """Yield every user's DCG at each of the cuts, by rows that belong to users and have a gain and a rank."""
+    order = np.argsort(rank, kind="stable")
+    worth, total = (_doubles(gain) * _discount(rank))[order], np.zeros(judged.n_users)
+    for start, stop in pairwise(np.searchsorted(rank[order], [0, *cuts], side="right").tolist()):
+        total += _sum(user[order[start:stop]], worth[start:stop], judged)
+        yield total
 
 
 def map_trec(judged: Judged, k: int | None) -> Doubles:

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recx.errors import InputError
-from recx.evaluator.hits import FIGURES
+from recx.evaluator.hits import FIGURES, means_by_cut, ndcg, recall
 from recx.evaluator.metric import NamedMetric, parse, resolve
 from recx.truth import among_retrieved
 
@@ -231,6 +231,19 @@ def test_no_normalised_figure_leaves_0_to_1_and_a_longer_cut_never_shows_less(ju
         assert ((values >= 0) & (values <= 1 + 1e-12)).all(), figure
         if figure in ("hit", "recall", "mrr", "map_trec", "err", "cascade"):
             assert (np.diff(values, axis=0) >= 0).all(), figure
+    for cuts in (np.arange(1, 16), np.array([1, 3, 11])):
+        found = means_by_cut(judged, cuts)
+        assert found["recall"] == pytest.approx([recall(judged, k).mean() for k in cuts.tolist()], abs=1e-12)
+        assert found["ndcg"] == pytest.approx([ndcg(judged, k).mean() for k in cuts.tolist()], abs=1e-12)
+
+
+def test_means_by_cut(judge):
+    judged = judge({0: [1, 2, 3], 1: [4, 5, 6]}, {0: {2: 1.0, 3: 2.0, 7: 1.0}, 1: {4: 1.0}})
+    found = means_by_cut(judged, np.array([1, 2, 3]))
+    assert found["recall"] == pytest.approx([1 / 2, (1 / 3 + 1) / 2, (2 / 3 + 1) / 2])
+    second, third = 1 / np.log2(3), 1 / np.log2(4)
+    of_first = [0, second / (2 + second), (second + 2 * third) / (2 + second + third)]
+    assert found["ndcg"] == pytest.approx([(value + 1) / 2 for value in of_first])
 
 
 def test_no_users_give_no_values(judge):

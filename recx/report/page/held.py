@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.evaluator.hits import ndcg
 from recx.experiment import Result
 from recx.judged import Judged
 from recx.truth import Truth
@@ -107,44 +108,3 @@ def first_rank(judged: Judged) -> Longs:
     users, first = np.unique(judged.hit_user[hits], return_index=True)  # hits come by user and rank
     rank[users] = judged.hit_rank[hits][first]
     return rank
-
-
-def ndcg(judged: Judged, k: int) -> Doubles:
-    """Return the NDCG of every user's list cut at k [n_users]: gain / log2(rank + 1), by the best list's."""
-    hits, ideal = judged.hit_rank <= k, judged.ideal_rank <= k
-    owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
-    shown = _dcg(judged.hit_user[hits], judged.hit_gain[hits], judged.hit_rank[hits], judged.n_users)
-    best = _dcg(owner[ideal], judged.ideal[ideal], judged.ideal_rank[ideal], judged.n_users)
-    return np.divide(shown, best, out=np.zeros(judged.n_users), where=best > 0)
-
-
-def _dcg(user: Longs, gain: Array, rank: Longs, n_users: int) -> Doubles:
-    worth = gain.astype(np.float64) / np.log2(rank + 1)
-    return np.bincount(user, weights=worth, minlength=n_users).astype(np.float64, copy=False)
-
-
-def curves(judged: Judged, cuts: Array) -> dict[str, list[float]]:
-    """Return the mean recall and NDCG over users at every cut [n_cuts, rising].
-
-    Recall goes by relevant targets, NDCG by all that have a gain, as the metrics of these names do.
-    """
-    owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
-    shown = _by_rank(judged.hit_user, judged.hit_gain, judged.hit_rank)
-    best = _by_rank(owner, judged.ideal, judged.ideal_rank)
-    hits = judged.relevant_hits(None)
-    share = 1 / judged.n_targets[judged.hit_user[hits]]
-    found = np.cumsum(np.bincount(judged.hit_rank[hits], weights=share, minlength=int(cuts[-1]) + 1))
-    figures: dict[str, list[float]] = {"recall": (found[cuts] / judged.n_users).tolist(), "ndcg": []}
-    sums = [np.zeros(judged.n_users), np.zeros(judged.n_users)]
-    ends = [np.searchsorted(rank, [0, *cuts], side="right").tolist() for _, _, rank in (shown, best)]
-    for place in range(len(cuts)):
-        for total, (user, worth, _), end in zip(sums, (shown, best), ends, strict=True):
-            rows = slice(end[place], end[place + 1])
-            total += np.bincount(user[rows], weights=worth[rows], minlength=judged.n_users)
-        figures["ndcg"].append(float(np.mean(sums[0] / sums[1])))
-    return figures
-
-
-def _by_rank(user: Longs, gain: Array, rank: Longs) -> tuple[Longs, Doubles, Longs]:
-    order = np.argsort(rank, kind="stable")
-    return user[order], gain[order].astype(np.float64) / np.log2(rank[order] + 1), rank[order]

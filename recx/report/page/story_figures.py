@@ -10,7 +10,8 @@ import numpy as np
 
 from recx.definitions import FUNNEL, METRICS
 from recx.evaluation import Evaluation
-from recx.report.page.held import KINDS, Held, curves
+from recx.evaluator.hits import means_by_cut
+from recx.report.page.held import KINDS, Held
 from recx.resampling import bootstrap
 from recx.types import Array, Doubles
 
@@ -120,7 +121,7 @@ def headline(rows: Sequence[Row], objective: str, k: int) -> list[Row]:
 def curves_of(held: Held) -> dict[str, dict[str, list[list[float]]]]:
     """Return recall and ndcg -> candidates and recommendations -> pairs of cut and mean over users."""
     cuts = _cuts(int(held.before.lists.lengths.max(initial=1)))
-    lines = {"candidates": curves(held.before, cuts), "recommendations": curves(held.after, cuts)}
+    lines = {"candidates": means_by_cut(held.before, cuts), "recommendations": means_by_cut(held.after, cuts)}
     return {
         figure: {
             name: [list(pair) for pair in zip(cuts.tolist(), of[figure], strict=True)] for name, of in lines.items()

@@ -1,4 +1,4 @@
-"""What became of users, and the curves, by numbers worked out by hand."""
+"""What became of users, by numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from recx import build, truth
+from recx.compose import compose, plain
 from recx.entities import Entities
+from recx.evaluator.hits import means_by_cut
 from recx.judged import Judged
 from recx.ragged import indptr_of
-from recx.report.page.held import Held, curves, cut_of, first_rank, ndcg
+from recx.report.detailed_results import DetailedResults
+from recx.report.page.held import Held, cut_of, first_rank
 from recx.truth import Truth
 from recx.types import Interactions, RankedLists
 
@@ -25,10 +29,10 @@ def judged(shown: list[list[int]], targets: list[dict[int, float]]) -> Judged:
     none = np.zeros(0, np.int32)
     history = Interactions(np.zeros(len(targets) + 1, np.int64), none, None, np.zeros(0, np.float32), users, items)
     user, item, grade = (np.array(column) for column in zip(*pairs, strict=True))
-    truth = Truth.of_pairs(user.astype(np.int32), item.astype(np.int32), grade.astype(np.float32), history, 1.0)
+    known = Truth.of_pairs(user.astype(np.int32), item.astype(np.int32), grade.astype(np.float32), history, 1.0)
     lengths = np.array([len(one) for one in shown])
     flat = np.concatenate([np.array(one, np.int32) for one in shown])
-    return truth.judge(RankedLists(np.arange(len(shown), dtype=np.int32), indptr_of(lengths), flat, -flat.astype("f4")))
+    return known.judge(RankedLists(np.arange(len(shown), dtype=np.int32), indptr_of(lengths), flat, -flat.astype("f4")))
 
 
 def held(before: list[list[int]], after: list[list[int]], k: int) -> Held:
@@ -51,22 +55,31 @@ def test_the_first_rank_is_of_a_relevant_target() -> None:
     assert first_rank(judged([[3, 4, 5]], [{3: 0.5, 5: 1.0}])).tolist() == [3]
 
 
-def test_ndcg_goes_by_gain_and_an_ideal_cut_alike() -> None:
-    lists = judged([[1, 2, 3]], [{2: 1.0, 3: 2.0, 5: 1.0}])
-    shown = 1 / np.log2(3) + 2 / np.log2(4)
-    best = 2 / np.log2(2) + 1 / np.log2(3) + 1 / np.log2(4)
-    assert ndcg(lists, 3) == pytest.approx([shown / best])
-    assert ndcg(lists, 1) == pytest.approx([0])
+def test_a_page_goes_by_what_the_run_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    matched = []
 
+    def counted(*given: Any) -> Any:
+        matched.append(given)
+        return matches(*given)
 
-def test_curves_are_means_over_users_at_every_cut() -> None:
-    lists = judged([[1, 2, 3], [4, 5, 6]], [{2: 1.0, 3: 2.0, 7: 1.0}, {4: 1.0}])
-    cuts = np.array([1, 2, 3])
-    found = curves(lists, cuts)
-    assert found["recall"] == pytest.approx([1 / 2, (1 / 3 + 1) / 2, (2 / 3 + 1) / 2])
-    assert found["ndcg"] == pytest.approx([ndcg(lists, int(k)).mean() for k in cuts])
-    thinned = curves(lists, np.array([1, 3]))
-    assert thinned["ndcg"] == pytest.approx([found["ndcg"][0], found["ndcg"][2]])
+    matches = truth._matches
+    monkeypatch.setattr(truth, "_matches", counted)
+    small = ["tracker=console", "dataset.readers=300", "dataset.articles=150"]
+    config = plain(compose(["+experiment=news", *small, "objective=end_to_end/ndcg_at_5"]))
+    result = build.experiment(config).run()
+    before = len(matched)
+    one = Held.of(result, config)
+    DetailedResults().table(result)
+    assert len(matched) == before  # nothing is judged again
+    assert one is not None
+    assert result.report is not None
+    values = result.report.values
+    assert one.ndcg == pytest.approx(values["end_to_end/ndcg_at_5"], rel=0, abs=1e-12)
+    assert one.lift == pytest.approx(values["funnel/lift_ndcg_at_5"], rel=0, abs=1e-12)
+    means = means_by_cut(one.after, np.array([5, 10]))
+    assert means["ndcg"][0] == pytest.approx(values["end_to_end/ndcg_at_5"].mean(), rel=0, abs=1e-12)
+    found = means_by_cut(one.before, np.array([5, 50]))["recall"][1]
+    assert found == pytest.approx(values["retrieval/recall_at_50"].mean(), rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
