@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -23,9 +22,7 @@ from recx_transformer.device import device_of
 from recx_transformer.model import Network, Shape
 from recx_transformer.recent import Fading
 from recx_transformer.sequences import Events, last_events
-
-if TYPE_CHECKING:
-    from recx_transformer.retriever import Transformer
+from recx_transformer.settings import Settings
 
 MODEL, FACTS = "model.safetensors", "model.json"
 
@@ -34,7 +31,7 @@ MODEL, FACTS = "model.safetensors", "model.json"
 class FittedTransformer:
     """summary: counts of the fit, and curves of one value an epoch."""
 
-    settings: Transformer
+    settings: Settings
     network: Network
     catalogue: Catalogue
     summary: FitSummary
@@ -153,8 +150,6 @@ def load(folder: Path | str) -> FittedTransformer:
     Raises:
         InputError: there is none, or its files are damaged.
     """
-    from recx_transformer.retriever import Transformer
-
     folder = Path(folder)
     if not (folder / FACTS).is_file():
         raise InputError(f"{folder} holds no fitted transformer (no {FACTS}): name a run with retriever=transformer")
@@ -164,7 +159,7 @@ def load(folder: Path | str) -> FittedTransformer:
         network.load_state_dict(load_file(folder / MODEL))
         category = None if facts["category"] is None else np.array(facts["category"], dtype=np.int64)
         catalogue = Catalogue(np.array(facts["ids"]), category, facts["embedding"])
-        settings = Transformer(**facts["settings"])
+        settings = Settings(**facts["settings"])
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise InputError(
             f"{folder} holds a transformer that cannot be read ({type(error).__name__}): run the experiment again"

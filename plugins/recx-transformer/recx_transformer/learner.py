@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,9 +15,7 @@ from recx_transformer.losses import Asked, bce, full_softmax, sampled_softmax
 from recx_transformer.model import Items, Network, Shape
 from recx_transformer.recent import Fading, Recent
 from recx_transformer.sequences import Batch, Events, Lessons, row_width
-
-if TYPE_CHECKING:
-    from recx_transformer.retriever import Transformer
+from recx_transformer.settings import Settings
 
 CLIP = 1.0
 """Length of the longest gradient; a longer one is shortened."""
@@ -31,7 +28,7 @@ class Learner:
     items: the clicked ones. share: [n_clicked], each one's share of what is to be foreseen. dtype: of the products.
     """
 
-    settings: Transformer
+    settings: Settings
     catalogue: Catalogue
     lessons: Lessons
     items: Items
@@ -42,7 +39,7 @@ class Learner:
     dtype: torch.dtype
 
     @classmethod
-    def of(cls, settings: Transformer, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
+    def of(cls, settings: Settings, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
         """Return a learner at its start; its first weights are drawn from PyTorch's present random state."""
         catalogue, number = Catalogue.of(history, category=settings.category, embedding=settings.embedding)
         item, n = number[history.item], len(catalogue.ids)
@@ -133,7 +130,7 @@ class Learner:
                 self.optimiser.state[parameter] = state
 
 
-def _shape(settings: Transformer, catalogue: Catalogue, events: Events, recent: Recent | None) -> Shape:
+def _shape(settings: Settings, catalogue: Catalogue, events: Events, recent: Recent | None) -> Shape:
     return Shape(
         items=len(catalogue.ids),
         width=settings.factors,
@@ -150,7 +147,7 @@ def _shape(settings: Transformer, catalogue: Catalogue, events: Events, recent: 
     )
 
 
-def _optimiser(network: Network, settings: Transformer) -> torch.optim.AdamW:
+def _optimiser(network: Network, settings: Settings) -> torch.optim.AdamW:
     """Return AdamW; biases, norms and other vectors are not drawn to 0."""
     tensors = list(network.parameters())
     groups = [

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from torch import Tensor
@@ -20,10 +20,8 @@ from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
+from recx_transformer.settings import Settings
 from recx_transformer.validation import Inner, by_clock, by_users
-
-if TYPE_CHECKING:
-    from recx_transformer.retriever import Transformer
 
 LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transformer/valid_ndcg_at_10"
 
@@ -70,7 +68,7 @@ class Course:
         return better
 
 
-def fit(settings: Transformer, history: Interactions) -> FittedTransformer:
+def fit(settings: Settings, history: Interactions) -> FittedTransformer:
     """Return the network fitted on a history.
 
     Raises:
@@ -89,7 +87,7 @@ def fit(settings: Transformer, history: Interactions) -> FittedTransformer:
         raise
 
 
-def _trained(settings: Transformer, history: Interactions, keeper: Keeper) -> FittedTransformer:
+def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> FittedTransformer:
     saved = keeper.resumed() if settings.resume else None
     with reproducible(device_of(settings.device)):
         inner = _inner(settings, history)
@@ -123,7 +121,7 @@ class Study:
 
     @classmethod
     def of(
-        cls, settings: Transformer, history: Interactions, course: Course, keeper: Keeper, saved: Saved | None
+        cls, settings: Settings, history: Interactions, course: Course, keeper: Keeper, saved: Saved | None
     ) -> Study:
         """Return the training of a history at its start, or where a checkpoint left it."""
         device = device_of(settings.device)
@@ -222,7 +220,7 @@ class Study:
         return FittedTransformer(learner.settings, learner.network, learner.catalogue, summary)
 
 
-def _inner(settings: Transformer, history: Interactions) -> Inner | None:
+def _inner(settings: Settings, history: Interactions) -> Inner | None:
     """Return the inner cut, or None where the settings want none or the history is too short for one."""
     if not settings.validation_users:
         return None

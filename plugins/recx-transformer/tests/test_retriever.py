@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ def test_what_was_saved_retrieves_the_same(text_ids: bool, tmp_path: Path) -> No
     assert np.array_equal(one.item, other.item)
     assert np.array_equal(one.score, other.score)
     assert again.summary.curves == fitted.summary.curves
-    assert again.settings == fitted.settings
+    assert asdict(again.settings) == asdict(fitted.settings)
 
 
 def test_a_loaded_network_serves_a_catalogue_in_another_order(tmp_path: Path) -> None:
