@@ -126,11 +126,10 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job or the jobs of a sweep."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # so that Hydra raises its errors instead of printing them
-    from hydra._internal.utils import get_args_parser
-
+    from recx.hydra_internals import flags_parser
     from recx.verb.parser import Parser
 
-    parser = get_args_parser()
+    parser = flags_parser()
     parser.__class__ = Parser
     parser.prog = "recx"
     given = parser.parse_intermixed_args(arguments)
@@ -152,9 +151,9 @@ def _run_hydra(arguments: Sequence[str]) -> int:
 
 def _hydra(arguments: Sequence[str]) -> None:
     import hydra
-    from hydra.core.hydra_config import HydraConfig
 
     from recx.compose import prepare
+    from recx.hydra_internals import forget_configuration
     from recx.mistakes import explained
 
     conf = prepare()
@@ -166,7 +165,7 @@ def _hydra(arguments: Sequence[str]) -> None:
     except _RunFailed as failed:
         raise failed.error from None
     finally:
-        HydraConfig.instance().cfg = None  # or a later run in this process would take these words for its own
+        forget_configuration()
 
 
 class _RunFailed(BaseException):

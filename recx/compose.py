@@ -11,11 +11,11 @@ from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
-from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
 from recx import plugins
+from recx.hydra_internals import register
 from recx.mistakes import explained
 from recx.sweep.grid import Grid
 from recx.sweep.search import Search
@@ -70,9 +70,7 @@ def prepare() -> str:
     """
     plugins.options()
     ConfigStore.instance().store(name="schema", node=Schema, provider="recx", replace=True)
-    Plugins.instance().register(PluginSearchPath)
-    Plugins.instance().register(Grid)
-    Plugins.instance().register(Search)
+    register(PluginSearchPath, Grid, Search)
     return str(plugins.CONF)
 
 

@@ -14,6 +14,7 @@ from yaml import MarkedYAMLError
 
 from recx import plugins
 from recx.errors import InputError, did_you_mean
+from recx.hydra_internals import ALREADY_CHOSEN, AMBIGUOUS, NOT_AN_OPTION, NOTHING_CHOSEN
 
 _NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Config search path", "provider=")
 
@@ -26,7 +27,7 @@ def explained() -> Iterator[None]:
     except (HydraException, OmegaConfBaseException, MarkedYAMLError) as error:
         raise explanation(error) from error
     except ValueError as error:
-        if str(error).startswith("Config group override must be"):
+        if str(error).startswith(NOT_AN_OPTION):
             raise InputError(
                 "a group takes the name of an option, not null or a number: see `python -m recx list`"
             ) from error
@@ -79,14 +80,14 @@ def _not_composed(error: ConfigCompositionException) -> str:
     cause = error.__cause__
     if isinstance(cause, OmegaConfBaseException):
         return _of_value(cause)
-    if "Ambiguous value for argument" in text:
+    if AMBIGUOUS in text:
         word = text.split("'")[1]
         return f"{word}: for one run after the other add -m, for a list write KEY=[A,B], for one text quote the value"
-    if "No match in the defaults list" in text:
+    if NOTHING_CHOSEN in text:
         group = text.split("'")[1]
         return f"{group}=…: nothing is chosen there yet: write +{group}=NAME"
-    if "Multiple values for" in text:
-        group = text.split("Multiple values for ")[1].split(".")[0]
+    if ALREADY_CHOSEN in text:
+        group = text.split(ALREADY_CHOSEN)[1].split(".")[0]
         return f"+{group}=…: something is chosen there already: write {group}=NAME, without the plus"
     return _one_line(text)
 

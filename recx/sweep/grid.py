@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.override_parser.types import Override
+from recx.hydra_internals import BasicSweeper, Override, is_deletion, typed
 
 
 class Grid(BasicSweeper):
@@ -26,8 +25,8 @@ class Grid(BasicSweeper):
     ) -> list[list[list[str]]]:
         """Return the words of every trial, in batches."""
         # Hydra's own would turn ~feature.age into ~feature.age=null, which takes nothing out.
-        deleted = [str(override.input_line) for override in overrides if override.is_delete()]
-        kept = [override for override in overrides if not override.is_delete()]
+        deleted = [typed(override) for override in overrides if is_deletion(override)]
+        kept = [override for override in overrides if not is_deletion(override)]
         [combinations] = super().split_arguments(kept, None)
         trials = [[*words, *deleted, *one] for words in combinations for one in self._left_out(deleted)]
         return list(self.split_overrides_to_chunks(trials, max_batch_size)) if trials else []

@@ -18,8 +18,9 @@ from recx.sweep.book import FILE
 from recx.threads import cores as cores_here
 
 if TYPE_CHECKING:
-    from hydra.core.override_parser.types import Override
     from omegaconf import DictConfig
+
+    from recx.hydra_internals import Override
 
 HOME = Path("outputs", "sweeps")
 OPTUNA, HYDRAS_OPTUNA = "recx.sweep.search.Search", "hydra_plugins.hydra_optuna_sweeper"
@@ -131,21 +132,18 @@ def _first(words: Sequence[str]) -> tuple[DictConfig, list[Override]]:
 
     An Optuna search begins anywhere; here it is with the first value of each range.
     """
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
     from recx.compose import compose
+    from recx.hydra_internals import first_word, key_of, parse
     from recx.mistakes import explained
-    from recx.sweep.search import first_word, key_of
 
-    parser = OverridesParser.create()
     with explained():
-        typed = parser.parse_overrides(list(words))
+        typed = parse(words)
     composed = compose([first_word(one) for one in typed])
     params = composed.hydra.sweeper.get("params")
     if not params:
         return composed, typed
     with explained():
-        more = parser.parse_overrides([f"{key}={values}" for key, values in params.items()])
+        more = parse([f"{key}={values}" for key, values in params.items()])
     parsed = [*(one for one in more if key_of(one) not in map(key_of, typed)), *typed]
     return compose([first_word(one) for one in parsed]), parsed
 
@@ -154,7 +152,9 @@ def _check(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) ->
     """Raise InputError where the trials could not be compared, or where the best would be chosen on the test fold."""
     if type(config["allow_tuning_on_test"]) is not bool:
         raise InputError(f"allow_tuning_on_test={config['allow_tuning_on_test']}: it must be true or false")
-    swept = {override.key_or_group for override in parsed if override.is_sweep_override()}
+    from recx.hydra_internals import is_swept, key_of
+
+    swept = {key_of(override) for override in parsed if is_swept(override)}
     for key in (*FIXED, "allow_tuning_on_test"):
         if key in swept:
             raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")

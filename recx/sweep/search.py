@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override, Transformer
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from recx.errors import InputError
+from recx.hydra_internals import Override, first_word, is_interval, key_of, optuna_sweeper, parse, suggest, values_of
 
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-Proposer = Callable[[DictConfig, "Trial"], None]
+    from recx.hydra_internals import Proposer
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Branch:
 
     def holds(self, value: str) -> bool:
         """Whether the key's value, as it is typed, is asked for."""
-        return value in map(_word, _values(self.asked))
+        return value in map(_word, values_of(self.asked))
 
     def first(self) -> dict[str, str]:
         """Return key -> word of what is asked for and of each range's first value, to see that there are such keys."""
@@ -58,9 +57,8 @@ def _branch(condition: str, ranges: Any) -> Branch:
             f"hydra.sweeper.when: {condition!r} is no condition with ranges: write KEY=VALUE and, beneath it, KEY: "
             "RANGE, such as retriever=item_knn: {retriever.neighbours: 'range(50,500,50)'}"
         )
-    parser = OverridesParser.create()
-    [asked, *parsed] = parser.parse_overrides([condition, *(f"{key}={values}" for key, values in ranges.items())])
-    if asked.is_interval_sweep():
+    [asked, *parsed] = parse([condition, *(f"{key}={values}" for key, values in ranges.items())])
+    if is_interval(asked):
         raise InputError(f"hydra.sweeper.when: {condition!r} is no condition: name one value or several, KEY=A,B")
     return Branch(asked, tuple(parsed))
 
@@ -73,20 +71,14 @@ class _Proposals:
     own: Proposer | None
 
     def __call__(self, config: DictConfig, trial: Trial) -> None:
-        from hydra_plugins.hydra_optuna_sweeper._impl import create_optuna_distribution_from_override
-        from optuna.distributions import BaseDistribution, CategoricalDistribution
-
         if self.own is not None:
             self.own(config, trial)
         for branch in self.branches:
             known = {str(key).lstrip("+"): _word(value) for key, value in {**trial.user_attrs, **trial.params}.items()}
             if branch.holds(known.get(branch.key) or _composed(config, branch.key)):
                 for one in branch.ranges:
-                    if key_of(one) in known:
-                        continue  # the command line goes before
-                    values = create_optuna_distribution_from_override(one)
-                    several = values if isinstance(values, BaseDistribution) else CategoricalDistribution([values])
-                    trial._suggest(one.get_key_element(), several)
+                    if key_of(one) not in known:  # else the command line goes before
+                        suggest(trial, one)
 
 
 class Search(Sweeper):
@@ -97,16 +89,13 @@ class Search(Sweeper):
     """
 
     def __init__(self, when: DictConfig | None = None, **settings: Any) -> None:
-        from hydra_plugins.hydra_optuna_sweeper.optuna_sweeper import OptunaSweeper
         from optuna import logging
         from optuna.exceptions import ExperimentalWarning
 
         logging.set_verbosity(logging.WARNING)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)  # ``group``, which is as old as TPE's other settings
-            self.inner = OptunaSweeper(**settings)
-        proposer = self.inner.sweeper
-        proposer.custom_search_space_extender = _Proposals(branches(when), proposer.custom_search_space_extender)
+            self.inner = optuna_sweeper(settings, lambda own: _Proposals(branches(when), own))
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Take what Hydra's own sweeper takes."""
@@ -115,26 +104,6 @@ class Search(Sweeper):
     def sweep(self, arguments: list[str]) -> None:
         """Run the trials."""
         self.inner.sweep(arguments)
-
-
-def key_of(override: Override) -> str:
-    """Return the key or group that an override is of."""
-    return override.get_key_element().lstrip("+")
-
-
-def first_word(override: Override) -> str:
-    """Return an override with the first of its values; of an interval, where it starts."""
-    if not override.is_sweep_override():
-        return str(override.input_line)
-    if override.is_interval_sweep():
-        return f"{override.get_key_element()}={cast(IntervalSweep, override.value()).start}"
-    return f"{override.get_key_element()}={next(iter(override.sweep_string_iterator()))}"
-
-
-def _values(override: Override) -> Iterable[Any]:
-    if override.is_sweep_override():
-        return override.sweep_iterator(transformer=Transformer.encode)
-    return [override.get_value_element_as_str()]
 
 
 def _word(value: Any) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from recx.compose import compose
+from recx.hydra_internals import is_swept, key_of, parse
 from recx.sweep.search import Search
 
 pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
@@ -46,9 +46,9 @@ def proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         def launch(self, overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[Any]:
             new = []
             for words in overrides:
-                parsed = OverridesParser.create().parse_overrides(list(words))
-                assert not any(override.is_sweep_override() for override in parsed)
-                new.append({str(override.key_or_group): _text(override.value()) for override in parsed})
+                parsed = parse(words)
+                assert not any(is_swept(override) for override in parsed)
+                new.append({key_of(override): _text(override.value()) for override in parsed})
             self.seen.extend(new)
             return [SimpleNamespace(return_value=best_in_the_middle(settings)) for settings in new]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from recx import plugins
 from recx.errors import InputError
+from recx.hydra_internals import parse
 from recx.sweep.grid import Grid
 from recx.sweep.plan import read
 
@@ -25,7 +25,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def trials(*words: str, leave_out: str | None = None) -> list[list[str]]:
     grid = Grid(leave_out=leave_out)
     grid.config = OmegaConf.create({"feature": {"age": {}, "trend": {}, "words": {}}})
-    [batch] = grid.split_arguments(OverridesParser.create().parse_overrides(list(words)), None)
+    [batch] = grid.split_arguments(parse(words), None)
     return batch
 
 
