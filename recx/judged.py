@@ -84,6 +84,13 @@ class Judged:
         # Compared in the type that they are stored in, as the targets are counted: 3.3 as float32 is below 3.3.
         return {None: np.flatnonzero(self.hit_gain >= self.rel_threshold)}  # several metrics ask for the same cut
 
+    def first_hits(self, k: int | None) -> tuple[Longs, Longs]:
+        """Return the users with a relevant target in the first ``k``, and where in ``hit_row`` the first of each is."""
+        hits = self.relevant_hits(k)
+        users = self.hit_user[hits]
+        first = np.diff(users, prepend=-1) > 0  # hits come by user and rank
+        return users[first], hits[first]
+
     def shown(self, k: int | None) -> Longs:
         """Return the number of relevant targets among the first ``k`` (None: in the whole list) [n_users]."""
         if k not in self._shown:

@@ -123,12 +123,9 @@ def map_(judged: Judged, k: int | None) -> Doubles:
 
 def mrr(judged: Judged, k: int | None) -> Doubles:
     """1 / rank of the first target by rank, 0 if it is not in the first k."""
-    hits = judged.relevant_hits(k)
-    users = judged.hit_user[hits]
-    first = np.ones(len(hits), dtype=bool)
-    first[1:] = users[1:] != users[:-1]  # hits come by user and rank
+    users, first = judged.first_hits(k)
     value = np.zeros(judged.n_users)
-    value[users[first]] = 1 / judged.hit_rank[hits[first]]
+    value[users] = 1 / judged.hit_rank[first]
     return value
 
 

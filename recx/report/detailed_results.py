@@ -95,10 +95,9 @@ def _judged(result: Result) -> tuple[RankedLists, Ints, Array]:
     judged = truth.judge(lists)
     highest = order_in_groups(truth.gain, truth.indptr)[truth.indptr[:-1]]
     true, rank = truth.item[highest].copy(), np.zeros(judged.n_users, dtype=np.int64)
-    hits = judged.relevant_hits(None)
-    found, first = np.unique(judged.hit_user[hits], return_index=True)
-    true[found] = judged.lists.item[judged.hit_row[hits[first]]]
-    rank[found] = judged.hit_rank[hits[first]]
+    found, first = judged.first_hits(None)
+    true[found] = judged.lists.item[judged.hit_row[first]]
+    rank[found] = judged.hit_rank[first]
     return judged.lists, true, rank
 
 

@@ -70,17 +70,14 @@ def reliability(table: Columns, alone: bool) -> Chart:
     series = {"observed" if alone else "": _pairs(table, "mean_predicted", "observed")}
     if alone:
         ends = zip(table["low"], table["high"], table["rows"], strict=True)
-        series["share of the rows"] = [
-            ((low + high) / 2, rows / max(sum(table["rows"]), 1)) for low, high, rows in ends
-        ]
+        total = max(sum(table["rows"]), 1)
+        series["share of the rows"] = [((low + high) / 2, rows / total) for low, high, rows in ends]
     title = "Observed share of targets against the predicted probability"
     return lines(title, "predicted", "observed", series, square=True, diagonal=True)
 
 
 def cascade(table: Columns, alone: bool) -> Chart:
-    series = {
-        name: _pairs(table, "rank", column) for name, column in (("here", "stops_here"), ("by here", "stops_until"))
-    }
+    series = {"here": _pairs(table, "rank", "stops_here"), "by here": _pairs(table, "rank", "stops_until")}
     return lines("Chance that a user has stopped", "rank", "chance", series)
 
 

@@ -16,19 +16,7 @@ from markupsafe import Markup
 from recx.report.page.plane import ROW, Pair, Plane, named_plane, plane, square_plane
 from recx.report.page.scale import alike, exact, finite, number
 from recx.report.page.strokes import box, curve, names, outline, runs, whisker
-from recx.report.page.svg import (
-    CELL,
-    N_STYLES,
-    WIDTH,
-    Chart,
-    element,
-    line,
-    mark,
-    no_data,
-    table,
-    text,
-    width_of,
-)
+from recx.report.page.svg import CELL, N_STYLES, WIDTH, Chart, element, line, mark, no_data, table, text, width_of
 
 Numbers = Sequence[float | None]
 
@@ -133,10 +121,8 @@ def stacked(title: str, parts: Mapping[str, float | None]) -> Chart:
             drawn.append(box(start, 4, width, 44, place, title=f"{name}: {_share(parts[name])}"))
         if width > 16:
             drawn.append(text(start + width / 2, 31, str(place + 1), anchor="middle"))
-        sample = box(9, 0.5, 20, 13, place) + element(
-            "text", str(place + 1), x=19, y=11.5, text_anchor="middle", fill="var(--ink)", font_size=12
-        )
-        samples.append((sample, f"{name}: {_share(parts[name])}"))
+        number_of = element("text", str(place + 1), x=19, y=11.5, text_anchor="middle", fill="var(--ink)", font_size=12)
+        samples.append((box(9, 0.5, 20, 13, place) + number_of, f"{name}: {_share(parts[name])}"))
         start += width
     about = f"{_listed([f'{name} {_share(share)}' for name, share in parts.items()])}."
     cells = [[name, _share(share)] for name, share in parts.items()]
@@ -245,16 +231,8 @@ def _front(axes: Plane, best: Sequence[Pair]) -> list[Markup]:
 
 
 def _cell(x: float, y: float, width: float, value: float | None, share: float) -> list[Markup]:
-    shade = element(
-        "rect",
-        x=x + 1,
-        y=y + 1,
-        width=max(width - 2, 1.0),
-        height=50,
-        fill="var(--accent-1)",
-        fill_opacity=0.05 + 0.4 * share,
-    )
-    middle = x + width / 2
+    ink: dict[str, object] = {"fill": "var(--accent-1)", "fill_opacity": 0.05 + 0.4 * share}
+    shade, middle = element("rect", x=x + 1, y=y + 1, width=max(width - 2, 1.0), height=50, **ink), x + width / 2
     written = text(middle, y + 23, number(value), anchor="middle", longest=max(int(width / CELL), 2))
     if not finite(value) or width < 8 * CELL:
         return [shade, written]

@@ -53,10 +53,7 @@ def story_of_runs(
         {
             "metric": metric,
             "values": [
-                {
-                    "value": evaluation.means.get(metric),
-                    **dict(zip(("low", "high"), found.get(metric, (None, None)), strict=True)),
-                }
+                dict(zip(ENDS, (evaluation.means.get(metric), *found.get(metric, (None, None))), strict=True))
                 for evaluation, found in zip(evaluations, ends, strict=True)
             ],
         }

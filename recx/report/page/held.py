@@ -103,8 +103,7 @@ def cut_of(objective: str, means: Mapping[str, float]) -> int:
 
 def first_rank(judged: Judged) -> Longs:
     """Return the rank of every user's first relevant target, 0 where the list shows none [n_users]."""
-    hits = judged.relevant_hits(None)
+    users, first = judged.first_hits(None)
     rank = np.zeros(judged.n_users, dtype=np.int64)
-    users, first = np.unique(judged.hit_user[hits], return_index=True)  # hits come by user and rank
-    rank[users] = judged.hit_rank[hits][first]
+    rank[users] = judged.hit_rank[first]
     return rank

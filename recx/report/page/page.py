@@ -67,10 +67,9 @@ def _assets() -> dict[str, Any]:
     """Return the style and the script, and the policy under which these two alone count and nothing is fetched."""
     from markupsafe import Markup
 
-    colours, style, script = (
-        (HERE / name).read_text(encoding="utf-8") for name in ("colours.css", "page.css", "page.js")
-    )
-    style = colours + style
+    names = ("colours.css", "page.css", "page.js")
+    colours, rules, script = ((HERE / name).read_text(encoding="utf-8") for name in names)
+    style = colours + rules
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

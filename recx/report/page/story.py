@@ -92,10 +92,5 @@ def _features(held: Held) -> dict[str, Any]:
 
 
 def _doctor(result: Result) -> list[dict[str, Any]]:
-    return [
-        {
-            **{name: getattr(finding, name) for name in ("name", "count", "of", "verdict", "why")},
-            "share": finding.share,
-        }
-        for finding in result.findings
-    ]
+    told = ("name", "count", "of", "verdict", "why", "share")
+    return [{name: getattr(finding, name) for name in told} for finding in result.findings]

@@ -33,22 +33,10 @@ def metric_rows(report: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
         if name.endswith("/users"):
             continue
         line, bare, k = split_name(name)
-        low_end, high_end = ends.get(name, (None, None))
-        rows.append(
-            {
-                **{
-                    "name": name,
-                    "line": line,
-                    "metric": bare,
-                    "k": k,
-                    "value": value,
-                    "low": low_end,
-                    "high": high_end,
-                },
-                "users": users.get(name, int(report.means.get(f"{line}/users", len(report.users)))),
-                "meaning": {**METRICS, **FUNNEL}.get(bare, ""),
-            }
-        )
+        low, high = ends.get(name, (None, None))
+        row = {"name": name, "line": line, "metric": bare, "k": k, "value": value, "low": low, "high": high}
+        counted = users.get(name, int(report.means.get(f"{line}/users", len(report.users))))
+        rows.append({**row, "users": counted, "meaning": {**METRICS, **FUNNEL}.get(bare, "")})
     return rows
 
 
@@ -82,11 +70,7 @@ def answer(held: Held, rows: Sequence[Row], objective: str) -> Row:
         "where": where,
         "users": held.n_users,
         "headline": headline(rows, objective, held.k),
-        "funnel": {
-            where: hit + gained,
-            "lost in ranking": lost + in_ranking,
-            "lost in retrieval": in_retrieval,
-        },
+        "funnel": {where: hit + gained, "lost in ranking": lost + in_ranking, "lost in retrieval": in_retrieval},
         "found": 1 - in_retrieval,
         "shown": hit + gained,
         "shown_before": hit + lost,

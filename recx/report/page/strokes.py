@@ -50,17 +50,8 @@ def outline(axes: Plane, bins: Sequence[tuple[Pair, float | None]], place: int) 
 
 
 def box(x: float, y: float, width: float, height: float, place: int, title: str | None = None) -> Markup:
-    return element(
-        "rect",
-        *([] if title is None else [element("title", title)]),
-        x=x,
-        y=y,
-        width=width,
-        height=height,
-        fill=f"var({accent(place)})",
-        fill_opacity=0.45,
-        stroke=f"var({accent(place)})",
-    )
+    ink, inside = f"var({accent(place)})", [] if title is None else [element("title", title)]
+    return element("rect", *inside, x=x, y=y, width=width, height=height, fill=ink, fill_opacity=0.45, stroke=ink)
 
 
 def whisker(ends: Sequence[Pair]) -> Markup:
