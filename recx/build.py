@@ -72,16 +72,8 @@ def plan(config: Mapping[str, Any]) -> Plan:
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in VERBS if stage not in MAY_BE_NULL or config[stage]}
-    experiment = Experiment(
-        dataset=built["dataset"],
-        splitter=built["split"],
-        retriever=built["retriever"],
-        ranker=built["ranker"],
-        evaluator=built["evaluator"],
-        fold=top["fold"],
-        n_candidates=top["n_candidates"],
-        refit=top["refit"],
-    )
+    chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
+    experiment = Experiment(*chain, **{key: top[key] for key in ("fold", "n_candidates", "refit")})
     return Plan(experiment, built["tracker"], built.get("report"))
 
 

@@ -19,6 +19,7 @@ from recx.experiment import Result
 from recx.graphs import Graphs
 from recx.plain import flat, plain
 from recx.ragged import indptr_of
+from recx.retriever.given import Given
 from recx.types import Fold, Interactions, RankedLists, Requests, Split
 
 
@@ -57,6 +58,13 @@ def result_of(interactions: Interactions) -> Result:
     fold = Fold(interactions, interactions, requests)
     split = Split(fold, fold, {"users_left_out_too_few_events": 3, "later_events": 4})
     return Result(Chain(), interactions, split, object(), object(), lists, lists, report, {})  # type: ignore[arg-type]
+
+
+def test_the_card_says_what_competes() -> None:
+    result = result_of(events(["a", "b"]))
+    slates = replace(result, experiment=replace(result.experiment, retriever=Given()))
+    assert protocol.card(result, {})["ranking"].startswith("full: every item")
+    assert protocol.card(slates, {})["ranking"].startswith("slates: the lists that the data itself offers")
 
 
 def test_the_card_tells_the_rules() -> None:
