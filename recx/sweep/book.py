@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from recx.atomic import write_text
 
@@ -70,6 +71,12 @@ class Book:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"{number}.json"
+
+
+def begun_in(folder: Path) -> dict[str, Any]:
+    """Return what ``recx.sweep.plan`` wrote down of the sweep in a folder; {} where there is none."""
+    file = folder / FILE
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 def _read(file: Path) -> Trial | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recx import parts
 from recx.atomic import write_text
 from recx.errors import InputError, did_you_mean
-from recx.sweep.book import FILE
+from recx.sweep.book import FILE, begun_in
 from recx.threads import cores as cores_here
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class Sweep:
         Raises:
             InputError: a sweep of this id was begun with other words.
         """
-        begun = begun_with(self.folder)
+        begun = begun_in(self.folder)
         if begun:
-            if begun != list(self.compared):
+            if begun["words"] != list(self.compared):
                 raise InputError(
-                    f"sweep_id={self.id}: this sweep was begun with other words ({' '.join(begun)}): "
+                    f"sweep_id={self.id}: this sweep was begun with other words ({' '.join(begun['words'])}): "
                     "give the same, or another sweep_id"
                 )
             return False
@@ -78,25 +78,6 @@ class Sweep:
         content = json.dumps({"id": self.id, "words": self.compared, **fixed}, indent=2, ensure_ascii=False)
         write_text(self.folder / FILE, content + "\n")
         return True
-
-
-def begun_with(folder: Path) -> list[str]:
-    """Return the words that the sweep in this folder was begun with, [] where there is none."""
-    file = folder / FILE
-    return list(json.loads(file.read_text(encoding="utf-8"))["words"]) if file.is_file() else []
-
-
-def compared_by(folder: Path) -> dict[str, Any]:
-    """Return what all trials of the sweep in this folder must have alike.
-
-    Raises:
-        InputError: no sweep was begun there.
-    """
-    file = folder / FILE
-    if not file.is_file():
-        raise InputError(f"{folder}: no sweep was begun here: put -m in front of the words, not hydra.mode")
-    begun = json.loads(file.read_text(encoding="utf-8"))
-    return {key: begun[key] for key in FIXED}
 
 
 def read(overrides: Sequence[str]) -> Sweep:

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,8 @@ from recx.errors import InputError, reason
 from recx.locks import turn
 from recx.pruning import FirstFit, Pruned, watched
 from recx.run_context import ALONE, RunContext
-from recx.sweep.book import Book, Trial
-from recx.sweep.plan import begun_with, compared_by
+from recx.sweep.book import Book, Trial, begun_in
+from recx.sweep.plan import FIXED
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -108,33 +109,27 @@ def job(config: DictConfig) -> float | None:
     hydra = HydraConfig.get()
     os.chdir(hydra.runtime.cwd)  # a cluster's workers are started elsewhere
     folder, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
-    home = Path(hydra.sweep.dir)
-    if "ray" in hydra.launcher:
+    home, on_ray = Path(hydra.sweep.dir), "ray" in hydra.launcher
+    if on_ray:
         ray.check_shared(home)
-    same = begun_with(home)
-    varied = " ".join(word for word in words if word not in same)
+    begun = begun_in(home)
+    if not begun:
+        raise InputError(f"{home}: no sweep was begun here: put -m in front of the words, not hydra.mode")
+    varied = " ".join(word for word in words if word not in begun["words"])
     context = replace(RunContext.from_environment(), name=varied)
-    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), context, fixed=compared_by(home))
+    fixed = {key: begun[key] for key in FIXED}
+    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), context, fixed=fixed)
     known = attempt.book.done(attempt.number, words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
-    trial = attempt.run(lambda: plain(config)) if "ray" not in hydra.launcher else _on_ray(attempt, config)
+
+    def settings() -> Mapping[str, Any]:
+        if on_ray:
+            ray.check_tries(hydra.launcher.ray.remote.max_retries)
+        return plain(config)
+
+    with ray.task() if on_ray else nullcontext():
+        trial = attempt.run(settings)
     said = f"{config.objective} = {trial.objective:.4f}" if trial.objective is not None else trial.lacks
     said = f"failed: {said}" if trial.reason else said
     print(f"job {attempt.number}: {said}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
     return attempt.worth(trial)
-
-
-def _on_ray(attempt: Attempt, config: DictConfig) -> Trial:
-    from hydra.core.hydra_config import HydraConfig
-
-    from recx.compose import plain
-    from recx.sweep import ray
-
-    tries = HydraConfig.get().launcher.ray.remote.max_retries
-
-    def settings() -> Mapping[str, Any]:
-        ray.check_tries(tries)
-        return plain(config)
-
-    with ray.task():
-        return attempt.run(settings)

@@ -51,22 +51,20 @@ class MlflowRun:
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None:
         """Write figures by name; NaN is kept."""
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        named = [Metric(name, float(value), now, 0) for name, value in self._allowed(metrics, "metrics").items()]
-        for batch in _batches(named, METRICS_A_BATCH):
-            self.client.log_batch(self.run_id, metrics=batch)
+        self._log_points({name: [value] for name, value in metrics.items()}, 0)
 
     def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
         """Write figures by epoch: name -> the value after each, the first at step 1."""
+        self._log_points(curves, 1)
+
+    def _log_points(self, curves: Mapping[str, Sequence[float]], first: int) -> None:
         from mlflow.entities import Metric
 
         now = int(time.time() * 1000)
         points = [
             Metric(name, float(value), now, step)
             for name, values in self._allowed(curves, "metrics").items()
-            for step, value in enumerate(values, start=1)
+            for step, value in enumerate(values, start=first)
         ]
         for batch in _batches(points, METRICS_A_BATCH):
             self.client.log_batch(self.run_id, metrics=batch)
