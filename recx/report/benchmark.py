@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,16 @@ from recx.benchmark.figures import in_words
 from recx.benchmark.outcome import Outcome, Row
 from recx.cautions import SIGNIFICANT
 from recx.plain import plain
+from recx.report.formats import ABSENT, figure, significant, words
+from recx.report.tables import bullets, section, show, table, where
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-WIDEST, LONGEST_NAME = 100, 24
-Table = tuple[list[str], list[list[str]]]
-"""A head and lines of cells."""
+
+Column = tuple[str, str, Callable[[float], str]]
+"""The head of a column, the name of its figure, and how that is shown."""
 
 
 def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -> None:
@@ -95,37 +98,21 @@ def _card(outcome: Outcome) -> dict[str, Any]:
 
 def print_benchmark(console: Console, outcome: Outcome, folder: Path, address: str | None) -> None:
     """Print the tables of quality, latency and cost, what follows from them, and where everything is."""
-    width = min(console.width, WIDEST)
-    for line in _text(outcome, width):
-        console.print(line, soft_wrap=True, highlight=False)
-    console.print()
-    console.print(Text.assemble(("  folder   ", "dim"), str(folder)), soft_wrap=True)
-    if address:
-        console.print(Text.assemble(("  address  ", "dim"), (address, "cyan")), soft_wrap=True)
-
-
-def _text(outcome: Outcome, width: int) -> Iterator[Text]:
-    yield Text()
-    yield from map(Text, textwrap.wrap(sampled(outcome), width))
-    titles = {
+    batch = outcome.settings.batch_size
+    tables = {
         "quality, with 95 % intervals; * differs from the first (p < 0.05, paired, Holm)": _quality(outcome),
-        "milliseconds a query": _latency(outcome),
-        "queries and documents a second; memory": _throughput(outcome),
-        "cost": _cost(outcome),
+        "milliseconds a query": _measured(outcome, "latency/mean_ms", _latency()),
+        "queries and documents a second; memory": _measured(outcome, "throughput/queries_per_s", _throughput(batch)),
+        "cost": _measured(outcome, "cost/total", _cost(outcome.settings.currency)),
     }
-    for title, found in titles.items():
-        if found[1]:
-            yield Text()
-            yield Text(title, style="bold cyan")
-            yield from _grid(*found)
+    show(console, ["", sampled(outcome)])
+    for title, found in tables.items():
+        show(console, section(title, found, "bold cyan"))
     if outcome.settings.clocked and outcome.finished:
-        yield from (Text(line, style="dim") for line in textwrap.wrap(NOTE, width))
-    for title, sentences in {"conclusions": conclusions(outcome), "read this first": cautions(outcome)}.items():
-        if sentences:
-            yield Text()
-            yield Text(title, style="bold" if title == "conclusions" else "bold yellow")
-        for sentence in sentences:
-            yield from map(Text, textwrap.wrap(sentence, width, initial_indent="  ", subsequent_indent="    "))
+        show(console, [Text(NOTE, "dim")])
+    show(console, section("conclusions", bullets(conclusions(outcome))))
+    show(console, section("read this first", bullets(cautions(outcome)), "bold yellow"))
+    show(console, ["", *where(folder, address)])
 
 
 NOTE = (
@@ -136,101 +123,65 @@ NOTE = (
 )
 
 
-def _quality(outcome: Outcome) -> Table:
-    metrics = outcome.settings.metrics
-    lines = []
+def _quality(outcome: Outcome) -> list[Table]:
+    metrics, rows, styles = outcome.settings.metrics, [], []
     for row in outcome.rows:
-        cells = []
+        cells, ends = [row.name], [""]
         for metric in metrics:
-            value = row.quality.get(metric, (math.nan,) * 3)[0]
+            mean, low, high = row.quality.get(metric, (math.nan,) * 3)
             test = outcome.test(row, metric)
-            star = "*" if test is not None and test["p_holm"] < SIGNIFICANT else " "
-            cells.append(f"{_number(value, 4)}{star}")
-        lines.append([row.name, *cells])
-        low_high = [row.quality.get(metric) for metric in metrics]
-        if not row.reason:
-            lines.append(["", *(f"{found[1]:.2f}–{found[2]:.2f}" if found else "" for found in low_high)])
-    return ["", *metrics], lines
+            star = "*" if test is not None and test["p_holm"] < SIGNIFICANT else ""
+            cells.append(f"{star}{figure(mean)}")
+            ends.append(f"{low:.2f}–{high:.2f}" if metric in row.quality else "")
+        rows += [cells] if row.reason else [cells, ends]
+        styles += [""] if row.reason else ["", "dim"]
+    return [table(["", *metrics], rows, styles=styles)]
 
 
-def _latency(outcome: Outcome) -> Table:
-    names = ("mean", "std", "p50", "p95", "p99")
-    if not any("latency/mean_ms" in row.figures for row in outcome.rows):
-        return [], []
-    lines = [
-        [
-            row.name,
-            *(_ms(row.figures.get(f"latency/{name}_ms", math.nan)) for name in names),
-            *(_number(row.figures.get(f"time/{name}_s", math.nan), 2) for name in ("fit", "first_call")),
-            _score(outcome.score(row)),
-            "yes" if row.name in outcome.on_front else "",
-        ]
-        for row in outcome.rows
+def _measured(outcome: Outcome, needed: str, columns: Sequence[Column]) -> list[Table]:
+    """Return the table of some figures, none where no ranker has the one that is needed."""
+    if not any(row.figures.get(needed) for row in outcome.rows):
+        return []
+    rows = []
+    for row in outcome.rows:
+        figures = {**row.figures, "balance": outcome.score(row), "front": float(row.name in outcome.on_front)}
+        rows.append([row.name, *(shown(figures.get(name, math.nan)) for _, name, shown in columns)])
+    return [table(["", *(head for head, _, _ in columns)], rows)]
+
+
+def _latency() -> list[Column]:
+    two = partial(figure, digits=2)
+    return [
+        *((name, f"latency/{name}_ms", _ms) for name in ("mean", "std", "p50", "p95", "p99")),
+        *(("fit in s", "time/fit_s", two), ("first in s", "time/first_call_s", two)),
+        *(("balance", "balance", significant), ("front", "front", lambda on: "yes" if on else "")),
     ]
-    return ["", *names, "fit in s", "first in s", "balance", "front"], lines
 
 
-def _throughput(outcome: Outcome) -> Table:
-    columns = {
-        "queries": "throughput/queries_per_s",
-        "documents": "throughput/documents_per_s",
-        f"by {outcome.settings.batch_size}: queries": "throughput/batch_queries_per_s",
-        "documents ": "throughput/batch_documents_per_s",
-    }
-    if not any(columns["queries"] in row.figures for row in outcome.rows):
-        return [], []
-    if outcome.settings.batch_size is None:
-        columns = dict(list(columns.items())[:2])
-    lines = [
-        [
-            row.name,
-            *(_number(row.figures.get(name, math.nan), 0) for name in columns.values()),
-            _number(row.figures.get("memory/peak_mb", math.nan), 1),
-            _number(row.figures.get("memory/model_mb", math.nan), 3),
-        ]
-        for row in outcome.rows
+def _throughput(batch: int | None) -> list[Column]:
+    kinds = [("", ""), ("batch_", f"by {batch}: ")] if batch else [("", "")]
+    columns: list[Column] = []
+    for kind, by in kinds:
+        columns.append((f"{by}queries", f"throughput/{kind}queries_per_s", partial(figure, digits=0)))
+        columns.append(("documents", f"throughput/{kind}documents_per_s", partial(figure, digits=0)))
+    return [
+        *columns,
+        ("peak MB", "memory/peak_mb", partial(figure, digits=1)),
+        ("model MB", "memory/model_mb", partial(figure, digits=3)),
     ]
-    return ["", *columns, "peak MB", "model MB"], lines
 
 
-def _cost(outcome: Outcome) -> Table:
+def _cost(currency: str) -> list[Column]:
     names = ("total", "per_query", "per_document", "per_1000_queries")
-    if not any(row.figures.get("cost/total") for row in outcome.rows):
-        return [], []
-    lines = [
-        [row.name, *("–" if row.reason else f"{row.figures[f'cost/{name}']:.6g}" for name in names)]
-        for row in outcome.rows
-    ]
-    currency = outcome.settings.currency
-    return ["", *(f"{name.replace('_', ' ')} {currency}" for name in names)], lines
-
-
-def _grid(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[Text]:
-    """Lay the cells out, names to the left and figures to the right."""
-    cut = [[_cut(line[0]), *line[1:]] for line in lines]
-    widths = [max(len(line[place]) for line in [head, *cut]) for place in range(len(head))]
-    for number, line in enumerate([head, *cut]):
-        cells = [
-            f"{line[0]:<{widths[0]}}",
-            *(f"{cell:>{width}}" for cell, width in zip(line[1:], widths[1:], strict=True)),
-        ]
-        yield Text(f"  {'  '.join(cells)}".rstrip(), style="dim" if number == 0 or not line[0] else "")
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-def _number(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:,.{digits}f}"
-
-
-def _score(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    return [(f"{words(name)} {currency}", f"cost/{name}", _money) for name in names]
 
 
 def _ms(value: float) -> str:
-    return "–" if math.isnan(value) else ms(value)
+    return ABSENT if math.isnan(value) else ms(value)
+
+
+def _money(value: float) -> str:
+    return ABSENT if math.isnan(value) else f"{value:.6g}"
 
 
 def _json(values: Mapping[str, Any]) -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from recx.evaluation import Evaluation
 from recx.plain import plain
+from recx.report.formats import count, figure
+from recx.report.tables import show, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-def print_evaluation(evaluation: Evaluation) -> None:
-    """Print the means, their 95 % intervals and the counts, in plain columns."""
-    intervals = evaluation.intervals()
-    names = list(evaluation.means)
-    width = max(len(name) for name in [*names, *evaluation.notes, "metric"])
-    print(f"{'metric':<{width}}  {'value':>12}  95 % interval over {len(evaluation.users):,} users")
-    for name in names:
-        interval = "{:.4f} to {:.4f}".format(*intervals[name]) if name in intervals else "one number for all"
-        print(f"{name:<{width}}  {_number(evaluation.means[name]):>12}  {interval}")
-    print("\ncounts that are not zero")
-    for name, count in evaluation.notes.items():
-        if count:
-            print(f"{name:<{width}}  {_count(count):>12}")
+def print_evaluation(console: Console, evaluation: Evaluation) -> None:
+    """Print the means, their 95 % intervals and the counts."""
+    ends = {name: f"{low:.4f} to {high:.4f}" for name, (low, high) in evaluation.intervals().items()}
+    rows = [(name, figure(mean), ends.get(name, "one number for all")) for name, mean in evaluation.means.items()]
+    head = ["metric", "value", f"95 % interval over {len(evaluation.users):,} users"]
+    counts = [(name, count(value)) for name, value in evaluation.notes.items() if value]
+    show(console, [table(head, rows, left=(0, 2), indent=False)])
+    if counts:
+        show(console, ["", table(["not zero", "count"], counts, indent=False)])
 
 
 def as_json(evaluation: Evaluation) -> str:
@@ -32,11 +34,3 @@ def as_json(evaluation: Evaluation) -> str:
         "protocol": evaluation.protocol,
     }
     return json.dumps(plain(told), indent=2, ensure_ascii=False)
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:.4f}"

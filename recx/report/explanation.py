@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from recx.report.formats import ABSENT
+from recx.report.tables import cut, room, section, show, table, whole, width_of
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from recx.explanation import Explanation, Frame
 
@@ -18,40 +20,42 @@ EVENTS = 10
 """Events of the history that are shown, the newest."""
 LONGEST_NAME, LONGEST_TEXT = 28, 300
 """A name or a text is shown up to here; JSON has all of it."""
-WIDEST_TERMINAL = 200
+WIDEST_TABLE = 200
 
 
 def print_explanation(console: Console, explanation: Explanation, top: int) -> None:
     """Print the history, where the targets stand, the first candidates with what the sources say, and contributions."""
-    _say(console, f"user {explanation.user}", bold=True)
-    if explanation.text:
-        _say(console, f"  {_cut(' '.join(explanation.text.split()), LONGEST_TEXT)}")
-    n_events = len(explanation.history["item"])
-    _say(console, f"\nhistory: {n_events:,} events{', the newest' if n_events > EVENTS else ''}", bold=True)
-    for time, item in list(zip(explanation.history["time"], explanation.history["item"], strict=True))[:EVENTS]:
-        _say(console, f"  {_moment(time)}{item}")
-    _say(console, "\ntargets", bold=True)
-    for line in _targets(explanation.targets):
-        _say(console, f"  {line}")
-    candidates = explanation.candidates
-    rows = [n for n, target in enumerate(candidates["target"]) if n < top or target > 0]
-    _say(console, f"\ncandidates: {len(candidates['rank']):,}, the targets marked *", bold=True)
-    marked = ["*" if target > 0 else "" for target in candidates["target"]]
-    table = {name: column for name, column in candidates.items() if name != "target"}
-    _print_table(console, {"": marked, **table}, rows)
+    history, candidates = explanation.history, dict(explanation.candidates)
+    events = [f"  {_moment(time)}{item}" for time, item in zip(history["time"], history["item"], strict=True)]
+    grades = candidates.pop("target")
+    rows = [n for n, grade in enumerate(grades) if n < top or grade > 0]
+    marks = {"": ["*" if grade > 0 else "" for grade in grades]}
+    moved = {**marks, "rank": candidates["rank"], "item": candidates["item"], **explanation.contributions}
+    text = cut(" ".join(explanation.text.split()), LONGEST_TEXT)
+    parts = [
+        Text(f"user {explanation.user}", "bold"),
+        *([f"  {text}"] if text else []),
+        *("", Text(f"history: {len(events):,} events{', the newest' if len(events) > EVENTS else ''}", "bold")),
+        *map(whole, events[:EVENTS]),
+        *section("targets", [whole(f"  {line}") for line in _targets(explanation.targets)]),
+        *section(f"candidates: {len(grades):,}, the targets marked *", _table(console, {**marks, **candidates}, rows)),
+    ]
     if explanation.contributions:
-        _say(console, "\ncontributions to the score: weight x standardised feature", bold=True)
-        head = {"": marked, "rank": candidates["rank"], "item": candidates["item"]}
-        _print_table(console, {**head, **explanation.contributions}, rows)
+        title = "contributions to the score: weight x standardised feature"
+        parts += section(title, _table(console, moved, rows))
+    show(console, parts, min(console.width, WIDEST_TABLE))
 
 
 def print_worst(console: Console, worst: Frame) -> None:
     """Print a line a user whom the ranker lost: where the target stood, what came first and which features did it."""
     n = len(worst["user"])
-    _say(console, f"{n:,} users whose target was retrieved and ranked furthest down", bold=True)
-    pulled = [", ".join(f"{name} {by:+.2f}" for name, by in features.items()) for features in worst["pulled_down"]]
-    table = {name: column for name, column in worst.items() if name != "pulled_down"}
-    _print_table(console, table, range(n), after=["pulled_down", *pulled])
+    shown = {name: _cells(column) for name, column in worst.items() if name != "pulled_down"}
+    left = [*_left([worst[name] for name in shown]), len(shown)]
+    shown["pulled_down"] = [
+        ", ".join(f"{name} {by:+.2f}" for name, by in pull.items()) for pull in worst["pulled_down"]
+    ]
+    title = Text(f"{n:,} users whose target was retrieved and ranked furthest down", "bold")
+    show(console, [title, table(list(shown), list(zip(*shown.values(), strict=True)), left=left)], room(console))
 
 
 def _targets(targets: Frame) -> list[str]:
@@ -63,30 +67,23 @@ def _targets(targets: Frame) -> list[str]:
     return lines or ["none that is known"]
 
 
-def _print_table(
-    console: Console, columns: Mapping[str, Sequence[Any]], rows: Sequence[int], after: Sequence[str] = ()
-) -> None:
-    """Print the chosen rows of as many columns as fit side by side, the others by name; ``after`` ends the lines."""
-    cells = {name: _cells([column[row] for row in rows]) for name, column in columns.items()}
-    limit = min(console.width, WIDEST_TERMINAL)
-    lines, fitting, width = [Text()] + [Text() for _ in rows], 0, 0
-    for name, column in cells.items():
-        size = max(cell_len(text) for text in [name, *column])
-        if width + size + 2 > limit and fitting > 2:
+def _table(console: Console, columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> list[RenderableType]:
+    """Return the chosen rows of as many columns as fit side by side, and the names of the others."""
+    chosen = [[column[row] for row in rows] for column in columns.values()]
+    cells, left, names = [*map(_cells, chosen)], _left(chosen), list(columns)
+    limit = min(console.width, WIDEST_TABLE)
+    for fitting in range(len(names), 2, -1):
+        made = table(names[:fitting], [*zip(*cells[:fitting], strict=True)], left=left)
+        if width_of(made, console) <= limit:
             break
-        words = any(isinstance(columns[name][row], str) for row in rows)
-        for line, text in zip(lines, [name, *column], strict=True):
-            padding = " " * (size - cell_len(text))
-            line.append("  " + (text + padding if words else padding + text))
-        width, fitting = width + size + 2, fitting + 1
-    lines[0].stylize("dim")
-    for line, end in zip(lines, after or [""] * len(lines), strict=True):
-        line.append(f"  {end}")
-        line.rstrip()
-        console.print(line, soft_wrap=True, highlight=False)
-    if fitting < len(cells):
-        rest = list(cells)[fitting:]
-        _say(console, f"  and {len(rest)} more, which --json shows: {_cut(', '.join(rest), limit - 40)}")
+    rest = names[fitting:]
+    told = f"  and {len(rest)} more, which --json shows: {cut(', '.join(rest), limit - 40)}"
+    return [made, told] if rest else [made]
+
+
+def _left(columns: Sequence[Sequence[Any]]) -> list[int]:
+    """Return the places of the columns that hold names."""
+    return [place for place, values in enumerate(columns) if any(isinstance(value, str) for value in values)]
 
 
 def _cells(values: Sequence[Any]) -> list[str]:
@@ -96,16 +93,12 @@ def _cells(values: Sequence[Any]) -> list[str]:
 
     def cell(value: Any) -> str:
         if value is None:
-            return "-"
+            return ABSENT
         if isinstance(value, float):
             return f"{value:,.{digits if abs(value) < 1000 else 0}f}"
-        return _cut(" ".join(str(value).split()), LONGEST_NAME)
+        return cut(" ".join(str(value).split()), LONGEST_NAME)
 
     return [cell(value) for value in values]
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if cell_len(text) <= longest else f"{set_cell_size(text, longest - 1).rstrip()}…"
 
 
 def _moment(time: int | None) -> str:
@@ -115,7 +108,3 @@ def _moment(time: int | None) -> str:
         return f"{datetime.fromtimestamp(time / 1000, UTC):%Y-%m-%d %H:%M:%S}  "
     except (OverflowError, ValueError, OSError):  # the data's clock lies outside the years 1 to 9999
         return f"{time} ms  "
-
-
-def _say(console: Console, words: str, bold: bool = False) -> None:
-    console.print(Text(words, style="bold" if bold else ""), soft_wrap=True, highlight=False)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-
-from rich.cells import cell_len, set_cell_size
+from typing import TYPE_CHECKING
 
 from recx.past_run import PastRun, differing
+from recx.report.formats import ABSENT, figure
+from recx.report.tables import cut, room, show, table, width_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COLUMNS = ("id", "experiment", "what", "when", "seconds", "status", "folder")
 HEADLINES = (("retrieval/recall_at_", 50, max), ("end_to_end/ndcg_at_", 5, min), ("quality/ndcg_at_", 10, max))
@@ -20,19 +22,10 @@ HEADLINES = (("retrieval/recall_at_", 50, max), ("end_to_end/ndcg_at_", 5, min),
 MOST_METRICS = 4
 WIDEST = {"experiment": 24, "what": 60}
 """Cells of a column on the console; the other forms have all of it."""
-ABSENT = "–"
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "–": "--",
-    "…": r"\ldots{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",  # \textquotedbl is an error in the encoding that LaTeX begins with
-}
+LATEX = str.maketrans(
+    {"–": "--", "…": r"\ldots{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
+)
+"""What pandas leaves as it is; \\textquotedbl is an error in the encoding that LaTeX begins with."""
 
 
 def headlines(runs: Sequence[PastRun]) -> list[str]:
@@ -53,12 +46,12 @@ def headlines(runs: Sequence[PastRun]) -> list[str]:
 
 def cells(runs: Sequence[PastRun], metrics: Sequence[str], *, exact: bool = False) -> dict[str, list[str]]:
     """Return column -> one text a run. ``exact``: all digits, and times of UTC with seconds."""
-    apart = differing(runs)
+    apart, digits = differing(runs), _exactly if exact else figure
     return {
         "id": [run.id for run in runs],
         "experiment": [run.experiment for run in runs],
         "what": [what(run, apart[run.id]) for run in runs],
-        **{name: [_figure(run.metrics.get(name), exact) for run in runs] for name in metrics},
+        **{name: [digits(run.metrics.get(name)) for run in runs] for name in metrics},
         "when": [_moment(run.start, exact) for run in runs],
         "seconds": [ABSENT if run.seconds != run.seconds else f"{run.seconds:.1f}" for run in runs],
         "status": [run.status for run in runs],
@@ -77,59 +70,47 @@ def what(run: PastRun, apart: str = "") -> str:
     return f"{said} ({run.reason})" if run.reason and run.status != "finished" else said
 
 
-def text(columns: Mapping[str, Sequence[str]], width: int | None) -> list[str]:
-    """Return the lines of the table; the folder, which is last, only where it fits the width (None: any)."""
-    shown = {name: [_cut(cell, WIDEST.get(name, 200)) for cell in values] for name, values in columns.items()}
-    if width is not None and _width(shown) > width:
-        del shown["folder"]
-    while width is not None and _width(shown) > width and _widest(shown["what"]) > 20:
-        room = max(_widest(shown["what"]) - (_width(shown) - width), 20)
-        shown["what"] = [_cut(cell, room) for cell in columns["what"]]
-    heads = [_head(name) for name in shown]
-    rows: list[list[str]] = [[head[0] for head in heads], [head[1] for head in heads]]
-    rows += [list(row) for row in zip(*shown.values(), strict=True)]
-    sizes = [_widest(column) for column in zip(*rows, strict=True)]
-    right = [name not in COLUMNS or name == "seconds" for name in shown]
-    lines = ["  ".join(map(_padded, row, sizes, right)).rstrip() for row in rows]
-    return lines if lines[0] else lines[1:]
+def print_runs(console: Console, columns: Mapping[str, Sequence[str]]) -> None:
+    """Print the table; on a terminal with the folders, which are last, only where they fit."""
+    lines = [name.rpartition("/") for name in columns]
+    two = any(line for line, _, _ in lines)
+    head = [f"{line}{slash}\n{rest}" if two else rest for line, slash, rest in lines]
+    cells = [[cut(cell, WIDEST.get(name, 200)) for cell in values] for name, values in columns.items()]
+    left = [place for place, name in enumerate(columns) if _is_left(name)]
+    folding = [place for place, name in enumerate(columns) if name == "what"]
+    for n in (len(head), len(head) - 1):
+        rows = list(zip(*cells[:n], strict=True))
+        made = table(head[:n], rows, left=left, folding=folding, narrowest=20, indent=False)
+        if width_of(made, console) <= room(console):
+            break
+    show(console, [made], room(console))
 
 
 def markdown(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the table as Markdown."""
-    head, *rows = _whole(columns)
-    ruler = [":--" if name in COLUMNS and name != "seconds" else "--:" for name in head]
-    escaped = [[re.sub(r"([\\|`*_<\[\]~])", r"\\\1", _line(cell)) for cell in row] for row in (head, *rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (escaped[0], ruler, *escaped[1:]))
+    printed = _on_paper(columns)
+    ruler = [":--" if _is_left(name) else "--:" for name in printed]
+    rows = [list(printed), *zip(*printed.values(), strict=True)]
+    head, *body = ([re.sub(r"([\\|`*_<\[\]~])", r"\\\1", cell) for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *body))
 
 
 def latex(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the table as LaTeX for the package booktabs."""
-    head, *rows = _whole(columns)
-    shape = "".join("l" if name in COLUMNS and name != "seconds" else "r" for name in head)
-    lines = [
-        " & ".join("".join(LATEX.get(sign, sign) for sign in _line(cell)) for cell in row) for row in (head, *rows)
-    ]
-    body = [rf"{line} \\" for line in lines]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{shape}}}",
-            r"\toprule",
-            body[0],
-            r"\midrule",
-            *body[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
+    import pandas as pd
+
+    printed = _on_paper(columns)
+    shape = "".join("l" if _is_left(name) else "r" for name in printed)
+    text = str(pd.DataFrame(printed).to_latex(index=False, escape=True, column_format=shape))
+    return text.translate(LATEX).rstrip("\n")
 
 
 def as_csv(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the table as CSV; what is missing is an empty cell."""
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(columns)
-    rows.writerows(["" if cell == ABSENT else cell for cell in row] for row in zip(*columns.values(), strict=True))
-    return written.getvalue().rstrip("\n")
+    import pandas as pd
+
+    frame = pd.DataFrame(dict(columns)).replace(ABSENT, "")
+    return str(frame.to_csv(index=False, lineterminator="\n")).rstrip("\n")
 
 
 def _cut_of(metrics: Mapping[str, float], start: str, best: int, other: Callable[[list[int]], int]) -> str | None:
@@ -140,12 +121,8 @@ def _cut_of(metrics: Mapping[str, float], start: str, best: int, other: Callable
     return f"{start}{best if best in cuts else other(cuts)}" if cuts else None
 
 
-def _figure(value: float | None, exact: bool) -> str:
-    if value is None or value != value:
-        return ABSENT
-    if exact:
-        return repr(float(value))
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"
+def _exactly(value: float | None) -> str:
+    return ABSENT if value is None or value != value else repr(float(value))
 
 
 def _moment(start: float, exact: bool) -> str:
@@ -160,35 +137,10 @@ def _near(folder: str) -> str:
     return str(Path(folder).relative_to(here)) if folder and Path(folder).is_relative_to(here) else folder or ABSENT
 
 
-def _whole(columns: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return head and rows without the folder, which is of no use on paper."""
-    shown = {name: values for name, values in columns.items() if name != "folder"}
-    return [list(shown), *(list(row) for row in zip(*shown.values(), strict=True))]
+def _on_paper(columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the columns without the folder, which is of no use on paper; each cell is one line."""
+    return {name: [" ".join(cell.split()) for cell in cells] for name, cells in columns.items() if name != "folder"}
 
 
-def _line(words: str) -> str:
-    return " ".join(words.split())
-
-
-def _cut(words: str, longest: int) -> str:
-    words = "".join(sign if sign.isprintable() else " " for sign in words)  # nothing that steers a terminal
-    return words if cell_len(words) <= longest else f"{set_cell_size(words, longest - 1).rstrip()}…"
-
-
-def _padded(words: str, size: int, right: bool) -> str:
-    padding = " " * (size - cell_len(words))
-    return padding + words if right else words + padding
-
-
-def _widest(words: Sequence[str]) -> int:
-    return max(map(cell_len, words), default=0)
-
-
-def _width(shown: Mapping[str, Sequence[str]]) -> int:
-    return sum(_widest([*_head(name), *values]) + 2 for name, values in shown.items()) - 2
-
-
-def _head(name: str) -> tuple[str, str]:
-    """Return the name of a column as two lines: ``end_to_end/`` over ``ndcg_at_5``."""
-    line, slash, rest = name.rpartition("/")
-    return line + slash, rest
+def _is_left(name: str) -> bool:
+    return name in COLUMNS and name != "seconds"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
 
 from recx.atomic import replacing, write_text
 from recx.report.figures import document
+from recx.report.formats import ABSENT, figure
 from recx.report.page.charts import Point, dots
-from recx.report.page.scale import ABSENT
 from recx.report.page.svg import Chart
+from recx.report.tables import cut, room, show, table, whole
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 WIDEST_CELL, MOST_ROWS, MOST_PANELS = 32, 40, 6
 NOT_SETTINGS = ("trial", "objective", "seconds", "cached", "reason")
@@ -27,24 +26,19 @@ Columns = Mapping[str, Sequence[Any]]
 
 def print_sweep(console: Console, columns: Columns, objective: str, folder: Path) -> None:
     """Print the trials, the best first, at most 40 of them, and where all of them are."""
-    shown = {objective if name == "objective" else name: _cells(name, values) for name, values in columns.items()}
+    shown = {name: _cells(name, values[:MOST_ROWS]) for name, values in columns.items()}
     if not any(columns["reason"]):
         del shown["reason"]
-    widths = {name: max(len(name), *map(len, cells), 1) for name, cells in shown.items()}
-    console.print()
-    console.print(Text("  ".join(f"{name:<{width}}" for name, width in widths.items()).rstrip(), style="bold"))
-    n_rows = len(columns["trial"])
-    for row in range(min(n_rows, MOST_ROWS)):
-        line = "  ".join(f"{cells[row]:<{widths[name]}}" for name, cells in shown.items())
-        console.print(Text(line.rstrip()), soft_wrap=True)
-    if n_rows > MOST_ROWS:
-        console.print(f"… {n_rows - MOST_ROWS} more")
+    head = [objective if name == "objective" else name for name in shown]
+    found = table(head, list(zip(*shown.values(), strict=True)), left=range(len(head)), indent=False)
+    parts: list[RenderableType] = ["", found]
+    if len(columns["trial"]) > MOST_ROWS:
+        parts.append(f"… {len(columns['trial']) - MOST_ROWS} more")
     known = [value for value in columns["objective"] if value == value]
     if len(known) > 1:
-        mean = math.fsum(known) / len(known)
-        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
-        console.print(f"{len(known)} trials: mean {mean:.4f}, standard deviation {spread:.4f}", highlight=False)
-    console.print(f"table {folder / 'summary' / 'sweep.csv'}", soft_wrap=True, highlight=False)
+        spread = f"mean {mean(known):.4f}, standard deviation {stdev(known):.4f}"
+        parts.append(f"{len(known)} trials: {spread}")
+    show(console, [*parts, whole(f"table {folder / 'summary' / 'sweep.csv'}")], room(console))
 
 
 def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
@@ -60,12 +54,9 @@ def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
 
 
 def _cells(name: str, values: Sequence[Any]) -> list[str]:
-    if name == "objective":
-        return ["–" if value != value else f"{value:.4f}" for value in values]
-    if name == "seconds":
-        return [f"{value:.1f}" for value in values]
-    texts = [str(value) for value in values]
-    return [text if len(text) <= WIDEST_CELL or name == "reason" else f"{text[: WIDEST_CELL - 1]}…" for text in texts]
+    if name in ("objective", "seconds"):
+        return [figure(value, digits=4 if name == "objective" else 1) for value in values]
+    return [str(value) if name == "reason" else cut(str(value), WIDEST_CELL) for value in values]
 
 
 def _panel(columns: Columns, name: str, objective: str) -> Chart:

@@ -31,21 +31,24 @@ def run(arguments: Sequence[str]) -> int:
         )
     from recx import results
     from recx.comparison import compare
-    from recx.report.comparison import html_of, json_of, print_comparison
+    from recx.report.comparison import json_of, print_comparison
 
-    evaluations = named([results.load(run) for run in chosen.runs])
-    if chosen.metrics is None:
-        evaluations = [end_to_end(evaluation) for evaluation in evaluations]
+    saved = [results.load(run) for run in chosen.runs]
+    evaluations = named(saved)
     comparison = compare(
-        *evaluations,
+        *(map(end_to_end, evaluations) if chosen.metrics is None else evaluations),
         metrics=None if chosen.metrics is None else [name.strip() for name in chosen.metrics.split(",")],
         by=chosen.by,
         level=chosen.level,
         resamples=chosen.resamples,
         seed=chosen.seed,
     )
-    if chosen.json or chosen.html:
-        print(json_of(comparison) if chosen.json else html_of(comparison))
+    if chosen.json:
+        print(json_of(comparison))
+    elif chosen.html:
+        from recx.report.page.comparison import render, story_of_runs
+
+        print(render(story_of_runs(saved, evaluations, comparison)))
     else:
         from recx.report.console import console_of_stdout
 

@@ -32,6 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
 
     from recx.judging import evaluate
+    from recx.report.console import console_of_stdout
     from recx.report.evaluation import as_json, print_evaluation
 
     evaluation = evaluate(
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     if chosen.json:
         print(as_json(evaluation))
     else:
-        print_evaluation(evaluation)
+        print_evaluation(console_of_stdout(), evaluation)
     return 0
 
 

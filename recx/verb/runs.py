@@ -48,8 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     if form:
         print(form(columns))
         return 0
-    for line in table.text(columns, _width()):
-        print(line)
+    from recx.report.console import console_of_stdout
+
+    table.print_runs(console_of_stdout(), columns)
     if len(shown) < len(found):
         print(f"{len(shown)} of {len(found):,} runs: --limit {len(found)} shows all")
     return 0
@@ -145,10 +146,3 @@ def _check_metric(name: str, every: Sequence[PastRun], columns: Sequence[str] = 
     if name not in known:
         kind = "column or metric" if columns else "metric"
         raise InputError(f"no run has a {kind} {name!r}: {did_you_mean(name, [*columns, *known])}")
-
-
-def _width() -> int | None:
-    """Return the width of the terminal; a pipe takes lines of any length."""
-    from recx.report.console import console_of_stdout
-
-    return console_of_stdout().width if sys.stdout.isatty() else None

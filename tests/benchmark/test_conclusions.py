@@ -142,12 +142,12 @@ def printed(shown: Outcome) -> list[str]:
 def test_what_is_printed_fits_and_says_which_differ_from_the_first() -> None:
     lines = printed(outcome([*ROWS, Row("dead", "dead", Path("dead"), reason="killed by SIGKILL")], currency="EUR"))
     assert max(map(len, lines)) <= 100
-    assert any(line.split()[:2] == ["good", "0.7000*"] for line in lines)
+    assert any(line.split()[:2] == ["good", "*0.7000"] for line in lines)
     assert any(line.split()[:2] == ["first", "0.4000"] for line in lines)
     head = next(line for line in lines if "per query" in line)
     assert head.split("  ")[-1] == "per 1000 queries EUR"
     assert any(line.split() == ["slow", "4", "0.02", "0.001", "20"] for line in lines)
-    assert any(line.strip() == "dead failed: killed by SIGKILL" for line in lines)
+    assert any(line.strip() == "• dead failed: killed by SIGKILL" for line in lines)
 
 
 def test_nothing_is_printed_of_what_was_not_measured() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from rich.console import Console
 
 from recx.comparison import Comparison, compare
 from recx.evaluation import Evaluation
-from recx.report.comparison import html_of, json_of, print_comparison
-
-HOSTILE = "<script>alert('[bold]x')</script>&\"{title}"
+from recx.report.comparison import json_of, print_comparison
 
 
 def evaluation(name: str, seed: int, n: int = 40, **rules: Any) -> Evaluation:
@@ -62,11 +59,11 @@ def test_the_figures_stand_under_their_heads() -> None:
 
 def test_cards_stand_before_any_figure() -> None:
     text = printed(comparison("a", "b"))
-    first = "the protocol cards of a and b differ, so their figures may mean different things:\n  seen: 0 vs 1\n"
-    assert text.startswith(f"b against a\n\nread this first\n  {first}")
+    first = "  • the protocol cards of a and b differ, so their figures may mean different things:\n  • seen: 0 vs 1\n"
+    assert text.startswith(f"b against a\n\nread this first\n{first}")
     assert text.index("protocol cards") < text.index("end_to_end/ndcg_at_10")
     assert "95 % percentile bootstrap over users, 100 resamples" in text
-    assert "family of 2 comparisons" in text
+    assert "family of 2 comparisons" in " ".join(text.split())
 
 
 def test_nothing_to_be_careful_about_takes_no_room() -> None:
@@ -136,49 +133,3 @@ def test_json_has_null_where_there_is_no_figure() -> None:
     row = json.loads(json_of(compare(*runs, resamples=10, draws=10)))["rows"][0]
     assert row["relative"] is None
     assert row["difference"] == 0
-
-
-class Page(HTMLParser):
-    """Reads a page: its texts, and whether every tag is closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
-def test_the_page_is_whole_and_needs_nothing_else() -> None:
-    found = comparison("a", "b", "c", by="history_length")
-    page = html_of(found)
-    read = Page(page)
-    assert read.open == []
-    names = [tag for tag, _ in read.tags]
-    assert not {"script", "link", "img", "iframe"} & set(names)
-    assert "url(" not in page
-    assert "http" not in page
-    assert "prefers-color-scheme: dark" in page
-    assert names.count("section") == 2
-    assert names.count("table") == 2 * 3
-    words = "".join(read.texts)
-    assert all(sentence in words for sentence in found.warnings)
-    assert f"{found.table['difference'][0]:+.4f}" in words
-    assert words.index("Read this first") < words.index("end_to_end/ndcg_at_10")
-
-
-def test_the_page_takes_no_name_for_markup() -> None:
-    read = Page(html_of(comparison(HOSTILE, "b")))
-    assert "script" not in {tag for tag, _ in read.tags}
-    assert f"b against {HOSTILE}" in "".join(read.texts)

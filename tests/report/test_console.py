@@ -65,7 +65,7 @@ def test_figures_stand_under_their_cut(tmp_path: Path) -> None:
 
     assert cell("recall", "at 10") == "0.2500"
     assert cell("recall", "at 50") == "0.5000"
-    assert cell("ndcg", "at 5") == "-"
+    assert cell("ndcg", "at 5") == "–"
     assert cell("mrr", "uncut") == "0.1250"
     assert cell("lift ndcg", "at 5") == "+0.0300"
     assert next(line for line in lines if line.startswith("ranking")).endswith("617 users")
@@ -136,5 +136,5 @@ def test_a_prediction_tells_what_was_written(tmp_path: Path) -> None:
 def test_advice_stands_a_sentence_a_line_and_is_left_out_where_there_is_none(tmp_path: Path) -> None:
     text = printed(tmp_path, advice=("the first thing", "the second thing"))
     at = text.splitlines().index("advice")
-    assert text.splitlines()[at + 1 : at + 3] == ["  the first thing", "  the second thing"]
+    assert text.splitlines()[at + 1 : at + 3] == ["  • the first thing", "  • the second thing"]
     assert "advice" not in printed(tmp_path).splitlines()

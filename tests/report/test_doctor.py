@@ -24,31 +24,31 @@ FINDINGS = [
 
 def printed(**of_console: Any) -> str:
     out = io.StringIO()
-    print_findings(Console(file=out, **of_console), FINDINGS, "2 users, 3 items")
+    print_findings(Console(file=out, **{"width": 100, **of_console}), FINDINGS, "2 users, 3 items")
     return out.getvalue()
 
 
-def test_every_finding_has_its_row_and_its_reason_below() -> None:
+def test_every_finding_has_its_row_and_its_reason_below_the_table() -> None:
     heading, columns, *lines, verdicts = printed().splitlines()
     assert heading == "2 users, 3 items"
     assert columns.split() == ["count", "share", "verdict"]
-    table = [line.split() for line in lines if not line.startswith("    ")]
-    assert table == [
+    assert [line.split() for line in lines[:5]] == [
         ["requests", "31,374", "80.0", "%", "fine"],
         ["repeated", "pairs", "1", "<0.1", "%", "look"],
-        ["median", "hours", "to", "target", "0.00833", "<0.1", "%", "fine"],
+        ["median", "hours", "to", "target", "0.008333", "<0.1", "%", "fine"],
         ["events", "later", "than", "target", "35,849", "45.3", "%", "bad"],
         ["cuts", "beyond", "catalogue", "0", "0.0", "%", "fine"],
     ]
-    start = next(n for n, line in enumerate(lines) if line.startswith("repeated pairs"))
-    assert " ".join(line.strip() for line in lines[start + 1 : start + 3]) == LONG
+    assert " ".join(" ".join(lines[5:]).split()) == (
+        f"• repeated pairs: {LONG} • events later than target: short: mend it"
+    )
     assert verdicts == "3 fine, 1 look, 1 bad"
 
 
-@pytest.mark.parametrize("width", [20, 80, 300])
-def test_plain_text_is_the_same_at_every_width(width: int) -> None:
+@pytest.mark.parametrize("width", [60, 80, 300])
+def test_plain_text_says_the_same_at_every_width(width: int) -> None:
     text = printed(width=width)
-    assert text == printed()
+    assert text.split() == printed().split()
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 100
 

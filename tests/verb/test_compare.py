@@ -29,6 +29,7 @@ def write_run(folder: Path, seed: int, seen: str = "drop") -> None:
     ).to_parquet(folder / "per_user.parquet")
     metrics = {"end_to_end/ndcg_at_10": 0.5, "end_to_end/coverage": 0.25, "time/total": 1.0, "data/users": 40.0}
     (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "config.yaml").write_text("objective: end_to_end/ndcg_at_10\n")
     (folder / "protocol.json").write_text(json.dumps({"seen": seen, "notes": {"seed": seed}}))
 
 
@@ -75,9 +76,25 @@ def test_the_same_run_twice_gives_1(runs: Path, capsys: pytest.CaptureFixture[st
     assert {row["p_holm"] for row in found["rows"]} == {row["p_t"] for row in found["rows"]} == {1.0}
 
 
-def test_a_page(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_of_chosen_metrics_and_slices(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["last", "2026-01-01/10-00_news", "--metrics", "ranking/hit_at_10,end_to_end/ndcg_at_10"]
+    words += ["--by", "history_length", "--level", "0.9", *QUICK]
+    compare.run([*words, "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    compare.run([*words, "--html"])
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert page.count('<bdi dir="auto">ranking: hit at 10</bdi></th><td>') == 5  # all users, and four slices
+    assert '<td><bdi dir="auto">0 to 1</bdi></td>' in page
+    assert "90 % percentile bootstrap over users, 50 resamples" in page
+    assert all(f'data-value="{row["difference"]}"' in page for row in rows)
+
+
+def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compare.run(["last", "2026-01-01/10-00_news", "--html", *QUICK])
-    assert capsys.readouterr().out.startswith("<!doctype html>")
+    page = capsys.readouterr().out
+    assert "What users get (end to end), every run against 11-00_other" in page
+    assert '<td><bdi dir="auto">all</bdi></td>' not in page
 
 
 @pytest.mark.parametrize(

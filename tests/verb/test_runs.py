@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
 from recx import results
 from recx.errors import InputError, RecxError
@@ -241,18 +242,25 @@ def test_latex_is_a_booktabs_table_with_nothing_that_latex_would_obey(
     assert r"retrieval/recall\_at\_20 & retrieval/recall\_at\_50 & end\_to\_end/ndcg\_at\_5" in lines[2]
     assert all(line.endswith(r" \\") and line.count(" & ") == 8 for line in lines[4:-2])
     assert table.latex({"id": ['50% of a_b & {c} #1 $x^2~\\n <|> "q"', ""]}).splitlines()[4] == (
-        r"50\% of a\_b \& \{c\} \#1 \$x\textasciicircum{}2\textasciitilde{}\textbackslash{}n "
+        r"50\% of a\_b \& \{c\} \#1 \$x\textasciicircum 2\textasciitilde \textbackslash n "
         r"\textless{}\textbar{}\textgreater{} ''q'' \\"
     )
 
 
 def test_a_terminal_gets_lines_that_fit(outputs: Path) -> None:
-    found = past_runs(outputs)
-    columns = table.cells(found, ["end_to_end/ndcg_at_5"])
-    whole, narrow = table.text(columns, None), table.text(columns, 130)
+    columns = table.cells(past_runs(outputs), ["end_to_end/ndcg_at_5"])
+
+    def shown(**of_console: Any) -> list[str]:
+        out = io.StringIO()
+        table.print_runs(Console(file=out, color_system=None, **of_console), columns)
+        return out.getvalue().splitlines()
+
+    whole, narrow = shown(width=100), shown(width=130, force_terminal=True)
+    assert len(whole) == 2 + 5
     assert "folder" in whole[1]
     assert "folder" not in narrow[1]
     assert max(map(len, narrow)) <= 130 < max(map(len, whole))
+    assert "folder | see)" in " ".join(" ".join(narrow).split())  # what does not fit goes on below
 
 
 def test_what_sets_runs_apart(outputs: Path) -> None:

@@ -76,6 +76,7 @@ def story_of_runs(
         tests=comparison.table.to_dict("records"),
         fronts=front_of("Quality against what it takes", x_label, quality, points),
         procedure=vars(comparison.procedure),
+        by=comparison.by,
     )
 
 

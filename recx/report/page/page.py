@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
+
+from recx.report.formats import QUESTIONS, count, figure, p_value, percent, significant, words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,12 +23,6 @@ ICON = (
     "%3Cpath d='M2 13V9h3v4zm4.5 0V6h3v7zM11 13V3h3v10z' fill='%234269d0'/%3E%3C/svg%3E"
 )
 """Of the page, within the page: a browser would ask the server for one."""
-QUESTIONS = {
-    "retrieval": "are the right items among the candidates?",
-    "ranking": "are those that are there put first?",
-    "end_to_end": "does the user get them?",
-    "funnel": "where are hits lost, and what does the ranker add?",
-}
 
 
 def render(story: Mapping[str, Any]) -> str:
@@ -81,42 +76,6 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def figure(value: float | None, sign: str = "") -> str:
-    """Return a figure with four digits behind the point, – where there is none; sign: "+" to show it always."""
-    if not _is_number(value):
-        return "–"
-    return f"{value:{sign}z.4f}" if abs(value) < 100 else f"{value:{sign},.0f}"
-
-
-def count(value: float | None) -> str:
-    """Return a count, in thousands where it is long."""
-    if not _is_number(value):
-        return "–"
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
-
-
-def significant(value: float | None) -> str:
-    """Return a measurement with four digits that count."""
-    return f"{value:,.4g}" if _is_number(value) and abs(value) < 10_000 else count(value)
-
-
-def percent(value: float | None) -> str:
-    """Return a share in percent; one that would be rounded away is not nothing."""
-    if not _is_number(value):
-        return "–"
-    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
-
-
-def p_value(value: float | None) -> str:
-    """Return a p."""
-    return "–" if not _is_number(value) else "<.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def words(name: object) -> str:
-    """Return a name as words."""
-    return str(name).replace("_", " ")
-
-
 def short(metric: str) -> str:
     """Return a metric's name as words, without its line."""
     return words(metric.rpartition("/")[2])
@@ -147,7 +106,3 @@ def _chart_of(name: str, rows: Sequence[Row]) -> Chart | None:
 def _headed(rows: Sequence[Row]) -> list[tuple[str, bool]]:
     """Return the names of a table's columns, and which hold numbers."""
     return [(words(name), not isinstance(value, str)) for name, value in rows[0].items()]
-
-
-def _is_number(value: float | None) -> TypeGuard[float]:
-    return isinstance(value, int | float) and math.isfinite(value)

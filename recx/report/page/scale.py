@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from recx.report.formats import ABSENT
+
 LARGEST, SMALLEST = 1e100, 1e-100
 """Beyond these a number cannot be shown to scale: it is a gap, or zero."""
 STEPS = (1.0, 2.0, 5.0, 10.0)
-ABSENT = "–"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 import recx
 from recx.report.page import write
-from recx.report.page.page import cached, count, figure, p_value, percent, render, significant
+from recx.report.page.page import cached, figure, render
 
 EVIL = [
     "<script>alert(1)</script>",
@@ -196,21 +195,3 @@ def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
 @pytest.mark.parametrize(("hits", "shown"), [(None, "–"), (0, "no"), (1, "1 of 2"), (2, "yes")])
 def test_a_stage_tells_how_many_of_its_passes_came_from_the_cache(hits: int | None, shown: str) -> None:
     assert cached({"cached": hits, "passes": 2}) == shown
-
-
-@pytest.mark.parametrize("nothing", [None, math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_a_dash(nothing: float | None) -> None:
-    assert {show(nothing) for show in (figure, count, percent, p_value, significant)} == {"–"}
-
-
-def test_numbers_are_written_for_people() -> None:
-    assert (figure(0.12345), figure(0.5, "+"), figure(-0.00001), figure(12345.6)) == (
-        "0.1235",
-        "+0.5000",
-        "0.0000",
-        "12,346",
-    )
-    assert (count(1234567), count(2.5), count(0.123456)) == ("1,234,567", "2.5", "0.123")
-    assert (percent(0.5), percent(0.0001), percent(0)) == ("50.0 %", "<0.1 %", "0.0 %")
-    assert (p_value(0.00001), p_value(0.05)) == ("<.0001", "0.0500")
-    assert (significant(0.000123456), significant(123456.7)) == ("0.0001235", "123,457")
