@@ -10,18 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.errors import InputError
 from recx.memo import once_per_input
 from recx.texts import products_of_lists, texts_of, word_counter
 from recx.types import Floats, Interactions, RankedLists
-
-
-def check_bm25(k1: float, b: float, stage: str) -> None:
-    """Raise InputError unless both settings of a stage's part are in range."""
-    if not 0 <= k1 < np.inf:
-        raise InputError(f"{stage}.k1={k1}: it must be 0 or more, such as 1.2")
-    if not 0 <= b <= 1:
-        raise InputError(f"{stage}.b={b}: it must lie between 0 and 1, such as 0.75")
 
 
 def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) -> Floats:

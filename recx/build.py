@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from recx import parts
+from recx.bounds import PositiveInt, Seed, coerce
 from recx.errors import InputError, did_you_mean
 from recx.experiment import Experiment
 from recx.experiment_protocols import ReportWriter
 from recx.protocols import CacheMode, FoldName, Seen, Tracker
-from recx.settings import fit_to_type
 
 VERBS: Mapping[str, Mapping[str, int]] = {
     "dataset": {"load": 0},
@@ -33,9 +33,9 @@ MAY_BE_NULL = ("report", "pruner")
 
 TOP_LEVEL: Mapping[str, Any] = {
     "name": str,
-    "seed": int,
+    "seed": Seed,
     "fold": FoldName,
-    "n_candidates": int,
+    "n_candidates": PositiveInt,
     "refit": bool,
     "seen": Seen,
     "objective": str,
@@ -57,7 +57,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     """Build every part of a plain configuration (see ``compose.plain``).
 
     Raises:
-        InputError: a setting is unknown, missing or of the wrong type, or a part cannot play its role.
+        InputError: a setting is unknown, missing, of the wrong type or out of bounds, or a part cannot play its role.
     """
     known = [*TOP_LEVEL, *VERBS, "feature", "runtime", "benchmark"]  # recx.benchmark.plan builds the last
     for key in config:
@@ -66,8 +66,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     for key in known:
         if key not in config:
             raise InputError(f"the configuration lacks the key {key!r}: give it a value")
-    top = {key: fit_to_type(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
-    parts.check_seed(top["seed"], "seed")
+    top = {key: coerce(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}

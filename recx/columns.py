@@ -10,7 +10,7 @@ int64 unix milliseconds. A ``?`` behind the kind says that the column may be abs
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """Ticks of a second in each time unit."""
 
-UNITS = (*TICKS, "iso")
+TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
 
 LATEST = 2**62
 """The latest time, in ms: twice as much does not fit into an int64."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-from recx.errors import InputError
+from annotated_types import Predicate, doc
+
+from recx.bounds import coerce
 
 SECOND = 1_000
 HOUR = 3_600 * SECOND
@@ -14,16 +17,23 @@ LONGEST = 10**15
 """In ms; sums and differences with any time still fit into an int64."""
 
 
+def _parsed(text: str) -> int:
+    """Return the duration in whole milliseconds; 0 where the text is not a duration."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*", text)
+    return round(float(found[1]) * _UNITS[found[2]]) if found else 0
+
+
+Duration = Annotated[
+    str,
+    Predicate(lambda text: 1 <= _parsed(text) <= LONGEST),
+    doc(f"a positive number and a unit, such as 30m, 3h or 1d, and at most {LONGEST // _UNITS['d']:,} days"),
+]
+
+
 def milliseconds(text: str, key: str) -> int:
     """Return the duration in whole milliseconds.
 
     Raises:
-        InputError: naming ``key``, when the text is no positive duration.
+        InputError: naming ``key``, when the text is not a positive duration.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*", str(text))
-    duration = round(float(found[1]) * _UNITS[found[2]]) if found else 0
-    if duration < 1:
-        raise InputError(f"{key}={text!r} is no duration: write a positive number and a unit, such as 30m, 3h or 1d")
-    if duration > LONGEST:
-        raise InputError(f"{key}={text!r} is longer than {LONGEST // _UNITS['d']:,} days: write a shorter one")
-    return duration
+    return _parsed(coerce(text, Duration, key))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recx import calibration
+from recx.bounds import PositiveInt, check
 from recx.contracts import check_same_pairs, checked
 from recx.doctor import Finding, cuts_of, examine
 from recx.errors import InputError
@@ -50,14 +51,11 @@ class Experiment:
     ranker: Ranker | FittedRanker
     evaluator: Evaluator
     fold: FoldName = "test"
-    n_candidates: int = 100
+    n_candidates: PositiveInt = 100
     refit: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_candidates, bool) or not isinstance(self.n_candidates, int) or self.n_candidates < 1:
-            raise InputError(f"n_candidates={self.n_candidates!r}: it must be a whole number from 1 up, such as 100")
-        if self.fold not in ("predict", "test", "valid"):
-            raise InputError(f"fold={self.fold!r}: choose one of predict, test, valid")
+        check(self)
 
     def run(self) -> Result:
         """Run the chain once.

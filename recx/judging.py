@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from recx import frames
+from recx.bounds import PositiveFloat, coerce
 from recx.entities import Entities
-from recx.errors import InputError, did_you_mean
+from recx.errors import InputError
 from recx.evaluation import Evaluation
+from recx.evaluator.hits import Grade
 from recx.evaluator.line import cut_of, measure, tied
 from recx.evaluator.lines import slices_of
 from recx.evaluator.metric import NEEDS_SCORES, NamedMetric, resolve
@@ -74,10 +75,12 @@ def evaluate(
     Raises:
         InputError: a table, a name or a setting cannot be used; the sentence says which and why.
     """
-    _check_choice("order", order, get_args(frames.Order))
-    _check_choice("on_duplicates", on_duplicates, get_args(OnDuplicates))
-    defaults = {"rel_threshold": rel_threshold, "max_grade": max_grade, "threshold": threshold}
-    _check_numbers(defaults)
+    order, on_duplicates = coerce(order, frames.Order, "order"), coerce(on_duplicates, OnDuplicates, "on_duplicates")
+    defaults = {
+        "rel_threshold": coerce(rel_threshold, PositiveFloat, "rel_threshold"),
+        "max_grade": coerce(max_grade, Grade | None, "max_grade"),
+        "threshold": coerce(threshold, float, "threshold"),
+    }
     chosen = _resolved(metrics, defaults)
     own = [getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen]
     world = world_of(recommendations, relevance, order=order, history=history, items=items)
@@ -173,21 +176,6 @@ def _tied(metrics: Sequence[Metric], judged: Judged, order: frames.Order) -> dic
     """Return the share of users with a tie at each cut, where the scores give the order."""
     cuts = sorted({cut for metric in metrics if (cut := cut_of(metric)) is not None})
     return {f"tied_at_{k}": tied(judged.lists, k) for k in cuts} if order == "score" else {}
-
-
-def _check_numbers(settings: Mapping[str, float | None]) -> None:
-    for name, value in settings.items():
-        if value is None and name == "max_grade":
-            continue
-        what = "a number" if name == "threshold" else "a number above 0"
-        least = -np.inf if name == "threshold" else 0
-        if isinstance(value, bool) or not isinstance(value, Real) or not least < value < np.inf:
-            raise InputError(f"{name}={value!r}: it must be {what}")
-
-
-def _check_choice(key: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{key}={value!r}: {did_you_mean(str(value), choices)}")
 
 
 def _word(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.bounds import PositiveInt, check
 from recx.errors import InputError
 from recx.ragged import blocks, indptr_of
 from recx.select import CELLS, OfItems, Shelf, best, top_of_table
@@ -20,13 +21,11 @@ class Search:
     """index: a ``faiss.index_factory`` string. nprobe, ef_search: how much of an IVF or HNSW index a search visits."""
 
     index: str = EXACT
-    nprobe: int = 16
-    ef_search: int = 128
+    nprobe: PositiveInt = 16
+    ef_search: PositiveInt = 128
 
     def __post_init__(self) -> None:
-        for key in ("nprobe", "ef_search"):
-            if getattr(self, key) < 1:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
+        check(self, "retriever")
 
     def over(self, vectors: Vectors) -> Neighbours:
         """Return what finds the nearest of the vectors [n_items, d], of length 1, or 0 for what is never found.

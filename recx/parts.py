@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any
 
 from recx import plugins
+from recx.bounds import coerce, hints_of
 from recx.errors import InputError, RecxError, did_you_mean
-from recx.settings import fit_to_type
 
 
 def build(config: Any, key: str) -> Any:
@@ -68,7 +68,7 @@ def is_trusted(module: str) -> bool:
 
 
 def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the settings in the types that the class asks for."""
+    """Return the settings in the types and within the bounds that the class declares."""
     parameters = inspect.signature(kind).parameters
     for name in settings:
         if name not in parameters:
@@ -76,20 +76,13 @@ def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any
     for name, parameter in parameters.items():
         if name not in settings and parameter.default is parameter.empty:
             raise InputError(f"{key}.{name} is missing: {kind.__name__} needs it: give ++{key}.{name}=VALUE")
-    check_seed(settings.get("seed"), f"{key}.seed")
     hints = _hints(kind)
-    return {name: fit_to_type(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}
+    return {name: coerce(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}
 
 
 def _hints(kind: type) -> dict[str, Any]:
     """Return the annotations of a class's settings; none where they name what is imported for type checkers only."""
     try:
-        return get_type_hints(kind)
+        return hints_of(kind)
     except NameError:
         return {}
-
-
-def check_seed(seed: object, key: str) -> None:
-    """Raise InputError where a whole number is no seed that all libraries take."""
-    if type(seed) is int and not 0 <= seed < 2**32:
-        raise InputError(f"{key}={seed}: it must be a whole number from 0 to {2**32 - 1}")

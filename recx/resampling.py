@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import PositiveInt, Seed, Share, check
 from recx.types import Array, Doubles
 
 CELL = 2**14
@@ -32,18 +32,13 @@ class Procedure:
     level: of the intervals. resamples: of the bootstrap. draws: of signs. seed: of both.
     """
 
-    level: float = 0.95
-    resamples: int = 10_000
-    draws: int = 10_000
-    seed: int = 0
+    level: Share = 0.95
+    resamples: PositiveInt = 10_000
+    draws: PositiveInt = 10_000
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.level, bool) or not isinstance(self.level, int | float) or not 0 < self.level < 1:
-            raise InputError(f"level={self.level!r}: it must be a number between 0 and 1, such as 0.95")
-        for name, least in {"resamples": 1, "draws": 1, "seed": 0}.items():
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise InputError(f"{name}={number!r}: it must be a whole number from {least} up")
+        check(self)
 
 
 def bootstrap(

@@ -41,7 +41,7 @@ def test_metrics_that_are_no_list_are_refused(metrics: Any) -> None:
 @pytest.mark.parametrize("figure", ["ndcg", "precision", "map", "coverage", "top_accuracy"])
 def test_a_cut_beyond_all_lists_is_computed_or_refused(figure: str) -> None:
     assert math.isfinite(*evaluate(SHOWN, TRUTH, [recx.metric(figure, 10**12)]).means.values())
-    with pytest.raises(InputError, match="no list is that long"):
+    with pytest.raises(InputError, match="it must be 1 or more and at most"):
         recx.metric(figure, 10**30)
 
 
@@ -58,7 +58,7 @@ def test_a_cut_beyond_all_lists_is_computed_or_refused(figure: str) -> None:
     ],
 )
 def test_settings_are_checked_although_no_metric_needs_them(setting: str, value: Any) -> None:
-    refused(f"^{setting}=.*: it must be a number", metrics=(), **{setting: value})
+    refused(f"^{setting}=.*: it must be (a number|above 0)", metrics=(), **{setting: value})
 
 
 def test_ranks_are_not_taken_for_scores() -> None:
@@ -79,13 +79,13 @@ def test_grades_whose_power_of_two_is_no_number_are_refused(grade: float) -> Non
 
 
 def test_a_beta_whose_square_is_no_number_is_refused() -> None:
-    with pytest.raises(InputError, match=r"beta=1e\+200: it must be a number above 0, at most 1e\+06"):
+    with pytest.raises(InputError, match=r"beta=1e\+200: it must be above 0 and at most 1000000"):
         recx.metric("f", 2, beta=1e200)
 
 
 @pytest.mark.parametrize("label", ["", "a b", "<b>", "a/b", 3])
 def test_a_label_that_is_no_word_is_refused(label: Any) -> None:
-    with pytest.raises(InputError, match="may hold letters, digits and _ alone"):
+    with pytest.raises(InputError, match=r"it must be (text|letters, digits and _ alone)"):
         recx.metric("ndcg", 2, label=label)
 
 
@@ -124,7 +124,7 @@ def test_a_metric_that_returns_no_finite_numbers_is_told_so(value: object) -> No
 def test_intervals_are_checked_as_comparisons_are(settings: dict[str, Any]) -> None:
     ev = evaluate(SHOWN, TRUTH, ["mrr"])
     for act in (lambda: ev.interval("mrr", **settings), lambda: compare(ev, ev, **settings)):
-        with pytest.raises(InputError, match="it must be a"):
+        with pytest.raises(InputError, match="it must be "):
             act()
 
 

@@ -310,7 +310,7 @@ def test_on_and_off_may_stand_without_quotes(home: Path) -> None:
     (home / "conf/experiment/mine.yaml").write_text("# @package _global_\ncache: off\n")
     config = compose(["+experiment=mine", f"hydra.searchpath=['file://{home}/conf']"])
     assert plain(config)["cache"] == "off"
-    with pytest.raises(InputError, match="cache=maybe: it must be one of off, on, read"):
+    with pytest.raises(InputError, match="cache=maybe: choose one of: off, on, read"):
         recx.run([*TINY, "cache=maybe"])
 
 

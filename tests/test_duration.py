@@ -17,11 +17,11 @@ def test_a_duration_in_milliseconds(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "3", "h", "-1h", "0h", "0.0004s", "1y", "1 h 30 m", "1e3s", "nan"])
 def test_what_is_no_duration_names_its_key(text: str) -> None:
-    with pytest.raises(InputError, match=r"^split\.window=.*: write a positive number and a unit"):
+    with pytest.raises(InputError, match=r"^split\.window=.*: it must be a positive number and a unit"):
         milliseconds(text, "split.window")
 
 
 def test_a_duration_beyond_all_clocks_is_refused() -> None:
     assert milliseconds("11574074d", "split.window") < 2**62
-    with pytest.raises(InputError, match=r"^split\.window='99999999999999999999d' is longer than 11,574,074 days"):
+    with pytest.raises(InputError, match=r"^split\.window=99999999999999999999d: .* at most 11,574,074 days"):
         milliseconds("99999999999999999999d", "split.window")

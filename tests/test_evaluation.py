@@ -255,7 +255,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert metric.name == "f2_at_5"
     assert type(metric.k) is int
     assert recx.evaluate(LISTS, TRUTH, [metric, "f2_at_4"]).means["f2_at_5"] > 0
-    with pytest.raises(InputError, match="k must be a whole number"):
+    with pytest.raises(InputError, match=r"k=5\.0: it must be a whole number"):
         recx.metric("f", k=np.float64(5))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from recx.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, check, coerce
 from recx.errors import InputError, did_you_mean
 
 METRICS = ("ndcg_at_1", "ndcg_at_3", "ndcg_at_5", "ndcg_at_10", "mrr", "mrr_at_10", "map_at_10")
@@ -34,16 +35,17 @@ class Rerank:
     metrics: tuple[str, ...] = METRICS
     quality: str = "ndcg_at_10"
     sample: Mapping[str, int] | None = field(default_factory=lambda: {"queries": 500, "seed": 0})
-    warmup: int = 10
-    batch_size: int | None = 32
-    timeout_s: float = 600.0
+    warmup: NonNegativeInt = 10
+    batch_size: PositiveInt | None = 32
+    timeout_s: PositiveFloat = 600.0
     parallel: Mapping[str, int] | None = None
-    cost_per_document: Mapping[str, float] = field(default_factory=dict)
-    cost_per_query: Mapping[str, float] = field(default_factory=dict)
+    cost_per_document: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
+    cost_per_query: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
     currency: str = "USD"
-    cost_weight: float | Mapping[str, float] = 1.0
+    cost_weight: PositiveFloat | Mapping[str, PositiveFloat] = 1.0
 
     def __post_init__(self) -> None:
+        check(self, "benchmark")
         if not self.rankers:
             raise InputError("benchmark.rankers is empty: name one with +ranker@benchmark.rankers.NAME=OPTION")
         for kind in ("rankers", "retrievers"):
@@ -52,39 +54,23 @@ class Rerank:
                     raise InputError(f"benchmark.{kind}: {name!r} names a folder: use letters, digits, _, - and .")
         if self.quality not in self.metrics:
             raise InputError(f"benchmark.quality={self.quality}: {did_you_mean(self.quality, self.metrics)}")
-        self._check_numbers()
-        self._check_keys("sample", self.sample, ("queries", "seed"))
-        self._check_keys("parallel", self.parallel, ("workers",))
-        prices = {"cost_per_document": self.cost_per_document, "cost_per_query": self.cost_per_query}
-        for key, named in prices.items():
-            self._check_named(key, named, min(named.values(), default=0.0) >= 0.0)
-        weights = self.cost_weight if isinstance(self.cost_weight, Mapping) else {"": self.cost_weight}
-        self._check_named("cost_weight", weights, min(weights.values(), default=1.0) > 0.0)
+        self._check_keys("sample", self.sample, {"queries": PositiveInt, "seed": Seed})
+        self._check_keys("parallel", self.parallel, {"workers": PositiveInt})
+        for key in ("cost_per_document", "cost_per_query", "cost_weight"):
+            named = getattr(self, key)
+            for name in named if isinstance(named, Mapping) else ():
+                if name not in self.rankers:
+                    known = did_you_mean(name, self.rankers)
+                    raise InputError(f"benchmark.{key}.{name}: no ranker is called so: {known}")
 
-    def _check_numbers(self) -> None:
-        if not 0 < self.timeout_s < math.inf:
-            raise InputError(f"benchmark.timeout_s={self.timeout_s}: it must be positive, such as 600")
-        for key, least in {"warmup": 0, "batch_size": 1}.items():
-            if (number := getattr(self, key)) is not None and number < least:
-                raise InputError(f"benchmark.{key}={number}: it must be {least} or more")
-
-    def _check_keys(self, key: str, given: Mapping[str, int] | None, keys: Iterable[str]) -> None:
+    def _check_keys(self, key: str, given: Mapping[str, int] | None, hints: Mapping[str, Any]) -> None:
         if given is None:
             return
         for name in given:
-            if name not in keys:
-                raise InputError(f"benchmark.{key}.{name}: {did_you_mean(name, keys)}")
-        for name in keys:
-            least = 0 if name == "seed" else 1
-            if given.get(name, -1) < least:
-                raise InputError(f"benchmark.{key}.{name}: it must be a whole number from {least} up")
-
-    def _check_named(self, key: str, given: Mapping[str, float], in_range: bool) -> None:
-        for name in given:
-            if name and name not in self.rankers:
-                raise InputError(f"benchmark.{key}.{name}: no ranker is called so: {did_you_mean(name, self.rankers)}")
-        if not in_range or not all(map(math.isfinite, given.values())):
-            raise InputError(f"benchmark.{key}: a price is 0 or more, a weight is above 0, and both are finite")
+            if name not in hints:
+                raise InputError(f"benchmark.{key}.{name}: {did_you_mean(name, hints)}")
+        for name, hint in hints.items():
+            coerce(given.get(name), hint, f"benchmark.{key}.{name}")
 
     @property
     def clocked(self) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
 
+from annotated_types import Ge
+
+from recx.bounds import PositiveInt, Seed, check
 from recx.dataset.calling_graphs import askers_of, read_calling_graphs
 from recx.dataset.candidate_files import read_candidates
-from recx.dataset.events import at_home, check_whole
+from recx.dataset.events import at_home
 from recx.dataset.synthetic_agents import make_traces
 from recx.dataset.tool_pool import ToolPool, file_of
 from recx.dataset.trees import Traces, interactions_of
@@ -28,13 +32,12 @@ class Agents:
     """
 
     path: str | None = None
-    n_candidates: int = 20
-    traces: int = 600
-    seed: int = 0
+    n_candidates: PositiveInt = 20
+    traces: Annotated[int, Ge(10)] = 600
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_whole("dataset.n_candidates", self.n_candidates, 1)
-        check_whole("dataset.traces", self.traces, 10)
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return the nodes with their right graphs as events of weight 1 and all their graphs as slates, no times.

@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from recx.columns import UNITS
 from recx.entities import Entities
-from recx.errors import InputError, did_you_mean
+from recx.errors import InputError
 from recx.types import Array, Interactions
 
 Duplicates = Literal["drop", "keep"]
@@ -37,30 +36,6 @@ def at_home(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise InputError(f"dataset.path={path}: there is no such home folder: write the path in full") from error
-
-
-def check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a setting that is not one of its choices.
-
-    Raises:
-        InputError: naming the key and the near match.
-    """
-    if value not in choices:
-        raise InputError(f"{key}={value}: no such choice; {did_you_mean(str(value), choices)}")
-
-
-def check_whole(key: str, value: object, least: int) -> None:
-    """Refuse a setting that is not a whole number from ``least`` up.
-
-    Raises:
-        InputError: naming the key.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{key}={value}: it must be a whole number from {least} up")
-
-
-def check_time_unit(value: str) -> None:
-    check_choice("dataset.time_unit", value, UNITS)
 
 
 def interactions_of(columns: dict[str, Array], duplicates: Duplicates, items: Entities | None = None) -> Interactions:

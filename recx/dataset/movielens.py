@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of, require_path
+from recx.bounds import check
+from recx.columns import TimeUnit
+from recx.dataset.events import Duplicates, interactions_of, require_path
 from recx.errors import InputError, did_you_mean
 from recx.reading import Source, read, readable
 from recx.types import Interactions
@@ -31,14 +33,11 @@ class MovieLens:
 
     path: str | None = None
     min_rating: float | None = None
-    time_unit: str = "s"
+    time_unit: TimeUnit = "s"
     duplicates: Duplicates = "drop"
 
     def __post_init__(self) -> None:
-        check_time_unit(self.time_unit)
-        check_choice("dataset.duplicates", self.duplicates, ("drop", "keep"))
-        if self.min_rating is not None and not isinstance(self.min_rating, (int, float)):
-            raise InputError(f"dataset.min_rating={self.min_rating}: it must be a number such as 4, or null")
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return the ratings, times in ms.

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.dataset.events import Duplicates, at_home, check_choice, check_time_unit, interactions_of
+from recx.bounds import PositiveInt, Seed, check
+from recx.columns import TimeUnit
+from recx.dataset.events import Duplicates, at_home, interactions_of
 from recx.dataset.news_files import CONTEXT, NewsTables, read_news
-from recx.dataset.synthetic import check_sizes, make_news
+from recx.dataset.synthetic import Articles, Readers, make_news
 from recx.entities import UNKNOWN_TIME, Entities
 from recx.types import Array, Interactions, Longs
 
@@ -24,17 +26,15 @@ class News:
     """
 
     path: str | None = None
-    time_unit: str = "ms"
+    time_unit: TimeUnit = "ms"
     duplicates: Duplicates = "drop"
-    readers: int = 5000
-    articles: int = 2000
-    days: int = 5
-    seed: int = 0
+    readers: Readers = 5000
+    articles: Articles = 2000
+    days: PositiveInt = 5
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_time_unit(self.time_unit)
-        check_choice("dataset.duplicates", self.duplicates, ("drop", "keep"))
-        check_sizes(self.readers, self.articles, self.days, self.seed)
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return the clicks of both logs; the readers of testA are those ``to_predict``.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
-from recx.dataset.events import at_home, check_whole
+from recx.bounds import PositiveInt, Seed, check
+from recx.dataset.events import at_home
 from recx.dataset.judgements import Pairs, judged
 from recx.dataset.svmlight_files import columns_of, parts_of, read_rows
 from recx.dataset.svmlight_lines import Rows
@@ -26,13 +29,12 @@ class Svmlight:
     """
 
     path: str | None = None
-    queries: int = 300
-    features: int = 20
-    seed: int = 0
+    queries: Annotated[int, Ge(10)] = 300
+    features: PositiveInt = 20
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_whole("dataset.queries", self.queries, 10)
-        check_whole("dataset.features", self.features, 1)
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.dataset.judgements``.

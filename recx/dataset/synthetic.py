@@ -12,10 +12,12 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
-from recx.dataset.events import check_whole
+from recx.bounds import PositiveInt, Seed, coerce
 from recx.dataset.news_files import CONTEXT, NewsTables, write_news
 from recx.errors import InputError
 from recx.ragged import blocks
@@ -38,30 +40,18 @@ ASKED = 0.2  # share of readers in testA
 UNDESCRIBED = 0.03  # share of articles without metadata
 MEMORY = 8  # last clicks that a reader will not click again
 RHYTHM = np.array([8, 5, 3, 2, 1, 1, 2, 4, 7, 8, 8, 8, 9, 9, 8, 8, 8, 9, 10, 11, 12, 12, 11, 10])  # clicks by hour
+Readers = Annotated[int, Ge(2)]
+Articles = Annotated[int, Ge(20)]
+SIZES = {"readers": (Readers, 5000), "articles": (Articles, 2000), "days": (PositiveInt, 5), "seed": (Seed, 0)}
+"""What the command asks for: type and default."""
 CONTEXTS = (3, 5, 8, 11, 28, 7)  # how many values each column of CONTEXT takes
-
-
-def check_sizes(readers: int, articles: int, days: int, seed: int) -> None:
-    """Refuse sizes that no site can be made of.
-
-    Raises:
-        InputError: naming the setting.
-    """
-    check_whole("dataset.readers", readers, 2)
-    check_whole("dataset.articles", articles, 20)
-    check_whole("dataset.days", days, 1)
-    check_whole("dataset.seed", seed, 0)
 
 
 def make_news(readers: int, articles: int, days: int, seed: int) -> NewsTables:
     """Return the tables of a site of this size; the same arguments give the same tables.
 
     About 8 clicks a reader. A fifth of the readers stand in testA, their last click removed.
-
-    Raises:
-        InputError: see ``check_sizes``.
     """
-    check_sizes(readers, articles, days, seed)
     rng = np.random.default_rng(seed)
     site = _site(articles, days, rng)
     reader, time = _visits(readers, days, rng)
@@ -255,11 +245,11 @@ def main() -> None:
     """Write a site's folder."""
     parser = ArgumentParser(prog="python -m recx.dataset.synthetic", description="Write a made-up news site as files.")
     parser.add_argument("folder", type=Path)
-    for name, default in (("readers", 5000), ("articles", 2000), ("days", 5), ("seed", 0)):
+    for name, (_, default) in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
     try:
-        tables = make_news(asked.readers, asked.articles, asked.days, asked.seed)
+        tables = make_news(*(coerce(getattr(asked, name), kind, f"--{name}") for name, (kind, _) in SIZES.items()))
         write_news(tables, asked.folder)
     except (InputError, OSError) as error:
         parser.error(str(error))

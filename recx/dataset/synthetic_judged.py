@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
-from recx.dataset.events import check_whole
+from recx.bounds import PositiveInt, Seed, check
 from recx.dataset.judgements import Pairs, judged
 from recx.entities import Entities
 from recx.ragged import group_of_rows, indptr_of, max_of_groups
@@ -36,15 +38,13 @@ class SyntheticJudged:
     queries, features: how many. vocabulary: words that there are. seed: of everything.
     """
 
-    queries: int = 500
-    features: int = 46
-    vocabulary: int = 4000
-    seed: int = 0
+    queries: Annotated[int, Ge(10)] = 500
+    features: PositiveInt = 46
+    vocabulary: Annotated[int, Ge(50)] = 4000
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_whole("dataset.queries", self.queries, 10)
-        check_whole("dataset.features", self.features, 1)
-        check_whole("dataset.vocabulary", self.vocabulary, 50)
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.dataset.judgements``; the same settings make the same."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from recx.dataset.events import check_whole
 from recx.types import Array
 
 TOPIC = 6  # tools that share a topic's words
@@ -25,24 +24,8 @@ Made = list[tuple[str, str, str, str]]
 """Trace, node, task, tool."""
 
 
-def check_sizes(tasks: int, tools: int, seed: int) -> None:
-    """Refuse sizes that no tools can be chosen from.
-
-    Raises:
-        InputError: naming the setting.
-    """
-    check_whole("dataset.tasks", tasks, 10)
-    check_whole("dataset.tools", tools, 2)
-    check_whole("dataset.seed", seed, 0)
-
-
 def make_tools(tasks: int, tools: int, seed: int) -> tuple[dict[str, str], Made]:
-    """Return (name -> text of every tool, the tasks in traces of one to three); the same arguments give the same.
-
-    Raises:
-        InputError: see ``check_sizes``.
-    """
-    check_sizes(tasks, tools, seed)
+    """Return (name -> text of every tool, the tasks in traces of one to three); the same arguments give the same."""
     rng = np.random.default_rng(seed)
     topics = -(-tools // TOPIC)
     words = _words(COMMON + topics * SHARED + tools * WORDS, rng)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from recx.dataset.events import Duplicates, check_choice, check_time_unit, interactions_of, require_path
+from annotated_types import Predicate, doc
+
+from recx.bounds import check
+from recx.columns import TimeUnit
+from recx.dataset.events import Duplicates, interactions_of, require_path
 from recx.errors import InputError
 from recx.reading import Source, read
 from recx.types import Interactions
+
+
+def _separates(text: str) -> bool:
+    return text in ("\\t", "::") or (len(text) == 1 and text.isascii() and text not in '"\r\n')
+
+
+Delimiter = Annotated[str, Predicate(_separates), doc("one character (ASCII, no quote), '\\t' or '::'")]
 
 
 @dataclass(frozen=True)
@@ -25,27 +37,18 @@ class Table:
     item: str = "item"
     time: str | None = None
     weight: str | None = None
-    time_unit: str = "ms"
-    delimiter: str | None = None
+    time_unit: TimeUnit = "ms"
+    delimiter: Delimiter | None = None
     duplicates: Duplicates = "drop"
 
     def __post_init__(self) -> None:
-        check_time_unit(self.time_unit)
-        check_choice("dataset.duplicates", self.duplicates, ("drop", "keep"))
+        check(self, "dataset")
         if not self.user or not self.item:
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
-        if self.delimiter is not None and not self._is_mark(self.delimiter):
-            raise InputError(
-                f"dataset.delimiter={self.delimiter}: it must be one character (ASCII, no quote), '\\t' or '::'"
-            )
         used: dict[str, str] = {}
         for role, name in (("user", self.user), ("item", self.item), ("time", self.time), ("weight", self.weight)):
             if name is not None and used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
-
-    @staticmethod
-    def _is_mark(delimiter: str) -> bool:
-        return delimiter in ("\\t", "::") or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n')
 
     def load(self) -> Interactions:
         """Return the events. Ids stay whole numbers where the whole column is written so, else they are text.

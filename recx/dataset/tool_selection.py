@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
+from recx.bounds import Seed, check
 from recx.dataset.events import at_home
-from recx.dataset.synthetic_tools import check_sizes, make_tools
+from recx.dataset.synthetic_tools import make_tools
 from recx.dataset.tool_pool import ToolPool, file_of
 from recx.entities import Entities
 from recx.errors import InputError
@@ -44,12 +46,12 @@ class ToolSelection:
     """
 
     path: str | None = None
-    tasks: int = 3000
-    tools: int = 60
-    seed: int = 0
+    tasks: Annotated[int, Ge(10)] = 3000
+    tools: Annotated[int, Ge(2)] = 60
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_sizes(self.tasks, self.tools, self.seed)
+        check(self, "dataset")
 
     def load(self) -> Interactions:
         """Return one event for each task: its right tool, weight 1, ``time=None``.

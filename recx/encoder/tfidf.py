@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge
 from scipy import sparse
 
+from recx.bounds import PositiveInt, Seed, check
 from recx.errors import InputError
 from recx.texts import WORD
 from recx.types import Array, Longs, Vectors
@@ -25,24 +27,16 @@ class Tfidf:
     """
 
     analyzer: Literal["word", "char_wb"] = "word"
-    shortest: int = 1
-    longest: int = 1
-    hashed: int | None = None
-    factors: int | None = None
-    seed: int = 0
+    shortest: PositiveInt = 1
+    longest: PositiveInt = 1
+    hashed: Annotated[int, Ge(2)] | None = None
+    factors: Annotated[int, Ge(2)] | None = None
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if self.analyzer not in ("word", "char_wb"):
-            raise InputError(f"encoder.analyzer={self.analyzer!r}: choose word or char_wb")
-        if not 1 <= self.shortest <= self.longest:
-            raise InputError(
-                f"encoder.shortest={self.shortest}, encoder.longest={self.longest}: they must be 1 or more, and "
-                "the longest no less than the shortest"
-            )
-        for key in ("hashed", "factors"):
-            value = getattr(self, key)
-            if value is not None and value < 2:
-                raise InputError(f"encoder.{key}={value}: it must be 2 or more, or null")
+        check(self, "encoder")
+        if self.shortest > self.longest:
+            raise InputError(f"encoder.longest={self.longest}: it must not be below encoder.shortest={self.shortest}")
 
     def fit(self, texts: Array) -> FittedTfidf:
         """Learn how rare every term is, and the axes of the SVD."""

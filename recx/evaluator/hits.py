@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 
 from recx.errors import InputError
 from recx.judged import Judged
@@ -26,6 +28,7 @@ Gain = Callable[[Doubles], Doubles]
 
 LARGEST_GRADE = 1000
 """Up to where 2^grade, and sums of it, fit into a float64."""
+Grade = Annotated[float, Interval(gt=0, le=LARGEST_GRADE)]
 
 
 def hit(judged: Judged, k: int | None) -> Doubles:

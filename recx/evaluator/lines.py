@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.bounds import PositiveFloat, PositiveInt, check
 from recx.errors import InputError, did_you_mean
 from recx.evaluation import Evaluation
 from recx.evaluator.funnel import funnel
-from recx.evaluator.hits import LARGEST_GRADE
+from recx.evaluator.hits import Grade
 from recx.evaluator.line import cut_of, cuts_of, measure, tied
 from recx.evaluator.metric import resolve
 from recx.evaluator.tables import TABLES
@@ -38,30 +39,16 @@ class Evaluator:
     retrieval: Sequence[str | Metric]
     ranking: Sequence[str | Metric]
     end_to_end: Sequence[str | Metric]
-    n_candidates: int = 100
-    rel_threshold: float = 1.0
-    max_grade: float | None = None
+    n_candidates: PositiveInt = 100
+    rel_threshold: PositiveFloat = 1.0
+    max_grade: Grade | None = None
     threshold: float = 0.5
     tables: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_candidates, bool) or not isinstance(self.n_candidates, int) or self.n_candidates < 1:
-            raise InputError(f"evaluator.n_candidates={self.n_candidates!r}: it must be a whole number from 1 up")
-        if not 0 < self.rel_threshold < np.inf:
-            raise InputError(f"evaluator.rel_threshold={self.rel_threshold!r}: it must be a number above 0, such as 1")
-        if self.max_grade is not None and not 0 < self.max_grade <= LARGEST_GRADE:
-            raise InputError(
-                f"evaluator.max_grade={self.max_grade!r}: it must be a number above 0, such as 5, and at most "
-                f"{LARGEST_GRADE}, or null"
-            )
+        check(self, "evaluator")
         for line in LINES:
-            if isinstance(getattr(self, line), str):
-                raise InputError(f"evaluator.{line}={getattr(self, line)!r}: give a list, such as [ndcg_at_5]")
-            object.__setattr__(self, line, tuple(getattr(self, line)))
             self.metrics(line)
-        if not np.isfinite(self.threshold):
-            raise InputError(f"evaluator.threshold={self.threshold!r}: it must be a number, such as 0.5")
-        object.__setattr__(self, "tables", tuple(self.tables))
         for name in self.tables:
             if name not in TABLES:
                 raise InputError(f"evaluator.tables: there is no table {name!r}: {did_you_mean(name, TABLES)}")

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
+from annotated_types import Interval, Predicate, doc
 
 from recx import parts, plugins
+from recx.bounds import PositiveFloat, check
 from recx.errors import InputError, did_you_mean
 from recx.evaluator import beyond, hits, scores
 from recx.judged import Judged
@@ -26,8 +26,8 @@ UNCUT = {*scores.FIGURES, *beyond.UNCUT}
 NEEDS_SCORES = {name for name in scores.FIGURES if not name.startswith("auc")}
 """Figures that look at the scores themselves; to the others the order is all."""
 PARAMS = ("beta", "max_grade", "threshold")
-LARGEST = {"beta": 1e6, "max_grade": hits.LARGEST_GRADE, "k": 2**62}
-"""Up to where numbers can be reckoned with."""
+NAME = re.compile("[A-Za-z0-9_]+")
+Label = Annotated[str, Predicate(NAME.fullmatch), doc("letters, digits and _ alone")]
 _TOP = "top_accuracy"
 NAMES = (*(figure for figure in FIGURES if figure != _TOP), "top_1_accuracy", "top_3_accuracy")
 
@@ -50,42 +50,24 @@ class NamedMetric:
     """
 
     figure: str
-    k: int | None = None
-    beta: float | None = None
-    max_grade: float | None = None
+    k: Annotated[int, Interval(ge=1, le=2**62)] | None = None
+    beta: Annotated[float, Interval(gt=0, le=1_000_000)] | None = None
+    max_grade: hits.Grade | None = None
     threshold: float | None = None
-    rel_threshold: float | None = None
-    label: str | None = None
+    rel_threshold: PositiveFloat | None = None
+    label: Label | None = None
 
     def __post_init__(self) -> None:
+        check(self, f"metric.{self.figure}")
         if self.figure not in FIGURES:
             raise InputError(f"there is no metric {self.figure!r}: {did_you_mean(self.figure, NAMES)}")
-        if self.k is not None:
-            if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
-                raise InputError(
-                    f"the metric {self.figure!r} is cut at k={self.k!r}: k must be a whole number from 1 up"
-                )
-            if self.k > LARGEST["k"]:
-                raise InputError(f"the metric {self.figure!r} is cut at k={self.k}: no list is that long: lower k")
-            object.__setattr__(self, "k", int(self.k))  # NumPy has whole numbers of its own
         if self.k is not None and self.figure in UNCUT:
             raise InputError(f"the metric {self.figure!r} takes no cut: write it without _at_{self.k}")
         if self.k is None and self.figure == _TOP:
             raise InputError("the metric 'top_accuracy' needs a cut: write it as top_1_accuracy or top_3_accuracy")
-        for param in ("beta", "max_grade", "threshold"):
+        for param in PARAMS:
             if getattr(self, param) is not None and param not in _params(self.figure):
                 raise InputError(f"the metric {self.figure!r} has no {param}: leave it out")
-        for param in ("beta", "max_grade", "rel_threshold"):
-            value, largest = getattr(self, param), LARGEST.get(param, np.inf)
-            if value is not None and not (_is_number(value) and 0 < value < np.inf and value <= largest):
-                limit = f", at most {largest:g}" if largest < np.inf else ""
-                raise InputError(
-                    f"the metric {self.figure!r} has {param}={value!r}: it must be a number above 0{limit}"
-                )
-        if self.label is not None and not (isinstance(self.label, str) and re.fullmatch("[A-Za-z0-9_]+", self.label)):
-            raise InputError(f"the label {self.label!r} of a metric may hold letters, digits and _ alone: rename it")
-        if self.threshold is not None and not (_is_number(self.threshold) and np.isfinite(self.threshold)):
-            raise InputError(f"the metric {self.figure!r} has threshold={self.threshold!r}: it must be a number")
 
     @property
     def name(self) -> str:
@@ -158,7 +140,7 @@ def resolve(given: str | Metric, defaults: Mapping[str, float | None] | None = N
     name = getattr(found, "name", None)
     if not callable(found) or not isinstance(name, str):
         raise InputError(f"{given!r} is not a metric: give a name, such as ndcg_at_5, or an object that keeps Metric")
-    if not re.fullmatch("[A-Za-z0-9_]+", name):
+    if not NAME.fullmatch(name):
         raise InputError(f"the name {name!r} of a metric may hold letters, digits and _ alone: rename it")
     return found
 
@@ -210,7 +192,3 @@ def _params(figure: str) -> tuple[str, ...]:
     function = FIGURES[figure]
     fixed = function.keywords if isinstance(function, partial) else {}
     return tuple(name for name in PARAMS if name in inspect.signature(function).parameters and name not in fixed)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

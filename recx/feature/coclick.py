@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.bounds import Decay, PositiveFloat, PositiveInt, check
 from recx.clicks import item_clock, pair_clock
-from recx.duration import milliseconds
+from recx.duration import Duration, milliseconds
 from recx.entities import UNKNOWN_TIME
-from recx.errors import InputError
-from recx.feature.rows import check_user, clicks_within, of_rows
+from recx.feature.rows import clicks_within, of_rows
 from recx.memo import once_per_input
 from recx.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
@@ -23,14 +23,13 @@ class PhiCoop:
     false`` only where the item comes after the click. It counts from its later event on.
     """
 
-    last: int = 3
-    recency: float = 0.7
-    distance: int = 3
+    last: PositiveInt = 3
+    recency: Decay = 0.7
+    distance: PositiveInt = 3
     both_ways: bool = True
 
     def __post_init__(self) -> None:
-        check_user(self.last, self.recency)
-        _check_distance(self.distance)
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
@@ -48,16 +47,13 @@ class Transition:
     last ``window`` by ``strength`` readers' worth (a Dirichlet prior): rare clicks fall back on what is popular.
     """
 
-    distance: int = 1
+    distance: PositiveInt = 1
     both_ways: bool = False
-    strength: float = 5.0
-    window: str = "6h"
+    strength: PositiveFloat = 5.0
+    window: Duration = "6h"
 
     def __post_init__(self) -> None:
-        milliseconds(self.window, "feature.window")
-        _check_distance(self.distance)
-        if not self.strength > 0:
-            raise InputError(f"feature.strength={self.strength}: it must be positive, or unseen items have no chance")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window")
@@ -69,11 +65,6 @@ class Transition:
         readers = np.where(there, _clicks_of(history, requests, clicked), 0)
         chance = (together + self.strength * prior) / of_rows(readers + self.strength, candidates)
         return np.log(chance).astype(np.float32)
-
-
-def _check_distance(distance: int) -> None:
-    if distance < 1:
-        raise InputError(f"feature.distance={distance}: it must be 1 or more")
 
 
 @once_per_input

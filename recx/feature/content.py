@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.bounds import Decay, PositiveInt, check
 from recx.duration import HOUR
 from recx.entities import UNKNOWN_TIME
-from recx.feature.rows import check_user, cosine, of_rows
+from recx.feature.rows import cosine, of_rows
 from recx.ragged import rows_of_groups
 from recx.types import Floats, Interactions, RankedLists, Requests
 
@@ -20,11 +21,11 @@ class PhiRel:
     last, recency: how many last clicks make the user, and how much each older one counts of the next.
     """
 
-    last: int = 10
-    recency: float = 0.7
+    last: PositiveInt = 10
+    recency: Decay = 0.7
 
     def __post_init__(self) -> None:
-        check_user(self.last, self.recency)
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         angle = cosine(candidates, history, requests, self.last, self.recency)
@@ -36,11 +37,11 @@ class PhiRel:
 class PhiStruct:
     """sqrt(phi_rel + 0.1): phi_rel with its lower end stretched."""
 
-    last: int = 10
-    recency: float = 0.7
+    last: PositiveInt = 10
+    recency: Decay = 0.7
 
     def __post_init__(self) -> None:
-        check_user(self.last, self.recency)
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         stretched: Floats = np.sqrt(PhiRel(self.last, self.recency)(candidates, history, requests) + np.float32(0.1))

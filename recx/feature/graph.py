@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import PositiveFloat, check
 from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
 from recx.feature.rows import of_rows
 from recx.protocols import Encoder
@@ -83,12 +83,11 @@ class Transition:
     the log of the chance of a tool that was never used.
     """
 
-    strength: float = 5.0
+    strength: PositiveFloat = 5.0
     least: bool = False
 
     def __post_init__(self) -> None:
-        if not self.strength > 0:
-            raise InputError(f"feature.strength={self.strength}: it must be positive, such as 5")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         past = past_graphs(history)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.errors import InputError
+from recx.bounds import PositiveInt, check
 from recx.feature.graph_history import graphs_of, leasts, means, past_graphs
 from recx.memo import once_per_input
 from recx.protocols import Encoder, FittedEncoder
@@ -31,11 +31,10 @@ class Votes:
     """
 
     encoder: Encoder
-    k: int = 20
+    k: PositiveInt = 20
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"feature.k={self.k}: it must be 1 or more")
+        check(self, "feature")
 
     def names(self, candidates: RankedLists) -> Sequence[str]:
         """Return the names of the columns."""

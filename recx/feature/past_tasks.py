@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.errors import InputError
+from recx.bounds import PositiveFloat, PositiveInt, check
 from recx.memo import once_per_input
 from recx.protocols import Encoder
 from recx.ragged import blocks
@@ -53,11 +53,10 @@ class NearestTasks:
     """
 
     encoder: Encoder
-    k: int = 20
+    k: PositiveInt = 20
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"feature.k={self.k}: it must be 1 or more")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None:
@@ -85,11 +84,10 @@ class PastWords:
     without a known word.
     """
 
-    strength: float = 20.0
+    strength: PositiveFloat = 20.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.strength < np.inf:
-            raise InputError(f"feature.strength={self.strength}: it must be positive, such as 20")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None or not len(history):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.bounds import check
 from recx.clicks import Clock
-from recx.duration import milliseconds
+from recx.duration import Duration, milliseconds
 from recx.feature.rows import clicks_within, of_rows
 from recx.memo import once_per_input
 from recx.types import Floats, Interactions, RankedLists, Requests
@@ -17,11 +18,10 @@ from recx.types import Floats, Interactions, RankedLists, Requests
 class Clicks:
     """log(1 + clicks in the last ``window`` before the request), such as ``6h``; None: of all time."""
 
-    window: str | None = None
+    window: Duration | None = None
 
     def __post_init__(self) -> None:
-        if self.window is not None:
-            milliseconds(self.window, "feature.window")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window") if self.window else None
@@ -32,12 +32,11 @@ class Clicks:
 class Trend:
     """log of the click rate in the last ``short`` against that in the last ``long``, both smoothed by one click."""
 
-    short: str = "1h"
-    long: str = "6h"
+    short: Duration = "1h"
+    long: Duration = "6h"
 
     def __post_init__(self) -> None:
-        milliseconds(self.short, "feature.short")
-        milliseconds(self.long, "feature.long")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
@@ -55,10 +54,10 @@ class PeerClicks:
     """
 
     column: str = "region"
-    window: str = "6h"
+    window: Duration = "6h"
 
     def __post_init__(self) -> None:
-        milliseconds(self.window, "feature.window")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         group = history.users.table.get(self.column)

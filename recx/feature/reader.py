@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from recx.duration import HOUR, milliseconds
-from recx.errors import InputError
+from recx.bounds import check
+from recx.duration import HOUR, Duration, milliseconds
 from recx.feature.rows import of_rows
 from recx.protocols import Feature
 from recx.types import Doubles, Floats, Interactions, RankedLists, Requests
@@ -31,12 +31,10 @@ class Times:
 
     feature: Feature
     by: Literal["activity", "freshness", "absence", "night"]
-    half_life: str = "1h"
+    half_life: Duration = "1h"
 
     def __post_init__(self) -> None:
-        if self.by not in ("activity", "freshness", "absence", "night"):
-            raise InputError(f"feature.by={self.by!r}: choose activity, freshness, absence or night")
-        milliseconds(self.half_life, "feature.half_life")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         factor = self._factor(history, requests).astype(np.float32)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import NonNegativeFloat, check
 from recx.feature.rows import share_of_largest
 from recx.types import Floats, Interactions, RankedLists, Requests
 
@@ -32,11 +32,10 @@ class Rank:
     """
 
     source: str | None = None
-    smoothing: float = 10.0
+    smoothing: NonNegativeFloat = 10.0
 
     def __post_init__(self) -> None:
-        if not self.smoothing >= 0:
-            raise InputError(f"feature.smoothing={self.smoothing}: it must be 0 or more")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))

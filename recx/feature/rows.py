@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from recx.clicks import item_clock, last_clicks
-from recx.errors import InputError
 from recx.memo import once_per_input
 from recx.ragged import blocks, max_of_groups
 from recx.types import Array, Floats, Interactions, Longs, RankedLists, Requests
 from recx.vectors import unit, unit_embedding
 
 ROWS = 100_000  # rows whose vectors lie in memory at once
-
-
-def check_user(last: int, recency: float) -> None:
-    """Raise InputError unless at least one click makes the user, and older ones count no more than newer ones."""
-    if last < 1:
-        raise InputError(f"feature.last={last}: it must be 1 or more")
-    if not 0 < recency <= 1:
-        raise InputError(f"feature.recency={recency}: it must lie above 0 and be at most 1, such as 0.7")
 
 
 def of_rows(values: Array, candidates: RankedLists) -> Array:

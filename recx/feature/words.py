@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.bm25 import bm25, check_bm25
+from recx.bm25 import bm25
+from recx.bounds import NonNegativeFloat, Unit, check
 from recx.feature.rows import share_of_largest
 from recx.texts import texts_of
 from recx.types import Floats, Interactions, RankedLists, Requests
@@ -16,11 +17,11 @@ from recx.types import Floats, Interactions, RankedLists, Requests
 class Bm25:
     """BM25 (see ``recx.bm25``), divided by the list's largest so that queries of any length compare; 0 if all are 0."""
 
-    k1: float = 1.2
-    b: float = 0.75
+    k1: NonNegativeFloat = 1.2
+    b: Unit = 0.75
 
     def __post_init__(self) -> None:
-        check_bm25(self.k1, self.b, "feature")
+        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         return share_of_largest(bm25(candidates, history, self.k1, self.b), candidates)

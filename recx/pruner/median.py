@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import inf, isnan
+from typing import Annotated
 
+from annotated_types import Interval
+
+from recx.bounds import NonNegativeInt, check
 from recx.errors import InputError
 
 
@@ -20,16 +24,12 @@ class Median:
     warmup_steps: epochs that every trial is left.
     """
 
-    percentile: float = 50.0
-    startup_trials: int = 5
-    warmup_steps: int = 1
+    percentile: Annotated[float, Interval(ge=0, le=100)] = 50.0
+    startup_trials: NonNegativeInt = 5
+    warmup_steps: NonNegativeInt = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.percentile <= 100:
-            raise InputError(f"pruner.percentile={self.percentile}: it must be from 0 to 100")
-        for key in ("startup_trials", "warmup_steps"):
-            if getattr(self, key) < 0:
-                raise InputError(f"pruner.{key}={getattr(self, key)}: it must be 0 or more")
+        check(self, "pruner")
 
     def ready(self) -> None:
         """Look whether Optuna is there.

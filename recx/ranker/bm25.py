@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recx.bm25 import bm25, check_bm25
+from recx.bm25 import bm25
+from recx.bounds import NonNegativeFloat, Unit, check
 from recx.types import Interactions, RankedLists, Requests
 
 
@@ -15,11 +16,11 @@ class Bm25:
     k1: how long a word's repetitions go on to count. b: how much less the words of long documents count, from 0 to 1.
     """
 
-    k1: float = 1.2
-    b: float = 0.75
+    k1: NonNegativeFloat = 1.2
+    b: Unit = 0.75
 
     def __post_init__(self) -> None:
-        check_bm25(self.k1, self.b, "ranker")
+        check(self, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by falling BM25 of the user's text and the item's.

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from recx.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, check
 from recx.cache import kept
 from recx.design import Features, design_matrix, names_of
 from recx.errors import InputError, RecxError
@@ -39,34 +40,22 @@ class Linear:
     """
 
     features: Features
-    l2: float = 1e-4
+    l2: NonNegativeFloat = 1e-4
     optimizer: Literal["lbfgs", "gd", "sgd"] = "lbfgs"
-    learning_rate: float = 0.01
-    epochs: int = 100
+    learning_rate: PositiveFloat = 0.01
+    epochs: PositiveInt = 100
     non_negative: bool = False
     probabilities: Literal["none", "softmax", "platt"] = "none"
     user_weight: str | None = None
-    resamples: int = 1_000
+    resamples: NonNegativeInt = 1_000
     missed: Missed = "drop"
-    max_users: int = 30_000
-    seed: int = 0
+    max_users: PositiveInt = 30_000
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
+        check(self, "ranker")
         if not self.features:
             raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
-        if not 0 <= self.l2 < np.inf:
-            raise InputError(f"ranker.l2={self.l2}: it must be 0 or more")
-        if not 0 < self.learning_rate < np.inf:
-            raise InputError(f"ranker.learning_rate={self.learning_rate}: it must be positive, such as 0.01")
-        if self.optimizer not in ("lbfgs", "gd", "sgd"):
-            raise InputError(f"ranker.optimizer={self.optimizer!r}: choose lbfgs, gd or sgd")
-        if self.probabilities not in ("none", "softmax", "platt"):
-            raise InputError(f"ranker.probabilities={self.probabilities!r}: choose none, softmax or platt")
-        if self.missed not in ("drop", "add"):
-            raise InputError(f"ranker.missed={self.missed!r}: choose drop or add")
-        for key, least in {"epochs": 1, "max_users": 1, "resamples": 0}.items():
-            if getattr(self, key) < least:
-                raise InputError(f"ranker.{key}={getattr(self, key)}: it must be {least} or more")
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLinear:
         """Learn to put ``fold.target`` first among its user's candidates.

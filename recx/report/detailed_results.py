@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recx.atomic import replacing
+from recx.bounds import check
 from recx.entities import Entities
-from recx.errors import InputError
 from recx.ragged import order_in_groups
 from recx.truth import Truth
 from recx.types import Array, Ints, RankedLists
@@ -38,8 +38,7 @@ class DetailedResults:
     format: Literal["parquet", "csv"] = "parquet"
 
     def __post_init__(self) -> None:
-        if self.format not in ("parquet", "csv"):
-            raise InputError(f"report.format={self.format!r}: choose parquet or csv")
+        check(self, "report")
 
     def write(self, result: Result, folder: Path) -> Path:
         """Write one row a user with a target, or a request when predicting."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from recx.atomic import replacing
+from recx.bounds import PositiveInt, check
 from recx.errors import InputError
 from recx.experiment import Result
 from recx.progress import say
@@ -21,13 +22,12 @@ class Submission:
     k: items a row. user: name of the user column. item: what the item columns' names start with (then 1 to k).
     """
 
-    k: int = 5
+    k: PositiveInt = 5
     user: str = "user_id"
     item: str = "article_"
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InputError(f"report.k={self.k!r}: a row needs a whole number of items from 1 up, such as 5")
+        check(self, "report")
 
     def write(self, result: Result, folder: Path) -> Path:
         """Write one row for each user that ``to_predict`` names, in its order (each request, where it names none).

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
+from recx.bounds import PositiveFloat, PositiveInt, check
 from recx.errors import InputError, RecxError
 from recx.protocols import Seen
 from recx.ragged import rows_of_groups
@@ -23,15 +24,12 @@ class EASE:
     It holds one items x items matrix in float32: 0.6 GB at 12,000 items, refused above ``max_items``.
     """
 
-    l2: float = 100.0
-    max_items: int = 30_000
+    l2: PositiveFloat = 100.0
+    max_items: PositiveInt = 30_000
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        if not 0 < self.l2 < np.inf:
-            raise InputError(f"retriever.l2={self.l2}: it must be positive and finite, or the inverse need not exist")
-        if self.max_items < 1:
-            raise InputError(f"retriever.max_items={self.max_items}: it must be 1 or more")
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedEASE:
         """Invert the Gram matrix of the clicked items.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from recx.bounds import Decay, PositiveInt, Seed, check
 from recx.clicks import last_clicks
-from recx.errors import InputError
 from recx.nearest import Neighbours, Search, has_vector
 from recx.protocols import Seen
 from recx.select import Shelf
@@ -28,22 +28,17 @@ class Faiss:
     """
 
     index: str = "Flat"
-    nprobe: int = 16
-    ef_search: int = 128
-    last: int = 10
-    recency: float = 0.7
-    factors: int = 64
-    distance: int = 5
-    seed: int = 0
+    nprobe: PositiveInt = 16
+    ef_search: PositiveInt = 128
+    last: PositiveInt = 10
+    recency: Decay = 0.7
+    factors: PositiveInt = 64
+    distance: PositiveInt = 5
+    seed: Seed = 0
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        Search(self.index, self.nprobe, self.ef_search)  # refuses what is out of range
-        for key in ("last", "factors", "distance"):
-            if getattr(self, key) < 1:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
-        if not 0 < self.recency <= 1:
-            raise InputError(f"retriever.recency={self.recency}: it must lie above 0 and be at most 1")
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedFaiss:
         """Build the index over all items that have a vector.

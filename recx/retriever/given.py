@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from recx.bounds import Seed, check
 from recx.errors import InputError
 from recx.ragged import order_in_groups
 from recx.retriever.random import noise
@@ -17,8 +18,11 @@ from recx.types import Interactions, RankedLists, Requests
 class Given:
     """Returns each requester's slate whole, shuffled by seed, user and item: file order cannot favour the truth."""
 
-    seed: int = 0
+    seed: Seed = 0
     retrieves_slates: ClassVar = True
+
+    def __post_init__(self) -> None:
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Given:
         """Return this very retriever: there is nothing to learn."""

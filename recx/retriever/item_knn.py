@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from recx.bounds import Decay, NonNegativeFloat, PositiveInt, check
 from recx.clicks import keep_largest, last_clicks, pairs_within
-from recx.duration import milliseconds
-from recx.errors import InputError
+from recx.duration import Duration, milliseconds
 from recx.protocols import Seen
 from recx.select import best
 from recx.types import Interactions, RankedLists, Requests
@@ -30,31 +30,19 @@ class ItemKNN:
     last: how many of the user's last clicks ask. recency: each older one counts this much of the next.
     """
 
-    neighbours: int = 200
-    distance: int = 10
-    position_decay: float = 0.8
-    half_life: str | None = None
-    backward: float = 0.7
+    neighbours: PositiveInt = 200
+    distance: PositiveInt = 10
+    position_decay: Decay = 0.8
+    half_life: Duration | None = None
+    backward: NonNegativeFloat = 0.7
     normalise: Literal["cosine", "lift", "none"] = "cosine"
-    shrink: float = 1.0
-    last: int = 20
-    recency: float = 0.7
+    shrink: NonNegativeFloat = 1.0
+    last: PositiveInt = 20
+    recency: Decay = 0.7
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        if self.half_life is not None:
-            milliseconds(self.half_life, "retriever.half_life")
-        if self.normalise not in ("cosine", "lift", "none"):
-            raise InputError(f"retriever.normalise={self.normalise!r}: choose cosine, lift or none")
-        for key in ("neighbours", "distance", "last"):
-            if getattr(self, key) < 1:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 1 or more")
-        for key in ("backward", "shrink"):
-            if not 0 <= getattr(self, key) < np.inf:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must be 0 or more, and finite")
-        for key in ("position_decay", "recency"):
-            if not 0 < getattr(self, key) <= 1:
-                raise InputError(f"retriever.{key}={getattr(self, key)}: it must lie above 0 and be at most 1")
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedItemKNN:
         """Count and normalise the co-clicks of all users."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.duration import milliseconds
+from recx.bounds import check
+from recx.duration import Duration, milliseconds
 from recx.protocols import Seen
 from recx.select import OfItems, best
 from recx.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
@@ -24,14 +25,12 @@ class Popularity:
     Where the data has no times every click of the history counts 1.
     """
 
-    window: str | None = None
-    half_life: str | None = None
+    window: Duration | None = None
+    half_life: Duration | None = None
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        for key, text in (("window", self.window), ("half_life", self.half_life)):
-            if text is not None:
-                milliseconds(text, f"retriever.{key}")
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Popularity:
         """Return this very retriever: the counts belong to the request, not to the fit."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from recx.bounds import Seed, check
 from recx.protocols import Seen
 from recx.select import best
 from recx.types import Array, Floats, Interactions, RankedLists, Requests
@@ -16,8 +17,11 @@ from recx.types import Array, Floats, Interactions, RankedLists, Requests
 class Random:
     """Scores every pair of user and item by a hash of the pair and the seed: no request changes another's list."""
 
-    seed: int = 0
+    seed: Seed = 0
     seen: Seen = "drop"
+
+    def __post_init__(self) -> None:
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Random:
         """Return this very retriever: there is nothing to learn."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import PositiveInt, Unit, check
 from recx.nearest import Neighbours, Search, has_vector
 from recx.protocols import Encoder, FittedEncoder, Seen
 from recx.select import Shelf
@@ -26,16 +26,14 @@ class Text:
     """
 
     encoder: Encoder
-    past: float = 0.7
+    past: Unit = 0.7
     index: str = "Flat"
-    nprobe: int = 16
-    ef_search: int = 128
+    nprobe: PositiveInt = 16
+    ef_search: PositiveInt = 128
     seen: Seen = "drop"
 
     def __post_init__(self) -> None:
-        Search(self.index, self.nprobe, self.ef_search)  # refuses what is out of range
-        if not 0 <= self.past <= 1:
-            raise InputError(f"retriever.past={self.past}: it must lie between 0 and 1, such as 0.7")
+        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedText:
         """Put the vectors of all items that have one into the index.

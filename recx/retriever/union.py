@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from recx.bounds import NonNegativeFloat, check
 from recx.errors import InputError
 from recx.fit_summary import FitSummary, summary_of
 from recx.progress import track
@@ -31,19 +32,13 @@ class Union:
 
     sources: Mapping[str, Retriever]
     method: Literal["reciprocal_rank", "score"] = "reciprocal_rank"
-    smoothing: float = 60.0
-    weights: Mapping[str, float] = field(default_factory=dict)
+    smoothing: NonNegativeFloat = 60.0
+    weights: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check(self, "retriever")
         if not self.sources:
             raise InputError("retriever.sources is empty: name at least one retriever")
-        if self.method not in ("reciprocal_rank", "score"):
-            raise InputError(f"retriever.method={self.method!r}: choose reciprocal_rank or score")
-        if not 0 <= self.smoothing < np.inf:
-            raise InputError(f"retriever.smoothing={self.smoothing}: it must be 0 or more, and finite")
-        for name, weight in self.weights.items():
-            if not 0 <= weight < np.inf:
-                raise InputError(f"retriever.weights.{name}={weight}: it must be 0 or more, and finite")
         unknown = set(self.weights) - set(self.sources)
         if unknown:
             known = ", ".join(self.sources)

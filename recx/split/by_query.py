@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.bounds import Seed, Share, check
 from recx.errors import InputError
 from recx.protocols import FoldName
-from recx.split.folds import STEPS, Past, RequestTime, check_settings, deal, may_be_target, split_by_steps
+from recx.split.folds import STEPS, Past, RequestTime, deal, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Longs, Split
 
 PARTS = ("test", "valid", "train")
@@ -25,15 +26,13 @@ class ByQuery:
     share: how large a part of the queries test is, and valid, where the data has no parts of its own.
     """
 
-    share: float = 0.2
+    share: Share = 0.2
     request_time: RequestTime = "target"
     past: Past = "step"
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_settings(self.request_time, self.past)
-        if not 0 < self.share < 1:
-            raise InputError(f"split.share={self.share}: it must lie between 0 and 1, such as 0.2")
+        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the answers of the queries of that part.

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.duration import milliseconds
+from recx.bounds import NonNegativeInt, check
+from recx.duration import Duration, milliseconds
 from recx.errors import InputError
 from recx.protocols import FoldName
-from recx.split.folds import STEPS, Past, RequestTime, check_settings, may_be_target, split_by_steps
+from recx.split.folds import STEPS, Past, RequestTime, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Split
 
 
@@ -21,16 +22,13 @@ class ByTime:
     (0: cold users are asked for too). No fit ever sees an event later than a target.
     """
 
-    window: str = "1d"
-    min_history: int = 1
+    window: Duration = "1d"
+    min_history: NonNegativeInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
 
     def __post_init__(self) -> None:
-        check_settings(self.request_time, self.past)
-        milliseconds(self.window, "split.window")
-        if self.min_history < 0:
-            raise InputError(f"split.min_history={self.min_history}: it must be 0 or more")
+        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets fall into the window that many steps back.

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from recx.bounds import NonNegativeInt, Seed, Share, check
 from recx.errors import InputError
 from recx.protocols import FoldName
 from recx.ragged import position_of_rows
-from recx.split.folds import STEPS, Past, RequestTime, check_settings, deal, may_be_target, split_by_steps
+from recx.split.folds import STEPS, Past, RequestTime, deal, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Longs, Split
 
 
@@ -21,19 +22,15 @@ class ByUser:
     known. group: a column of the users' table whose equal values are dealt together (all of one trace), or None.
     """
 
-    share: float = 0.2
-    given: int = 0
+    share: Share = 0.2
+    given: NonNegativeInt = 0
     group: str | None = None
     request_time: RequestTime = "target"
     past: Past = "step"
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        check_settings(self.request_time, self.past)
-        if not 0 < self.share < 1:
-            raise InputError(f"split.share={self.share}: it must lie between 0 and 1, such as 0.2")
-        if self.given < 0:
-            raise InputError(f"split.given={self.given}: it must be 0 or more")
+        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the later events of the users dealt to that step.

@@ -17,14 +17,6 @@ STEPS: dict[FoldName, int] = {"predict": 0, "test": 1, "valid": 2}
 """How many steps back from now a fold's target lies (0: nothing is held out)."""
 
 
-def check_settings(request_time: str, past: str) -> None:
-    """Raise InputError unless both settings are ones that every split knows."""
-    if request_time not in ("target", "last_event"):
-        raise InputError(f"split.request_time={request_time!r}: choose target or last_event")
-    if past not in ("step", "none"):
-        raise InputError(f"split.past={past!r}: choose step or none")
-
-
 def split_by_steps(
     interactions: Interactions,
     fold: FoldName,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import PositiveInt, check
 from recx.protocols import FoldName
 from recx.ragged import position_of_rows
-from recx.split.folds import Past, RequestTime, check_settings, may_be_target, split_by_steps
+from recx.split.folds import Past, RequestTime, may_be_target, split_by_steps
 from recx.types import Bools, Interactions, Split
 
 
@@ -20,14 +20,12 @@ class LeaveLast:
     Other users' later events stay in the history that ``fit`` sees; the protocol card counts them.
     """
 
-    n: int = 1
+    n: PositiveInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
 
     def __post_init__(self) -> None:
-        check_settings(self.request_time, self.past)
-        if self.n < 1:
-            raise InputError(f"split.n={self.n}: a step must hold at least one event")
+        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are each user's last events, after dropping the steps behind it."""

@@ -225,7 +225,7 @@ def test_a_folder_without_the_files_and_files_without_an_answer_are_refused(tmp_
         Agents(str(tmp_path)).load()
     with pytest.raises(InputError, match="there is nothing to choose"):
         load(tmp_path, [trace("a", ["search"], [])])
-    with pytest.raises(InputError, match=r"dataset.n_candidates=0: it must be a whole number from 1 up"):
+    with pytest.raises(InputError, match=r"dataset.n_candidates=0: it must be 1 or more"):
         Agents(n_candidates=0)
 
 

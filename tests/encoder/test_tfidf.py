@@ -94,7 +94,7 @@ def test_a_long_text_is_no_obstacle() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"analyzer": "chars"}, "encoder.analyzer='chars'"),
+        ({"analyzer": "chars"}, "encoder.analyzer=chars"),
         ({"shortest": 0}, "encoder.shortest=0"),
         ({"shortest": 3, "longest": 2}, "encoder.longest=2"),
         ({"hashed": 1}, "encoder.hashed=1"),

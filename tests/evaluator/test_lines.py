@@ -140,9 +140,9 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
     [
         ({"ranking": ["ndgc_at_5"]}, "evaluator.ranking: there is no metric 'ndgc_at_5': did you mean 'ndcg_at_5'"),
         ({"retrieval": ["hit_at_0"]}, "evaluator.retrieval: the metric 'hit_at_0' is cut at '0'"),
-        ({"end_to_end": "ndcg_at_5"}, r"evaluator.end_to_end='ndcg_at_5': give a list"),
+        ({"end_to_end": "ndcg_at_5"}, r"evaluator.end_to_end=ndcg_at_5: it must be a list"),
         ({"end_to_end": ["mrr", "mrr"]}, "evaluator.end_to_end: the metric 'mrr' stands there twice"),
-        ({"ranking": [5]}, "evaluator.ranking: 5 is not a metric"),
+        ({"ranking": [5]}, "evaluator.ranking.0=5: it must be text"),
         ({"ranking": [ListLength("hit@5")]}, "evaluator.ranking: the name 'hit@5' of a metric"),
         ({"ranking": ["err_at_5"]}, "evaluator.ranking: the metric 'err_at_5' needs .*evaluator.max_grade in a run"),
         (
@@ -153,7 +153,7 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
         ({"tables": ["cascade"]}, "evaluator.tables: cascade needs .* set evaluator.max_grade"),
         ({"threshold": float("inf")}, "evaluator.threshold=inf"),
         ({"n_candidates": 0}, "evaluator.n_candidates=0"),
-        ({"n_candidates": True}, "evaluator.n_candidates=True"),
+        ({"n_candidates": True}, "evaluator.n_candidates=true"),
         ({"rel_threshold": 0}, "evaluator.rel_threshold=0"),
         ({"rel_threshold": float("nan")}, "evaluator.rel_threshold=nan"),
         ({"max_grade": -1}, "evaluator.max_grade=-1"),

@@ -92,12 +92,12 @@ def test_what_is_left_open_is_filled_in_and_what_is_given_stays():
         ({"figure": "f2", "beta": 2}, "the metric 'f2' has no beta: leave it out"),
         ({"figure": "hit", "threshold": 0.5}, "the metric 'hit' has no threshold: leave it out"),
         ({"figure": "hit", "max_grade": 3}, "the metric 'hit' has no max_grade: leave it out"),
-        ({"figure": "f", "beta": 0}, "'f' has beta=0: it must be a number above 0"),
-        ({"figure": "f", "beta": float("nan")}, "'f' has beta=nan: it must be a number above 0"),
-        ({"figure": "f", "beta": True}, "'f' has beta=True: it must be a number above 0"),
-        ({"figure": "hit", "rel_threshold": -1}, "'hit' has rel_threshold=-1: it must be a number above 0"),
-        ({"figure": "err", "max_grade": float("inf")}, "'err' has max_grade=inf: it must be a number above 0"),
-        ({"figure": "accuracy", "threshold": "0.5"}, "'accuracy' has threshold='0.5': it must be a number"),
+        ({"figure": "f", "beta": 0}, "metric.f.beta=0: it must be above 0"),
+        ({"figure": "f", "beta": float("nan")}, "metric.f.beta=nan: it must be a number"),
+        ({"figure": "f", "beta": True}, "metric.f.beta=true: it must be a number"),
+        ({"figure": "hit", "rel_threshold": -1}, "metric.hit.rel_threshold=-1: it must be above 0"),
+        ({"figure": "err", "max_grade": float("inf")}, "metric.err.max_grade=inf: it must be a number"),
+        ({"figure": "accuracy", "threshold": "0.5"}, "metric.accuracy.threshold=0.5: it must be a number"),
         ({"figure": "auc", "k": 10}, "the metric 'auc' takes no cut"),
     ],
 )
@@ -123,7 +123,7 @@ def test_k_is_a_whole_number_from_1_up(k):
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
 def test_k_of_a_metric_made_in_python_is_checked_too(k):
-    with pytest.raises(InputError, match="k must be a whole number from 1 up"):
+    with pytest.raises(InputError, match=r"metric\.hit\.k=.*: it must be (a whole number|1 or more)"):
         metric("hit", k)
 
 

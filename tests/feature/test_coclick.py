@@ -64,7 +64,7 @@ def test_transition_is_what_a_loop_counts(world: Callable, timed: bool, distance
         (lambda: PhiCoop(recency=-1), "recency=-1"),
         (lambda: Transition(distance=0), "distance=0"),
         (lambda: Transition(strength=0), "strength=0"),
-        (lambda: Transition(window="never"), "is no duration"),
+        (lambda: Transition(window="never"), "it must be a positive number and a unit"),
     ],
 )
 def test_settings_out_of_range_are_named(make: Callable, named: str) -> None:

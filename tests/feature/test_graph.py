@@ -165,7 +165,7 @@ def test_data_with_times_and_wrong_settings_are_told_in_a_sentence() -> None:
     timed = replace(made.history, time=np.zeros(len(made.history), dtype=np.int64))
     with pytest.raises(InputError, match="this dataset has times"):
         PhiHist()(made.candidates, timed, made.requests)
-    with pytest.raises(InputError, match=r"feature.strength=0: it must be positive"):
+    with pytest.raises(InputError, match=r"feature.strength=0: it must be above 0"):
         Transition(strength=0)
     with pytest.raises(InputError, match=r"feature.k=0: it must be 1 or more"):
         Votes(Tfidf(), k=0)

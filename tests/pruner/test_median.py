@@ -72,7 +72,7 @@ def test_asking_changes_nothing_and_says_nothing(capfd: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"percentile": 101.0}, "pruner.percentile=101.0: it must be from 0 to 100"),
+        ({"percentile": 101.0}, "pruner.percentile=101.0: it must be 0 or more and at most 100"),
         ({"percentile": math.nan}, "pruner.percentile=nan"),
         ({"startup_trials": -1}, "pruner.startup_trials=-1: it must be 0 or more"),
         ({"warmup_steps": -1}, "pruner.warmup_steps=-1: it must be 0 or more"),

@@ -109,5 +109,5 @@ def test_it_is_a_writer_whose_table_is_tracked() -> None:
 
 
 def test_a_wrong_format_is_told() -> None:
-    with pytest.raises(InputError, match="choose parquet or csv"):
+    with pytest.raises(InputError, match=r"report\.format=xlsx: "):
         DetailedResults("xlsx")  # type: ignore[arg-type]

@@ -122,5 +122,5 @@ def test_counts_are_those_of_a_loop(
 
 @pytest.mark.parametrize("key", ["window", "half_life"])
 def test_what_is_no_duration_is_refused(key: str) -> None:
-    with pytest.raises(InputError, match=f"retriever.{key}='soon' is no duration"):
+    with pytest.raises(InputError, match=f"retriever.{key}=soon: it must be a positive number and a unit"):
         Popularity(**{key: "soon"})

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Interval
 from lightgbm import Booster
 
 from recx.atomic import replacing, write_text
+from recx.bounds import NonNegativeFloat, PositiveFloat, PositiveInt, Seed, check
 from recx.design import Features, design_blocks, names_of
 from recx.errors import InputError
 from recx.examples import Examples, Missed
@@ -41,40 +43,27 @@ class Lambdamart:
     """
 
     features: Features
-    trees: int = 500
-    min_trees: int = 50
-    leaves: int = 7
-    learning_rate: float = 0.05
-    min_rows: int = 20
-    l2: float = 0.0
-    columns: float = 1.0
+    trees: PositiveInt = 500
+    min_trees: PositiveInt = 50
+    leaves: Annotated[int, Ge(2)] = 7
+    learning_rate: PositiveFloat = 0.05
+    min_rows: PositiveInt = 20
+    l2: NonNegativeFloat = 0.0
+    columns: Annotated[float, Interval(gt=0, le=1)] = 1.0
     gain: Literal["linear", "exponential"] = "linear"
-    k: int = 10
-    truncation: int = 100
-    validation_share: float = 0.1
-    patience: int = 50
+    k: PositiveInt = 10
+    truncation: PositiveInt = 100
+    validation_share: Annotated[float, Interval(ge=0, lt=1)] = 0.1
+    patience: PositiveInt = 50
     refit_all: bool = True
     missed: Missed = "drop"
-    max_users: int = 30_000
-    seed: int = 0
+    max_users: PositiveInt = 30_000
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
+        check(self, "ranker")
         if not self.features:
             raise InputError("ranker=lambdamart has no features: choose a set such as feature=news, or ranker=identity")
-        for key, choices in {"gain": ("linear", "exponential"), "missed": ("drop", "add")}.items():
-            if getattr(self, key) not in choices:
-                raise InputError(f"ranker.{key}={getattr(self, key)!r}: choose {' or '.join(choices)}")
-        for key in ("trees", "min_trees", "min_rows", "k", "truncation", "patience", "max_users"):
-            self._expect(key, getattr(self, key) >= 1, "1 or more")
-        self._expect("leaves", self.leaves >= 2, "2 or more")
-        self._expect("learning_rate", 0 < self.learning_rate < np.inf, "positive, such as 0.05")
-        self._expect("l2", 0 <= self.l2 < np.inf, "0 or more")
-        self._expect("columns", 0 < self.columns <= 1, "above 0 and at most 1")
-        self._expect("validation_share", 0 <= self.validation_share < 1, "0 or more and less than 1")
-
-    def _expect(self, key: str, fine: bool, what: str) -> None:
-        if not fine:
-            raise InputError(f"ranker.{key}={getattr(self, key)}: it must be {what}")
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLambdamart:
         """Learn to put ``fold.target`` first among its user's candidates.

@@ -231,14 +231,14 @@ def test_nobody_with_a_target_is_told(world: Callable[..., Any]) -> None:
     ("settings", "said"),
     [
         ({"features": {}}, "ranker=lambdamart has no features"),
-        ({"gain": "log"}, "ranker.gain='log': choose linear or exponential"),
-        ({"missed": "keep"}, "ranker.missed='keep': choose drop or add"),
+        ({"gain": "log"}, "ranker.gain=log: choose one of: exponential, linear"),
+        ({"missed": "keep"}, "ranker.missed=keep: choose one of: add, drop"),
         ({"trees": 0}, "ranker.trees=0: it must be 1 or more"),
         ({"leaves": 1}, "ranker.leaves=1: it must be 2 or more"),
-        ({"learning_rate": float("nan")}, "ranker.learning_rate=nan: it must be positive"),
+        ({"learning_rate": float("nan")}, "ranker.learning_rate=nan: it must be a number"),
         ({"l2": -1.0}, "ranker.l2=-1.0: it must be 0 or more"),
         ({"columns": 0.0}, "ranker.columns=0.0: it must be above 0 and at most 1"),
-        ({"validation_share": 1.0}, "ranker.validation_share=1.0: it must be 0 or more and less than 1"),
+        ({"validation_share": 1.0}, "ranker.validation_share=1.0: it must be 0 or more and below 1"),
     ],
 )
 def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:

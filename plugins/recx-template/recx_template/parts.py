@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.errors import InputError
+from recx.bounds import PositiveFloat, PositiveInt, Unit, check
 from recx.judged import Judged
 from recx.protocols import Seen
 from recx.select import Shelf, best
@@ -38,7 +38,10 @@ class Newest:
 class Freshness:
     """Feature: 1 for an item of this moment, 1/2 after ``half_life_hours``; 0 where the data has no times."""
 
-    half_life_hours: float = 24.0
+    half_life_hours: PositiveFloat = 24.0
+
+    def __post_init__(self) -> None:
+        check(self, "feature")  # each setting against its annotation
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         since = Shelf(history, "keep").since
@@ -53,11 +56,10 @@ class Freshness:
 class Blend:
     """Ranker that needs no training: ``weight`` times freshness, the rest the retriever's reciprocal rank."""
 
-    weight: float = 0.5
+    weight: Unit = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.weight <= 1:
-            raise InputError(f"ranker.weight={self.weight}: it must be a number from 0 to 1")
+        check(self, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         fresh = Freshness()(candidates, history, requests)
@@ -68,7 +70,10 @@ class Blend:
 class CappedRecall:
     """Metric: targets shown in the first k / min(k, targets), so that 1 can be reached whatever k is."""
 
-    k: int = 10
+    k: PositiveInt = 10
+
+    def __post_init__(self) -> None:
+        check(self, "metric")
 
     @property
     def name(self) -> str:

@@ -6,17 +6,18 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
 
+from recx.bounds import PositiveInt, check
 from recx.progress import track
 from recx.ragged import blocks
 from recx.types import Array, Floats
 from recx.vectors import unit
 from recx_text.cache import Cache, keys_of
-from recx_text.models import check_settings, depends_on, device_of, digest_of, folder_of, loading, readable
+from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
 
 TEXTS = 2_000  # encoded before their vectors are kept
 
@@ -31,14 +32,14 @@ class SentenceTransformer:
     """
 
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
-    max_length: int | None = None
-    batch_size: int = 64
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    max_length: PositiveInt | None = None
+    batch_size: PositiveInt = 64
+    device: Device = "auto"
     cache: str | None = None
     written: ClassVar = ("cache",)  # what lies there changes no outcome (see ``recx.fingerprint``)
 
     def __post_init__(self) -> None:
-        check_settings("encoder", self.batch_size, self.max_length, self.device)
+        check(self, "encoder")
 
     @property
     def depends_on(self) -> list[Path | str]:

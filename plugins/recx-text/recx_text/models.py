@@ -7,27 +7,17 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from recx.errors import InputError
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
+Device = Literal["auto", "cpu", "cuda", "mps"]
 OTHER_FORMATS = ["*.bin", "*.h5", "*.ot", "*.msgpack", "*.onnx", "*.tflite", "onnx/*", "openvino/*"]
 """Not fetched: the same weights for other libraries, and as pickles."""
 SCORING = ("ForSequenceClassification", "ForCausalLM")
 """How the names of networks end that say a number of a text, or of a pair of texts."""
-
-
-def check_settings(stage: str, batch_size: int, max_length: int | None, device: str) -> None:
-    """Raise InputError unless the settings that all models share are in range."""
-    if batch_size < 1:
-        raise InputError(f"{stage}.batch_size={batch_size}: it must be 1 or more")
-    if max_length is not None and max_length < 1:
-        raise InputError(f"{stage}.max_length={max_length}: it must be 1 or more, or null")
-    if device not in DEVICES:
-        raise InputError(f"{stage}.device={device!r}: choose one of {', '.join(DEVICES)}")
 
 
 def folder_of(model: str, stage: str) -> Path:

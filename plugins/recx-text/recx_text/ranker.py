@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
 from sentence_transformers import CrossEncoder as Model
 
+from recx.bounds import PositiveInt, check
 from recx.errors import InputError
 from recx.progress import track
 from recx.ragged import blocks, max_of_groups
 from recx.texts import texts_of
 from recx.types import Array, Floats, Interactions, RankedLists, Requests
 from recx_text.models import (
-    check_settings,
+    Device,
     depends_on,
     device_of,
     digest_of,
@@ -40,15 +40,13 @@ class CrossEncoder:
     """
 
     model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
-    top: int | None = None
-    max_length: int | None = None
-    batch_size: int = 64
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    top: PositiveInt | None = None
+    max_length: PositiveInt | None = None
+    batch_size: PositiveInt = 64
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
-        check_settings("ranker", self.batch_size, self.max_length, self.device)
-        if self.top is not None and self.top < 1:
-            raise InputError(f"ranker.top={self.top}: it must be 1 or more, or null")
+        check(self, "ranker")
 
     @property
     def depends_on(self) -> list[Path | str]:

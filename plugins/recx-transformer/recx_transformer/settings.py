@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from recx.duration import milliseconds
+from annotated_types import Ge, Interval
+
+from recx.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, Share, check
+from recx.duration import Duration, milliseconds
 from recx.errors import InputError
 from recx.protocols import Seen
 
-CHOICES = {
-    "positions": ("relative", "learned"),
-    "loss": ("full_softmax", "sampled_softmax", "bce"),
-    "validation": ("auto", "users", "clock"),
-    "device": ("auto", "cpu", "cuda", "mps"),
-    "precision": ("auto", "float32", "bfloat16"),
-}
+DropoutRate = Annotated[float, Interval(ge=0, lt=1)]
 
 
 @dataclass(frozen=True)
@@ -39,62 +36,46 @@ class Settings:
     precision: of products while training. checkpoints: folder; None: keep none. from_run: take the network of that run.
     """
 
-    factors: int = 128
-    blocks: int = 2
-    heads: int = 2
-    dropout: float = 0.3
+    factors: PositiveInt = 128
+    blocks: PositiveInt = 2
+    heads: PositiveInt = 2
+    dropout: DropoutRate = 0.3
     positions: Literal["relative", "learned"] = "relative"
-    max_length: int = 50
+    max_length: PositiveInt = 50
     embedding: bool = True
     category: bool = True
     time_gap: bool = True
     time_of_day: bool = True
-    recent: tuple[str, ...] = ("15m", "6h")
-    id_dropout: float = 0.1
+    recent: tuple[Duration, ...] = ("15m", "6h")
+    id_dropout: DropoutRate = 0.1
     loss: Literal["full_softmax", "sampled_softmax", "bce"] = "full_softmax"
-    negatives: int = 1024
-    epochs: int = 12
-    patience: int = 5
+    negatives: Annotated[int, Ge(2)] = 1024
+    epochs: PositiveInt = 12
+    patience: PositiveInt = 5
     validation: Literal["auto", "users", "clock"] = "auto"
-    validation_share: float = 0.1
-    validation_users: int = 3000
+    validation_share: Share = 0.1
+    validation_users: NonNegativeInt = 3000
     refit_all: bool = True
-    learning_rate: float = 2e-3
-    warmup: int = 100
-    l2: float = 0.0
-    batch_size: int = 1024
+    learning_rate: PositiveFloat = 2e-3
+    warmup: NonNegativeInt = 100
+    l2: NonNegativeFloat = 0.0
+    batch_size: PositiveInt = 1024
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     checkpoints: str | None = None
-    checkpoint_minutes: float = 5.0
+    checkpoint_minutes: PositiveFloat = 5.0
     resume: bool = False
     from_run: str | None = None
-    seed: int = 0
+    seed: Seed = 0
     seen: Seen = "drop"
     written: ClassVar = ("checkpoints",)  # what lies there changes no outcome (see ``recx.fingerprint``)
 
     def __post_init__(self) -> None:
-        for key, choices in CHOICES.items():
-            if getattr(self, key) not in choices:
-                raise InputError(f"retriever.{key}={getattr(self, key)!r}: choose one of {', '.join(choices)}")
-        for key in ("factors", "blocks", "heads", "max_length", "epochs", "patience", "batch_size"):
-            self._expect(key, getattr(self, key) >= 1, "1 or more")
-        self._expect("negatives", self.negatives >= 2, "2 or more")
-        self._expect("factors", self.factors % self.heads == 0, f"a multiple of retriever.heads={self.heads}")
-        for key in ("dropout", "id_dropout", "validation_share"):
-            self._expect(key, 0 <= getattr(self, key) < 1, "0 or more and less than 1")
-        self._expect("validation_share", self.validation_share > 0, "above 0")
-        for key in ("warmup", "validation_users", "l2"):
-            self._expect(key, 0 <= getattr(self, key) < float("inf"), "0 or more, and finite")
-        for key in ("learning_rate", "checkpoint_minutes"):
-            self._expect(key, 0 < getattr(self, key) < float("inf"), "above 0, and finite")
-        self._expect("resume", self.checkpoints is not None or not self.resume, "false without retriever.checkpoints")
-        object.__setattr__(self, "recent", tuple(self.recent))
-        assert self.half_lives is not None
-
-    def _expect(self, key: str, fine: bool, what: str) -> None:
-        if not fine:
-            raise InputError(f"retriever.{key}={getattr(self, key)}: it must be {what}")
+        check(self, "retriever")
+        if self.factors % self.heads:
+            raise InputError(f"retriever.factors={self.factors}: it must be a multiple of retriever.heads={self.heads}")
+        if self.resume and self.checkpoints is None:
+            raise InputError("retriever.resume=true: it must be false without retriever.checkpoints")
 
     @property
     def half_lives(self) -> tuple[int, ...]:

@@ -193,11 +193,11 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence(monkeypatch: pytest.MonkeyP
     ("settings", "said"),
     [
         ({"heads": 3}, "retriever.factors=128: it must be a multiple of retriever.heads=3"),
-        ({"dropout": 1.0}, "retriever.dropout=1.0: it must be 0 or more and less than 1"),
-        ({"loss": "hinge"}, "retriever.loss='hinge': choose one of full_softmax, sampled_softmax, bce"),
-        ({"recent": ("1x",)}, "retriever.recent.0='1x' is no duration"),
-        ({"resume": True}, "retriever.resume=True: it must be false without retriever.checkpoints"),
-        ({"learning_rate": float("nan")}, "retriever.learning_rate=nan: it must be above 0"),
+        ({"dropout": 1.0}, "retriever.dropout=1.0: it must be 0 or more and below 1"),
+        ({"loss": "hinge"}, "retriever.loss=hinge: choose one of: bce, full_softmax, sampled_softmax"),
+        ({"recent": ("1x",)}, "retriever.recent.0=1x: it must be a positive number and a unit"),
+        ({"resume": True}, "retriever.resume=true: it must be false without retriever.checkpoints"),
+        ({"learning_rate": float("nan")}, "retriever.learning_rate=nan: it must be a number"),
         ({"epochs": 0}, "retriever.epochs=0: it must be 1 or more"),
     ],
 )
