@@ -28,10 +28,11 @@ test-plugins: $(PLUGINS) ## types and tests of the plugins
 	$(BIN)/mypy $(foreach name,$(TESTED),plugins/recx-$(name)/recx_$(name))
 	$(BIN)/python -m pytest $(foreach name,$(TESTED),plugins/recx-$(name)/tests) $(ARGS)
 
-lint: $(STAMP) ## style, formatting, types
+lint: $(STAMP) ## style, formatting, types, who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(STAMP) ## speed and memory, on the data in ../shared/data where it is there
 	$(BIN)/python benchmarks/run.py $(ARGS)

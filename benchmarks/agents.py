@@ -17,17 +17,17 @@ from random import Random
 import numpy as np
 from run import DATA
 
-from recx import build
-from recx.compose import compose, plain
-from recx.dataset.agents import Agents
-from recx.dataset.calling_graphs import askers_of, perturbation_of, read_calling_graphs
-from recx.dataset.events import at_home
-from recx.dataset.tool_pool import ToolPool
-from recx.dataset.trees import Asker, Traces, interactions_of
-from recx.design import design_matrix, names_of
-from recx.experiment import Experiment
-from recx.ranker.linear import Linear
-from recx.types import Floats, Fold, Interactions, RankedLists, Requests, Split
+from recx.config.compose import compose, plain
+from recx.core.types import Floats, Fold, Interactions, RankedLists, Requests, Split
+from recx.experiment import build
+from recx.experiment.experiment import Experiment
+from recx.parts.dataset.agents import Agents
+from recx.parts.dataset.calling_graphs import askers_of, perturbation_of, read_calling_graphs
+from recx.parts.dataset.events import at_home
+from recx.parts.dataset.tool_pool import ToolPool
+from recx.parts.dataset.trees import Asker, Traces, interactions_of
+from recx.parts.ranker.linear import Linear
+from recx.parts.shared.design_matrix import design_matrix, names_of
 
 CLASSIC = ("phi_rel", "phi_hist", "phi_coop", "co_occurrence", "phi_struct")
 SHAPE = ("phi_coop", "phi_struct", "attached")

@@ -23,12 +23,12 @@ import numpy as np
 import pandas as pd
 
 import recx
-from recx.entities import Entities
-from recx.ragged import indptr_of
-from recx.resampling import bootstrap
-from recx.select import best
-from recx.types import Interactions, Requests
-from recx.world import world_of
+from recx.core.entities import Entities
+from recx.core.ragged import indptr_of
+from recx.core.resampling import bootstrap
+from recx.core.types import Interactions, Requests
+from recx.evaluation.inputs import world_of
+from recx.parts.shared.top_k import best
 
 SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)
 FIGURES = {  # recx's name -> ranx's, pytrec_eval's

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from recx.benchmark.timing import timed
+from recx.jobs.benchmark.timing import timed
 
 CALLS, ROUNDS = 100_000, 7
 AIM = 2_000.0  # nanoseconds

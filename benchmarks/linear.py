@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from recx import build
-from recx.compose import compose, plain
-from recx.design import design_matrix
-from recx.entities import Entities
-from recx.ragged import indptr_of
-from recx.ranker.linear import Linear
-from recx.ranker.softmax import Objective, by_gradient_descent, by_lbfgs
-from recx.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests
+from recx.config.compose import compose, plain
+from recx.core.entities import Entities
+from recx.core.ragged import indptr_of
+from recx.core.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests
+from recx.experiment import build
+from recx.parts.ranker.linear import Linear
+from recx.parts.ranker.softmax import Objective, by_gradient_descent, by_lbfgs
+from recx.parts.shared.design_matrix import design_matrix
 
 GROUPS, SIZE, FEATURES, EPOCHS, RATE, L2 = 20_000, 50, 20, 100, 0.01, 1e-4
 

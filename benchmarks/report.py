@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from recx import build, protocol, results
-from recx.compose import compose, plain
+from recx import results
+from recx.config.compose import compose, plain
+from recx.experiment import build, protocol_card
 from recx.report.page.write import PAGE, write
 
 READERS = 51_200  # of whom 40,000 ask
@@ -24,7 +25,7 @@ def measured() -> Iterator[tuple[str, str, str]]:
     """Yield (what, measured, aim), line by line."""
     config = plain(compose(WORDS))
     result = build.experiment(config).run()
-    card = protocol.card(result, config)
+    card = protocol_card.card(result, config)
     size = f"{len(result.split.fold.requests):,} users x {config['n_candidates']} candidates"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

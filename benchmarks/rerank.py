@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from run import DATA
 
-from recx import build
-from recx.compose import compose, plain
-from recx.dataset.svmlight import Svmlight
-from recx.plugins import options
+from recx.config.compose import compose, plain
+from recx.config.option_sources import options
+from recx.experiment import build
+from recx.parts.dataset.svmlight import Svmlight
 
 FIGURES = ("map", "ndcg_at_5", "ndcg_at_10", "mrr_at_10")
 RANKERS = [ranker for ranker in ("identity", "linear", "lambdamart") if f"ranker/{ranker}" in options()]

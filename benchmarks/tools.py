@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from run import DATA, run
 
 CLASSIC = ["feature=tools_classic", "retriever.past=0", "n_candidates=199"]  # all tools: nothing else helps them
-PAST = "+feature.phi_past={_target_:recx.feature.past_tasks.PastTasks,encoder:${encoder}}"
+PAST = "+feature.phi_past={_target_:recx.parts.feature.past_tasks.PastTasks,encoder:${encoder}}"
 FEATURES = {
     "phi_rel alone": [*CLASSIC, "~feature.phi_hist", "~feature.phi_coop", "~feature.phi_struct"],
     "the four classic features": CLASSIC,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recx.version import __version__ as __version__
+from recx.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recx import results
-    from recx.comparison import Comparison, compare
-    from recx.evaluation import Evaluation
-    from recx.evaluator.metric import metric
-    from recx.experiment import Experiment, Result
-    from recx.judging import evaluate
-    from recx.launch import run
+    from recx.core.evaluation import Evaluation
+    from recx.evaluation.compare import Comparison, compare
+    from recx.evaluation.evaluate import evaluate
+    from recx.evaluation.metrics.registry import metric
+    from recx.experiment.experiment import Experiment, Result
+    from recx.jobs.launch import run
 
 __all__ = [
     "Comparison",
@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "Comparison": "recx.comparison",
-    "Evaluation": "recx.evaluation",
-    "Experiment": "recx.experiment",
-    "Result": "recx.experiment",
-    "compare": "recx.comparison",
-    "evaluate": "recx.judging",
-    "metric": "recx.evaluator.metric",
-    "run": "recx.launch",
+    "Comparison": "recx.evaluation.compare",
+    "Evaluation": "recx.core.evaluation",
+    "Experiment": "recx.experiment.experiment",
+    "Result": "recx.experiment.experiment",
+    "compare": "recx.evaluation.compare",
+    "evaluate": "recx.evaluation.evaluate",
+    "metric": "recx.evaluation.metrics.registry",
+    "run": "recx.jobs.launch",
 }
 
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from recx import plugins
+from recx.config import option_sources
 
 SET_DATA = "set RECX_DATA"
 """Part of the reason of every test that is skipped because its data is missing."""
 
-INSTALLED = {entry.value for entry in entry_points(group=plugins.GROUP)}
+INSTALLED = {entry.value for entry in entry_points(group=option_sources.GROUP)}
 
 
 def _of_tests(*, group: str) -> list[EntryPoint]:
     return [entry for entry in entry_points(group=group) if entry.value not in INSTALLED]
 
 
-plugins.entry_points = _of_tests  # type: ignore[assignment]
+option_sources.entry_points = _of_tests  # type: ignore[assignment]
 """Plugins that are installed beside recx have tests of their own; here only those count that a test lays out."""
 
 

@@ -13,7 +13,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "recx").rglob("*.py"))
-STAGES = {"dataset", "encoder", "split", "retriever", "ranker", "feature", "evaluator", "tracker", "report", "pruner"}
 HEAVY = {"faiss", "matplotlib", "mlflow", "pandas", "pyarrow", "scipy", "sklearn", "torch"}
 STARTUP = {"numpy", *HEAVY}
 
@@ -36,20 +35,6 @@ def imports(file: Path, *, at_import: bool = False) -> Iterator[str]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def stage_of(file: Path) -> str | None:
-    part = file.relative_to(ROOT / "recx").parts[0]
-    return part if part in STAGES else None
-
-
-@pytest.mark.parametrize(
-    "file", [file for file in FILES if stage_of(file)], ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_a_stage_imports_no_other_stage(file: Path) -> None:
-    others = STAGES - {stage_of(file)} - ({"evaluator"} if stage_of(file) == "report" else set())
-    wrong = {name for name in imports(file) if name.startswith("recx.") and name.split(".")[1] in others}
-    assert not wrong
-
-
 def test_no_module_imports_an_underscore_name_of_another() -> None:
     private = re.compile(r"recx[\w.]*\._(?!_)")
     assert not {f"{file.name}: {name}" for file in FILES for name in imports(file) if private.match(name)}
@@ -68,7 +53,11 @@ def test_what_comes_with_an_extra_is_imported_late_and_in_few_places() -> None:
 
 def test_nothing_heavy_is_imported_before_a_part_is_chosen() -> None:
     by_name = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
-    pending, reached, brought = ["recx.cli", "recx.compose", "recx.launch", "recx.build"], set(), {}
+    pending, reached, brought = (
+        ["recx.cli.main", "recx.config.compose", "recx.jobs.launch", "recx.experiment.build"],
+        set(),
+        {},
+    )
     while pending:
         name = pending.pop()
         if name in by_name and name not in reached:
@@ -84,7 +73,7 @@ def test_nothing_heavy_is_imported_before_a_part_is_chosen() -> None:
 def test_the_command_line_starts_without_anything_heavy(arguments: list[str]) -> None:
     script = (
         f"import sys; sys.argv = ['recx', *{arguments}]\n"
-        "from recx.cli import main\n"
+        "from recx.cli.main import main\n"
         f"code = main(); print(code, sorted({STARTUP} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -92,6 +81,8 @@ def test_the_command_line_starts_without_anything_heavy(arguments: list[str]) ->
 
 
 def test_composing_a_configuration_brings_nothing_heavy() -> None:
-    script = f"import sys; from recx.compose import compose; compose([]); print(sorted({STARTUP} & set(sys.modules)))"
+    script = (
+        f"import sys; from recx.config.compose import compose; compose([]); print(sorted({STARTUP} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

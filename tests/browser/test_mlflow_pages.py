@@ -108,7 +108,7 @@ def test_two_trials_are_compared(local: Any, pages: str, runs: dict[str, str]) -
 
 
 def test_every_address_that_recx_prints_opens_its_run(local: Any, pages: str, runs: dict[str, str]) -> None:
-    from recx.tracker.mlflow import address
+    from recx.tracking.mlflow import address
 
     printed = address("sqlite:///x.db", "1", runs["sweep two"])
     local.get(f"{pages}{printed.partition('#')[2]}")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from recx.report.page.page import render
+from recx.report.page.render import render
 
 pytestmark = pytest.mark.slow
 

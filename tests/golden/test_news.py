@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from recx.build import experiment
-from recx.compose import compose, plain
-from recx.experiment import Result
+from recx.config.compose import compose, plain
+from recx.experiment.build import experiment
+from recx.experiment.experiment import Result
 
 MINUTE, START = 60_000, 1_506_816_000_000
 CLICKS = [

@@ -17,9 +17,9 @@ import numpy as np
 from lightgbm import LGBMRanker
 
 from recx import Experiment
-from recx.build import plan
-from recx.compose import compose, plain
-from recx.truth import ANY_GAIN, Truth
+from recx.config.compose import compose, plain
+from recx.evaluation.ground_truth import ANY_GAIN, Truth
+from recx.experiment.build import plan
 
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 NDCG, MAP = "end_to_end/ndcg_at_5", "end_to_end/map"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from recx.entities import Entities
-from recx.ragged import indptr_of
-from recx.types import Array, Floats, Fold, Interactions, RankedLists, Requests
+from recx.core.entities import Entities
+from recx.core.ragged import indptr_of
+from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 
 
 @dataclass(frozen=True)

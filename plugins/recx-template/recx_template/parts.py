@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.bounds import PositiveFloat, PositiveInt, Unit, check
-from recx.judged import Judged
-from recx.protocols import Seen
-from recx.select import Shelf, best
-from recx.types import Doubles, Floats, Interactions, RankedLists, Requests
+from recx.core.bounds import PositiveFloat, PositiveInt, Unit, check
+from recx.core.judged_lists import Judged
+from recx.core.protocols import Seen
+from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
+from recx.parts.shared.top_k import Shelf, best
 
 HOUR = 3_600_000  # ms
 

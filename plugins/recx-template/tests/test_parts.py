@@ -3,9 +3,9 @@
 import numpy as np
 from recx_template.parts import Blend, CappedRecall, Freshness, Newest
 
-from recx.ragged import indptr_of
+from recx.core.ragged import indptr_of
+from recx.core.types import RankedLists, Requests
 from recx.testing import check_feature, check_metric, check_option, check_ranker, check_retriever, tiny_world
-from recx.types import RankedLists, Requests
 
 
 def test_the_parts_keep_their_promises() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.errors import InputError
-from recx.types import Array, Bools, Floats
+from recx.core.errors import InputError
+from recx.core.types import Array, Bools, Floats
 
 KEYS, VECTORS = ".keys.npy", ".vectors.npy"
 

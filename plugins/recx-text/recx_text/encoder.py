@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
 
-from recx.bounds import PositiveInt, check
-from recx.progress import track
-from recx.ragged import blocks
-from recx.types import Array, Floats
-from recx.vectors import unit
+from recx.core.bounds import PositiveInt, check
+from recx.core.progress import track
+from recx.core.ragged import blocks
+from recx.core.types import Array, Floats
+from recx.parts.shared.vectors import unit
 from recx_text.cache import Cache, keys_of
 from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
 
@@ -36,14 +36,14 @@ class SentenceTransformer:
     batch_size: PositiveInt = 64
     device: Device = "auto"
     cache: str | None = None
-    written: ClassVar = ("cache",)  # what lies there changes no outcome (see ``recx.fingerprint``)
+    written: ClassVar = ("cache",)  # what lies there changes no outcome (see ``recx.storage.cache.keys``)
 
     def __post_init__(self) -> None:
         check(self, "encoder")
 
     @property
     def depends_on(self) -> list[Path | str]:
-        """The model's files and the processor (see ``recx.fingerprint``)."""
+        """The model's files and the processor (see ``recx.storage.cache.keys``)."""
         return depends_on(self.model, self.device, "encoder")
 
     def fit(self, texts: Array) -> FittedSentenceTransformer:

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from sentence_transformers import CrossEncoder as Model
 
-from recx.bounds import PositiveInt, check
-from recx.errors import InputError
-from recx.progress import track
-from recx.ragged import blocks, max_of_groups
-from recx.texts import texts_of
-from recx.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.core.bounds import PositiveInt, check
+from recx.core.errors import InputError
+from recx.core.progress import track
+from recx.core.ragged import blocks, max_of_groups
+from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.parts.shared.texts import texts_of
 from recx_text.models import (
     Device,
     depends_on,
@@ -50,7 +50,7 @@ class CrossEncoder:
 
     @property
     def depends_on(self) -> list[Path | str]:
-        """The model's files and the processor (see ``recx.fingerprint``)."""
+        """The model's files and the processor (see ``recx.storage.cache.keys``)."""
         return depends_on(self.model, self.device, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:

@@ -13,11 +13,11 @@ import torch
 from recx_text.ranker import CrossEncoder
 from sentence_transformers import CrossEncoder as Model
 
-from recx.errors import InputError
-from recx.ragged import position_of_rows
+from recx.core.errors import InputError
+from recx.core.ragged import position_of_rows
+from recx.core.types import Interactions
 from recx.testing import check_ranker, tiny_world
-from recx.tiny import last_out, some_candidates
-from recx.types import Interactions
+from recx.testing.tiny_dataset import last_out, some_candidates
 
 
 def world(times: bool = True) -> Interactions:

@@ -23,8 +23,8 @@ from recx_transformer.device import device_of, dtype_on
 from recx_transformer.learner import Learner
 from recx_transformer.retriever import Transformer
 
-from recx.dataset.sequences import Sequences
-from recx.split.leave_last import LeaveLast
+from recx.parts.dataset.sequences import Sequences
+from recx.parts.split.leave_last import LeaveLast
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RECX_DATA", HERE.parents[3] / "shared" / "data"))

@@ -18,9 +18,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from recx.atomic import replacing
-from recx.errors import InputError
-from recx.types import Interactions
+from recx.core.errors import InputError
+from recx.core.system.atomic import replacing
+from recx.core.types import Interactions
 
 RUNNING, DONE = ".running.safetensors", ".done.safetensors"
 KEPT = 20  # outcomes

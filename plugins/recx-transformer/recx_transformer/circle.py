@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from recx.entities import Entities
-from recx.types import Interactions
+from recx.core.entities import Entities
+from recx.core.types import Interactions
 from recx_transformer.retriever import Transformer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from recx.errors import InputError
+from recx.core.errors import InputError
 
 
 def device_of(name: str) -> torch.device:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.ragged import indptr_of, position_of_rows
-from recx.types import Array, Longs
+from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.types import Array, Longs
 
 
 @dataclass(frozen=True, eq=False)

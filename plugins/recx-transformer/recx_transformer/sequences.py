@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recx.duration import HOUR, SECOND
-from recx.ragged import blocks, position_of_rows
-from recx.types import Array, Interactions, Longs, Requests
+from recx.core.ragged import blocks, position_of_rows
+from recx.core.system.durations import HOUR, SECOND
+from recx.core.types import Array, Interactions, Longs, Requests
 from recx_transformer.packing import Packing, pack, pieces
 
 HOURS = 24

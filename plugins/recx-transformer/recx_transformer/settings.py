@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Interval
 
-from recx.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, Share, check
-from recx.duration import Duration, milliseconds
-from recx.errors import InputError
-from recx.protocols import Seen
+from recx.core.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, Share, check
+from recx.core.errors import InputError
+from recx.core.protocols import Seen
+from recx.core.system.durations import Duration, milliseconds
 
 DropoutRate = Annotated[float, Interval(ge=0, lt=1)]
 
@@ -68,7 +68,7 @@ class Settings:
     from_run: str | None = None
     seed: Seed = 0
     seen: Seen = "drop"
-    written: ClassVar = ("checkpoints",)  # what lies there changes no outcome (see ``recx.fingerprint``)
+    written: ClassVar = ("checkpoints",)  # what lies there changes no outcome (see ``recx.storage.cache.keys``)
 
     def __post_init__(self) -> None:
         check(self, "retriever")

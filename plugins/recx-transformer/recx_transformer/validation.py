@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.protocols import FittedRetriever
-from recx.types import Interactions, Ints, Longs, Requests
+from recx.core.protocols import FittedRetriever
+from recx.core.types import Interactions, Ints, Longs, Requests
 
 K = 10
 

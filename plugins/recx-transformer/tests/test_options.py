@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recx.compose import compose, plain
-from recx.sweep.plan import read
+from recx.config.compose import compose, plain
+from recx.jobs.sweep.plan import read
 from recx.testing import check_option
 
 
@@ -26,7 +26,7 @@ def test_the_union_takes_in_the_transformer_and_the_ranker_its_score() -> None:
 def test_listing_the_options_imports_no_torch() -> None:
     script = (
         "import sys; sys.argv = ['recx', 'list', 'retriever']\n"
-        "from recx.cli import main\n"
+        "from recx.cli.main import main\n"
         "code = main(); print(code, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from recx_transformer.circle import circle, small
 
-from recx.pruning import FirstFit, Pruned, noted, watched
+from recx.core.pruning import FirstFit, Pruned, noted, watched
 
 NDCG = "transformer/valid_ndcg_at_10"
 
@@ -81,7 +81,7 @@ def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path) -> None:
     assert ended.any()
     assert (table["objective"].isna() == ended).all()
 
-    from recx.tracker.store import open_client
+    from recx.tracking.store import open_client
 
     client = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     runs = client.search_runs(["1"])

@@ -13,14 +13,14 @@ from recx_transformer.circle import circle, small
 from recx_transformer.learner import Learner
 from recx_transformer.retriever import Transformer, load
 
-from recx import results
-from recx.entities import Entities
-from recx.errors import InputError, RecxError
-from recx.retriever.item_knn import ItemKNN
-from recx.retriever.union import Union
+from recx.core.entities import Entities
+from recx.core.errors import InputError, RecxError
+from recx.core.types import Interactions, Requests
+from recx.experiment import saved_runs
+from recx.parts.retriever.item_knn import ItemKNN
+from recx.parts.retriever.union import Union
 from recx.testing import check_retriever, tiny_world
-from recx.tiny import everyone_asks, last_out
-from recx.types import Interactions, Requests
+from recx.testing.tiny_dataset import everyone_asks, last_out
 
 QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "batch_size": 128, "max_length": 6}
 
@@ -160,7 +160,7 @@ def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: p
     small(epochs=2).fit(world).save(folder / "retriever")
     (folder / "metrics.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    assert results.load("last").folder.resolve() == folder
+    assert saved_runs.load("last").folder.resolve() == folder
     monkeypatch.setattr(Learner, "step", None)
     fitted = Transformer(from_run="last", seen="keep").fit(world)
     assert fitted.settings.seen == "keep"

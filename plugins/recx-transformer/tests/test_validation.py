@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from recx_transformer.validation import Inner, by_clock, by_users
 
-from recx.entities import Entities
+from recx.core.entities import Entities
+from recx.core.types import Interactions, RankedLists, Requests
 from recx.testing import tiny_world
-from recx.types import Interactions, RankedLists, Requests
 
 WORLD = Interactions(
     indptr=np.array([0, 4, 6, 9]),

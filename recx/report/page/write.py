@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.atomic import write_text
-from recx.errors import InputError
-from recx.report.page.page import render
-from recx.report.page.story import VERSION, story
+from recx.core.errors import InputError
+from recx.core.system.atomic import write_text
+from recx.report.page.contents import VERSION, story
+from recx.report.page.render import render
 
 if TYPE_CHECKING:
-    from recx.experiment import Result
+    from recx.experiment.experiment import Result
 
 STORY, PAGE = "report.json", "report.html"
 

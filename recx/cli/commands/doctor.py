@@ -1,0 +1,45 @@
+"""``python -m recx doctor [KEY=VALUE ...]``: look at the data and its split before any training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from recx.cli.commands.parser import Parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print what there is to say about the data that these words would run on; trains nothing and writes no file.
+
+    Raises:
+        InputError: the configuration or the data cannot be used. A bad verdict is no error.
+    """
+    parser = Parser(prog="recx doctor")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="what a run of this data would be given")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
+    asked = parser.parse_intermixed_args(arguments)
+
+    from recx.config.compose import compose, plain
+    from recx.core.system.threads import limited_to
+
+    config = plain(compose(asked.overrides))
+    with limited_to(config["runtime"]["threads"]):
+        from recx.experiment import build
+        from recx.experiment.doctor import cuts_of, examine
+
+        experiment = build.plan(config).experiment
+        interactions, split = experiment.load_and_split()
+        findings = examine(interactions, split, cuts_of(experiment.evaluator))
+    size = {"users": interactions.n_users, "items": interactions.n_items, "events": len(interactions)}
+    if asked.json:
+        rows = [{**asdict(finding), "share": finding.share} for finding in findings]
+        print(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
+        return 0
+
+    from recx.report.terminal.console import console_of_stdout
+    from recx.report.terminal.print_doctor import print_findings
+
+    sizes = ", ".join(f"{number:,} {name}" for name, number in size.items())
+    print_findings(console_of_stdout(), findings, f"{sizes}; fold={experiment.fold}")
+    return 0

@@ -1,0 +1,102 @@
+"""From words on a command line to one configuration: search path, schema, composition.
+
+``python -m recx`` lets ``hydra.main`` compose (sweeps, tab completion); ``recx.run`` does the same from Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, OmegaConf
+
+from recx.config import option_sources
+from recx.config.hydra_errors import explained
+from recx.config.hydra_internals import register
+from recx.config.sweepers.grid import Grid
+from recx.config.sweepers.optuna import Search
+
+
+@dataclass
+class _Runtime:
+    threads: Any = None
+
+
+@dataclass
+class Schema:
+    """Every key of the top level, so that a typo in a file is an error; ``recx.experiment.build`` checks types."""
+
+    name: Any = None
+    seed: Any = None
+    fold: Any = None
+    n_candidates: Any = None
+    refit: Any = None
+    seen: Any = None
+    objective: Any = None
+    allow_tuning_on_test: Any = None
+    cache: Any = None
+    runtime: _Runtime = field(default_factory=_Runtime)
+    dataset: Any = None
+    split: Any = None
+    feature: Any = None
+    encoder: Any = None
+    retriever: Any = None
+    ranker: Any = None
+    evaluator: Any = None
+    tracker: Any = None
+    report: Any = None
+    pruner: Any = None
+    benchmark: Any = None
+
+
+class PluginSearchPath(SearchPathPlugin):
+    """Adds the option files of installed plugins to where Hydra looks, without importing the plugins."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Append each plugin's folder after our own."""
+        for source in option_sources.sources()[1:]:
+            search_path.append(provider=source.package, path=f"file://{source.conf}")
+
+
+def prepare() -> str:
+    """Make Hydra ready for our option files and return the folder that holds ours.
+
+    Raises:
+        InputError: two packages bring an option of one name, or a plugin is broken.
+    """
+    option_sources.options()
+    ConfigStore.instance().store(name="schema", node=Schema, provider="recx", replace=True)
+    register(PluginSearchPath, Grid, Search)
+    return str(option_sources.CONF)
+
+
+def compose(overrides: Sequence[str]) -> DictConfig:
+    """Return the whole configuration, Hydra's own part (``hydra``) included.
+
+    Raises:
+        InputError: an override, an option or a key is not there; the sentence names the near match.
+    """
+    import hydra
+
+    with explained(), hydra.initialize_config_dir(prepare(), job_name="recx"):
+        return hydra.compose("config", list(overrides), return_hydra_config=True)
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """Return a configuration, but for Hydra's part, as plain dictionaries and lists, every interpolation filled in.
+
+    Raises:
+        InputError: a value is missing, or refers to a key that is not there.
+    """
+    with explained():
+        ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
+    assert isinstance(content, dict)
+    named = {str(key): value for key, value in content.items()}
+    if isinstance(named.get("cache"), bool):  # what YAML makes of on and off that stand there without quotes
+        named["cache"] = "on" if named["cache"] else "off"
+    return named

@@ -1,0 +1,88 @@
+"""Builds any part from its configuration: a mapping with a ``_target_`` and settings.
+
+A part is a class of recx or of an installed plugin. Nothing else is ever called, whatever a file or a command line
+says. Each setting is held against the class's annotations, so that a wrong one is told by its key.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from recx.config import option_sources
+from recx.core.bounds import coerce, hints_of
+from recx.core.errors import InputError, RecxError, did_you_mean
+
+
+def build(config: Any, key: str) -> Any:
+    """Build what stands at a key: a part, or lists and mappings with parts in them, or a plain value.
+
+    Raises:
+        InputError: a setting is unknown, missing or of the wrong type, or a class is not one of recx or a plugin.
+    """
+    if isinstance(config, list):
+        return [build(value, f"{key}.{number}") for number, value in enumerate(config)]
+    if not isinstance(config, Mapping):
+        return config
+    if "_target_" not in config:
+        return {name: build(value, f"{key}.{name}") for name, value in config.items()}
+    kind = locate(config["_target_"], key)
+    settings = {name: build(value, f"{key}.{name}") for name, value in config.items() if name != "_target_"}
+    return _call(kind, _checked(kind, settings, key), key)
+
+
+def _call(kind: type, settings: Mapping[str, Any], key: str) -> Any:
+    try:
+        return kind(**settings)
+    except RecxError as error:
+        raise error if key in str(error) else type(error)(f"{key}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{key}: {kind.__name__} refuses its settings: {error}") from error
+
+
+def locate(target: object, key: str) -> type:
+    """Return the class of a ``_target_``, if it is one of ours or of an installed plugin."""
+    where = f"{key}._target_={target}"
+    module, _, name = str(target).rpartition(".")
+    if not is_trusted(module):
+        packages = ", ".join(source.package for source in option_sources.sources())
+        raise InputError(
+            f"{where}: parts come from {packages} only: choose an option with `python -m recx list`, "
+            "or install the plugin that has this part"
+        )
+    try:
+        found = vars(import_module(module)).get(name)
+    except ImportError as error:
+        raise InputError(f"{where}: it cannot be imported ({error}): correct the name or install what lacks") from error
+    if not isinstance(found, type) or not is_trusted(found.__module__):
+        raise InputError(f"{where}: {module} has no part of that name: see `python -m recx list`")
+    return found
+
+
+def is_trusted(module: str) -> bool:
+    """Whether parts may come from a module: our own are told without looking through all that is installed."""
+    package = module.partition(".")[0]
+    return package == "recx" or package in [source.package for source in option_sources.sources()]
+
+
+def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the settings in the types and within the bounds that the class declares."""
+    parameters = inspect.signature(kind).parameters
+    for name in settings:
+        if name not in parameters:
+            raise InputError(f"{key}.{name}: {kind.__name__} has no such setting: {did_you_mean(name, parameters)}")
+    for name, parameter in parameters.items():
+        if name not in settings and parameter.default is parameter.empty:
+            raise InputError(f"{key}.{name} is missing: {kind.__name__} needs it: give ++{key}.{name}=VALUE")
+    hints = _hints(kind)
+    return {name: coerce(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the annotations of a class's settings; none where they name what is imported for type checkers only."""
+    try:
+        return hints_of(kind)
+    except NameError:
+        return {}

@@ -1,0 +1,114 @@
+"""Turns what Hydra and OmegaConf say of a wrong configuration into one sentence with the way out."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import hydra
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
+from yaml import MarkedYAMLError
+
+from recx.config import option_sources
+from recx.config.hydra_internals import ALREADY_CHOSEN, AMBIGUOUS, NOT_AN_OPTION, NOTHING_CHOSEN
+from recx.core.errors import InputError, did_you_mean
+
+_NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Config search path", "provider=")
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise what Hydra and OmegaConf raise inside as an ``InputError`` of one sentence."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException, MarkedYAMLError) as error:
+        raise explanation(error) from error
+    except ValueError as error:
+        if str(error).startswith(NOT_AN_OPTION):
+            raise InputError(
+                "a group takes the name of an option, not null or a number: see `python -m recx list`"
+            ) from error
+        raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+        if not Path(raised_in).is_relative_to(Path(hydra.__file__).parent):
+            raise
+        raise InputError(f"{error}: `python -m recx --hydra-help` shows these flags") from error
+
+
+def explanation(error: BaseException) -> InputError:
+    """Return the error that a person should read in place of this one."""
+    if isinstance(error, MissingConfigException):
+        return InputError(_missing_option(error))
+    if isinstance(error, OverrideParseException):
+        return InputError(
+            f"{error.override!r} cannot be read: write KEY=VALUE, such as ranker.l2=0.1, in quotes if need be"
+        )
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark
+        where = f"{mark.name}, line {mark.line + 1}" if mark else "an option file"
+        return InputError(f"{where}: it is not valid YAML ({error.problem}): correct the file")
+    if isinstance(error, ConfigCompositionException):
+        return InputError(_not_composed(error))
+    if isinstance(error, OmegaConfBaseException):
+        return InputError(_of_value(error))
+    return InputError(_one_line(str(error)))
+
+
+def unknown_option(name: str) -> str:
+    """Return the sentence for an option, such as ``retriever/item_kn``, that no file is there for."""
+    group, _, option = name.rpartition("/")
+    known = [other.rpartition("/") for other in option_sources.options()]
+    in_group = [stem for folder, _, stem in known if folder == group]
+    if in_group:
+        return f"{group}={option}: there is no such option: {did_you_mean(option, in_group)}"
+    groups = {folder for folder, _, _ in known if folder}
+    return f"{group}={option}: there is no group {group!r} to choose from: {did_you_mean(group, groups)}"
+
+
+def _missing_option(error: MissingConfigException) -> str:
+    name = error.missing_cfg_file or ""
+    group, _, option = name.rpartition("/")
+    if error.options:
+        return f"{group}={option}: there is no such option: {did_you_mean(option, error.options)}"
+    return unknown_option(name)
+
+
+def _not_composed(error: ConfigCompositionException) -> str:
+    text = str(error)
+    cause = error.__cause__
+    if isinstance(cause, OmegaConfBaseException):
+        return _of_value(cause)
+    if AMBIGUOUS in text:
+        word = text.split("'")[1]
+        return f"{word}: for one run after the other add -m, for a list write KEY=[A,B], for one text quote the value"
+    if NOTHING_CHOSEN in text:
+        group = text.split("'")[1]
+        return f"{group}=…: nothing is chosen there yet: write +{group}=NAME"
+    if ALREADY_CHOSEN in text:
+        group = text.split(ALREADY_CHOSEN)[1].split(".")[0]
+        return f"+{group}=…: something is chosen there already: write {group}=NAME, without the plus"
+    return _one_line(text)
+
+
+def _of_value(error: OmegaConfBaseException) -> str:
+    key = error.full_key or str(error.key)
+    if isinstance(error, MissingMandatoryValue):
+        return f"{key} has no value: give {key}=VALUE"
+    if isinstance(error, ConfigKeyError | AttributeError):
+        parent, _, name = key.rpartition(".")
+        known = _keys(error.parent_node)
+        where = f"{parent} has no setting {name!r}" if parent else f"there is no key {name!r}"
+        return f"{key}: {where}: {did_you_mean(name, known)}"
+    return f"{key}: {_one_line(str(error))}"
+
+
+def _keys(node: object) -> Iterable[str]:
+    keys = getattr(node, "keys", None)
+    return [str(key) for key in keys() if not str(key).startswith("_")] if keys else []
+
+
+def _one_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith(_NOISE))

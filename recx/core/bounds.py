@@ -1,0 +1,172 @@
+"""What the settings of a part may be, declared once in their annotations, and the check of a part against them.
+
+Bounds are the markers of the package ``annotated-types`` (``Ge``, ``Gt``, ``Le``, ``Lt``, ``Interval``, ``Predicate``),
+choices are a ``Literal``. Where ``doc("...")`` stands beside a ``Predicate``, it says what the setting must be.
+
+    @dataclass(frozen=True)
+    class Ease:
+        l2: PositiveFloat = 100.0
+        neighbours: Annotated[int, Ge(2)] = 20
+
+        def __post_init__(self) -> None:
+            check(self, "retriever")
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import DocInfo, Ge, Gt, Interval, Predicate
+
+from recx.core.errors import InputError, did_you_mean
+
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+PositiveFloat = Annotated[float, Gt(0)]
+NonNegativeFloat = Annotated[float, Ge(0)]
+Share = Annotated[float, Interval(gt=0, lt=1)]
+Decay = Annotated[float, Interval(gt=0, le=1)]
+"""How much the next counts beside the one before; 1: as much."""
+Unit = Annotated[float, Interval(ge=0, le=1)]
+Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
+"""What all libraries take."""
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text", NoneType: "null"}
+_LIMITS = {
+    "gt": (operator.gt, "above {}"),
+    "ge": (operator.ge, "{} or more"),
+    "lt": (operator.lt, "below {}"),
+    "le": (operator.le, "at most {}"),
+}
+
+
+def check(part: Any, stage: str = "") -> None:
+    """Bring every setting of a part, a frozen dataclass, into its declared type, and check its bounds.
+
+    Args:
+        part: the instance; call this first in its ``__post_init__``.
+        stage: what the part is, such as ``ranker``; it stands before the setting's name in messages.
+
+    Raises:
+        InputError: a setting is of another type, out of its bounds, or not among its choices.
+    """
+    hints = hints_of(part.__class__)
+    for field in fields(part):
+        key = f"{stage}.{field.name}" if stage else field.name
+        object.__setattr__(part, field.name, coerce(getattr(part, field.name), hints[field.name], key))
+
+
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    """Return the annotations of a class's settings, bounds included."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def coerce(value: Any, hint: Any, key: str) -> Any:
+    """Return the value as the annotation asks: a list becomes a tuple, a whole number a float, where one is asked for.
+
+    Nothing is guessed: true is not a number and "3" is text. Numbers of NumPy become Python's; NaN and infinity are
+    refused.
+
+    Raises:
+        InputError: it is of another type or out of its bounds; the sentence names the key.
+    """
+    origin, args = get_origin(hint) or hint, get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return value
+    if origin is Annotated:
+        fitted, marks = coerce(value, args[0], key), args[1:]
+        if _is_within(fitted, marks):
+            return fitted
+        raise InputError(f"{key}={_shown(value)}: it must be {_bounds_said(marks)}")
+    if origin in (Union, UnionType):
+        others = [option for option in args if option is not NoneType]
+        if value is not None and len(others) == 1:
+            return coerce(value, others[0], key)
+        for option in args:
+            with suppress(InputError):
+                return coerce(value, option, key)
+    elif origin is Literal:
+        if any(value == known and type(value) is type(known) for known in args):
+            return value
+        if isinstance(value, str):
+            raise InputError(f"{key}={value}: {did_you_mean(value, map(str, args))}")
+    elif origin is int:
+        if _is_a(value, Integral):
+            return int(value)
+    elif origin is float:
+        with suppress(OverflowError):  # a whole number may be larger than any float
+            if _is_a(value, Real) and math.isfinite(value):
+                return float(value)
+    elif origin in _WORDS:
+        if isinstance(value, str if origin is Path else origin):
+            return Path(value) if origin is Path else value
+    elif origin in (tuple, list, Sequence):
+        if isinstance(value, list | tuple):
+            options = args if _is_fixed(origin, args) else (args[0] if args else Any,) * len(value)
+            if len(options) == len(value):
+                pairs = enumerate(zip(value, options, strict=True))
+                elements = [coerce(element, option, f"{key}.{number}") for number, (element, option) in pairs]
+                return elements if origin is list else tuple(elements)
+    elif origin in (dict, Mapping):
+        if isinstance(value, Mapping):
+            option = args[1] if args else Any
+            return {name: coerce(element, option, f"{key}.{name}") for name, element in value.items()}
+    elif not isinstance(value, bool | int | float | str | list | dict | NoneType):
+        return value  # another part; what it must be able to do shows when it is used
+    quoted = f""": write "{key}='{value}'\"""" if hint in (str, Path) and type(value) in (int, float) else ""
+    raise InputError(f"{key}={_shown(value)}: it must be {_said(hint)}{quoted}")
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_within(value: Any, marks: Sequence[Any]) -> bool:
+    tests = [mark.func for mark in marks if isinstance(mark, Predicate)]
+    return all(test(value) for test in tests) and all(_LIMITS[name][0](value, limit) for name, limit in _limits(marks))
+
+
+def _limits(marks: Sequence[Any]) -> list[tuple[str, Any]]:
+    found = [(name, getattr(mark, name, None)) for mark in marks for name in _LIMITS]
+    return [(name, limit) for name, limit in found if limit is not None]
+
+
+def _bounds_said(marks: Sequence[Any]) -> str:
+    said = [mark.documentation for mark in marks if isinstance(mark, DocInfo)]
+    return " and ".join(said or [_LIMITS[name][1].format(limit) for name, limit in _limits(marks)])
+
+
+def _is_fixed(origin: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a list has a given length."""
+    return origin is tuple and bool(args) and args[-1] is not Ellipsis
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _said(hint: Any) -> str:
+    origin, args = get_origin(hint) or hint, get_args(hint)
+    if origin is Annotated:
+        return f"{_said(args[0])} ({_bounds_said(args[1:])})"
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_said(option) for option in args))
+    if origin is Literal:
+        return f"one of {', '.join(str(known) for known in args)}"
+    if _is_fixed(origin, args):
+        return f"a list of {len(args)}: {', '.join(_said(option) for option in args)}"
+    if origin in (tuple, list, Sequence):
+        return f"a list (each of it {_said(args[0])})" if args else "a list"
+    if origin in (dict, Mapping):
+        return f"a mapping of names (each to {_said(args[1])})" if args else "a mapping"
+    return _WORDS.get(origin, "a part with its _target_")

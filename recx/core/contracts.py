@@ -1,0 +1,50 @@
+"""What lists promise when they pass from one part to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from recx.core.errors import RecxError
+from recx.core.ragged import repeats, rises, same_items
+from recx.core.types import Bools, RankedLists, Requests
+
+
+def checked(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
+    """Return these lists if they keep every promise of the type.
+
+    Raises:
+        RecxError: naming the maker, the user and the promise that was broken.
+    """
+    if not np.array_equal(lists.user, requests.user):
+        raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
+    whole = len(lists.indptr) == lists.n_lists + 1 and lists.indptr[0] == 0 and lists.indptr[-1] == len(lists.item)
+    if not whole or (np.diff(lists.indptr) < 0).any():
+        raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(lists.item)} rows")
+    if len(lists.score) != len(lists.item) or any(len(c) != len(lists.item) for c in lists.columns.values()):
+        raise RecxError(f"{maker} returned scores or columns that do not fit their {len(lists.item)} rows")
+    broken: dict[str, Callable[[], Bools]] = {
+        "an item outside the catalogue": lambda: (lists.item < 0) | (lists.item >= n_items),
+        "a score that is not finite": lambda: ~np.isfinite(lists.score),
+        "an item twice": lambda: repeats(lists.item, lists.indptr),
+        "scores that rise along the list": lambda: rises(lists.score, lists.indptr)[:-1],
+    }
+    for what, where in broken.items():
+        rows = where()
+        if rows.any():
+            user = lists.user[lists.list_of_row[int(np.argmax(rows))]]
+            raise RecxError(f"{maker} returned {what} for user {user}")
+    return lists
+
+
+def check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> None:
+    """Raise RecxError unless the recommendations are the very candidates, in whatever order."""
+    if recommendations is candidates:
+        return
+    same_lists = np.array_equal(candidates.indptr, recommendations.indptr)
+    if not same_lists or not same_items(candidates.item, recommendations.item, candidates.indptr):
+        raise RecxError(
+            "the ranker must return the very candidates that it was given, none more and none less: "
+            "let it make its lists with candidates.reorder(score)"
+        )

@@ -1,0 +1,57 @@
+"""What a fitted retriever or ranker reports of its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from recx.core.types import Array, Notes, RankedLists
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """What a fit is worth reporting; all of it is optional.
+
+    Attributes:
+        notes: Counts of what the fit dropped, set apart or found odd.
+        curves: Name of a figure -> its value after each epoch.
+        tables: Name of a table -> its columns by name, one value a row.
+        weights: Feature -> its weight (rankers).
+        importances: Feature -> its share of the importance of all features (rankers).
+        held_out: ``before`` and ``after`` calibration -> lists with the probabilities of the users of the past fold
+            that were set apart to calibrate them (rankers).
+    """
+
+    notes: Notes = field(default_factory=dict)
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    importances: Mapping[str, float] = field(default_factory=dict)
+    held_out: Mapping[str, RankedLists] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """``weight/NAME``, ``weight_low/NAME`` and ``weight_high/NAME`` where there are bounds, ``importance/NAME``."""
+        table = self.tables.get("weights", {})
+        bounds = {
+            f"weight_{end}/{name}": float(bound)
+            for end in ("low", "high")
+            for name, bound in zip(table.get("feature", ()), table.get(end, ()), strict=True)
+            if bound == bound
+        }
+        weights = {f"weight/{name}": float(weight) for name, weight in self.weights.items()}
+        return {**weights, **bounds, **{f"importance/{name}": float(share) for name, share in self.importances.items()}}
+
+
+@runtime_checkable
+class Summarised(Protocol):
+    """A fitted retriever or ranker that has something to report of its fit."""
+
+    @property
+    def summary(self) -> FitSummary: ...
+
+
+def summary_of(part: object) -> FitSummary:
+    """Return what a fitted part reports of its fit: nothing where it has no ``summary``."""
+    return part.summary if isinstance(part, Summarised) else FitSummary()

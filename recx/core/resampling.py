@@ -1,0 +1,136 @@
+"""Bootstrap intervals and randomisation tests over users: plain arrays in, plain arrays out.
+
+A NaN leaves its user out of its column. Columns share their random draws, so what is drawn for
+one column does not depend on which others stand beside it, and every number depends on the seed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.core.bounds import PositiveInt, Seed, Share, check
+from recx.core.types import Array, Doubles
+
+CELL = 2**14
+"""Users are dealt with in cells of so many: their weights stay in the processor's cache, and a number below 2^14 is
+the lower part of a 16-bit random word."""
+BLOCK = 64
+"""Draws that are dealt with together, so that the values are read once for all of them."""
+ROUNDING = 1e-12
+"""Two sums are taken as equal when they differ by less than this share of the sum of absolute values."""
+
+Weights = Callable[[np.random.Generator, int, int], Iterator[Doubles]]
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How intervals and tests are made.
+
+    level: of the intervals. resamples: of the bootstrap. draws: of signs. seed: of both.
+    """
+
+    level: Share = 0.95
+    resamples: PositiveInt = 10_000
+    draws: PositiveInt = 10_000
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def bootstrap(
+    values: Doubles, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[Doubles, Doubles]:
+    """Return the percentile bootstrap interval of every column's mean: low, high [n_columns].
+
+    values: [n_users, n_columns]. Users are resampled with replacement, the same resamples for all columns; a NaN
+    leaves the user out of its column, and a resample without any user left is ignored. NaN where no user has a value.
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    """
+    n_users, n_columns = values.shape
+    if not n_users:
+        return np.full(n_columns, np.nan), np.full(n_columns, np.nan)
+    missing = np.isnan(values)
+    partial = missing.any(axis=0)
+    columns = np.hstack([np.where(missing, 0.0, values), ~missing[:, partial]])
+    sums = _weighted_sums(columns, resamples, seed, _counts)
+    users = np.full((resamples, n_columns), float(n_users))
+    users[:, partial] = sums[:, n_columns:]
+    means = np.divide(sums[:, :n_columns], users, out=np.full_like(users, np.nan), where=users > 0)
+    tail = (1 - level) / 2
+    bounds = np.array([_quantiles(column, [tail, 1 - tail]) for column in means.T]).reshape(n_columns, 2)
+    return bounds[:, 0], bounds[:, 1]
+
+
+def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Doubles:
+    """Return the two-sided p of the paired randomisation test of every column [m].
+
+    differences: [n_users, m], NaN where a user has no pair. Were both runs alike, every difference could as well have
+    the other sign: p = (b + 1) / (draws + 1), where b counts random choices of signs whose mean is at least as far
+    from 0 as the observed one. NaN where there is no pair. Source: Fisher (1935); Smucker, Allan and Carterette, A
+    Comparison of Statistical Significance Tests for Information Retrieval Evaluation (CIKM 2007).
+    """
+    known = np.where(np.isnan(differences), 0.0, differences)
+    observed = known.sum(axis=0)
+    flipped = 2 * _weighted_sums(known, draws, seed, _coins) - observed
+    least = np.abs(observed) - ROUNDING * np.abs(known).sum(axis=0)
+    p: Doubles = ((np.abs(flipped) >= least).sum(axis=0) + 1) / (draws + 1)
+    return np.where(np.isnan(differences).all(axis=0), np.nan, p)
+
+
+def _weighted_sums(columns: Doubles, draws: int, seed: int, weights: Weights) -> Doubles:
+    """Return, for every draw of weights over the users, the weighted sum of every column [draws, m]."""
+    rng = np.random.default_rng(seed)
+    sums = np.zeros((draws, columns.shape[1]))
+    for start in range(0, draws, BLOCK):
+        block = sums[start : start + BLOCK]
+        first = 0
+        for of_cell in weights(rng, len(columns), len(block)):
+            last = first + of_cell.shape[1]
+            block += of_cell @ columns[first:last]
+            first = last
+    return sums
+
+
+def _counts(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doubles]:
+    """Yield, cell by cell, how often each user stands in each resample [draws, cell].
+
+    First it is drawn how many of a resample's users fall into each cell, then which ones within it: together the same
+    as drawing from all users, without leaving the cache.
+    """
+    sizes = _cells(n_users)
+    counts = np.empty((draws, sizes[0]))
+    in_cell = rng.multinomial(n_users, sizes / n_users, size=draws)
+    for size, fallen in zip(sizes.tolist(), in_cell.T.tolist(), strict=True):
+        for row, number in zip(counts, fallen, strict=True):
+            row[:size] = np.bincount(_below(rng, size, number), minlength=size)
+        yield counts[:, :size]
+
+
+def _below(rng: np.random.Generator, size: int, number: int) -> Array:
+    """Return so many random whole numbers below ``size``."""
+    if size < CELL:
+        return rng.integers(size, size=number, dtype=np.uint16)
+    words: Array = rng.bit_generator.random_raw(number // 4 + 1).view(np.uint16)[:number]
+    return words & np.uint16(CELL - 1)  # three times as fast as rng.integers, and as uniform
+
+
+def _coins(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doubles]:
+    """Yield, cell by cell, 1 or 0 by chance for every user in every draw [draws, cell]."""
+    for size in _cells(n_users).tolist():
+        octets = -(-size // 8)
+        random = np.frombuffer(rng.bytes(draws * octets), np.uint8).reshape(draws, octets)
+        yield np.unpackbits(random, axis=1, count=size).astype(np.float64)
+
+
+def _cells(n_users: int) -> Array:
+    starts = np.arange(0, n_users, CELL)
+    return np.diff(np.append(starts, n_users))
+
+
+def _quantiles(means: Doubles, shares: list[float]) -> Doubles:
+    known = means[~np.isnan(means)]
+    return np.quantile(known, shares) if len(known) else np.full(len(shares), np.nan)

@@ -1,0 +1,299 @@
+"""Holds lists against the targets, once; every metric is then a sum over the few rows that show a target.
+
+truth = Truth.of(fold, rel_threshold=1.0)       # the targets, cleaned and counted
+retrieval = truth.judge(candidates)             # the three stages of docs/architecture.md
+end_to_end = truth.judge(recommendations)
+ranking = among_retrieved(end_to_end, retrieval)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from recx.core.errors import InputError, RecxError
+from recx.core.judged_lists import Judged
+from recx.core.memo import once_per_input
+from recx.core.protocols import Evaluator, Thresholded
+from recx.core.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
+from recx.core.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
+
+ANY_GAIN = float(np.finfo(np.float32).tiny)
+"""As the threshold of relevance: every target with a gain above 0 counts, whatever its grade."""
+ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
+MANY = 48  # targets of one user from which on a search is faster than comparing the rows with each target in turn
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The answers of a fold: for every user with a relevant target, all targets with a gain.
+
+    user: int32 [n_users], increasing. indptr: int64 [n_users + 1]. item: int32 [n], none twice within a user.
+    gain: floats [n], above 0: the target's weight. A target is relevant from ``rel_threshold`` on; one below it still
+    counts, with its gain, in the graded metrics of a user who has a relevant one.
+    notes: what was merged, left out or looks odd, as counts.
+    """
+
+    user: Ints
+    indptr: Longs
+    item: Ints
+    gain: Array
+    history: Interactions
+    rel_threshold: float
+    notes: Notes
+
+    @classmethod
+    def of(cls, fold: Fold, rel_threshold: float = 1.0) -> Truth:
+        """Clean a fold's targets: a pair that stands there twice keeps its highest weight, a negative weight is 0.
+
+        Done once for a fold and a threshold, and kept as long as the fold lives.
+
+        Raises:
+            InputError: the fold has no targets, a weight is not finite, or no target reaches ``rel_threshold``.
+        """
+        return _of_fold(fold, rel_threshold)
+
+    @classmethod
+    def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> Truth:
+        """Return a fold's targets, relevant from the evaluator's threshold on (1 if it has none); raises as ``of``."""
+        return cls.of(fold, float(evaluator.rel_threshold) if isinstance(evaluator, Thresholded) else 1.0)
+
+    @classmethod
+    def of_pairs(
+        cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
+    ) -> Truth:
+        """Clean targets that are given as pairs of user and item with weights [n each]; see ``of``."""
+        n_rows = len(user)
+        if not np.isfinite(weight).all():
+            row = int(np.argmax(~np.isfinite(weight)))
+            raise InputError(
+                f"a target of user {history.users.ids[user[row]]} has the weight {weight[row]}: weights must be finite"
+            )
+        user, item, weight = _highest_of_pairs(user, item, weight)
+        relevant, positive, negative = weight >= rel_threshold, weight > 0, int((weight < 0).sum())
+        if not positive.any():
+            raise InputError(
+                f"none of the {len(user)} targets has a weight above 0, so there is nothing to learn or to judge: "
+                "correct the weights (ratings, grades) of the data, or leave them out"
+            )
+        if not relevant.any():
+            raise InputError(
+                f"rel_threshold={rel_threshold}: none of the {len(user)} targets has a weight that high, so there is "
+                "nothing to judge: lower it"
+            )
+        judged, kept = _users_judged(user, relevant, positive)
+        if not kept.all():
+            user, item, weight = user[kept], item[kept], weight[kept]
+        indptr = np.searchsorted(user, np.append(judged, user[-1] + 1)).astype(np.int64)
+        notes = {
+            "targets_duplicated": n_rows - len(relevant),
+            "targets_negative": negative,
+            "targets_below_rel_threshold": int((~relevant).sum()),
+            "targets_seen_in_history": _seen(history, judged, indptr, item) if len(history) else 0,
+        }
+        return cls(judged, indptr, item, weight, history, float(rel_threshold), notes)
+
+    @cached_property
+    def ideal(self) -> Array:
+        """Every user's gains, largest first [n]."""
+        return self.gain[order_in_groups(self.gain, self.indptr)]
+
+    def digest(self) -> str:
+        """Return 32 hex digits of blake2b over the raw ids and gains of all targets, in no matter which order."""
+        user = np.repeat(_hashes(self.history.users.ids[self.user]), np.diff(self.indptr))
+        shown, place = np.unique(self.item, return_inverse=True)
+        item = _hashes(self.history.items.ids[shown])[place]
+        order = np.lexsort((item, user))
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (user, item, self.gain.astype(np.float64)):
+            digest.update(array[order].tobytes())
+        return digest.hexdigest()
+
+    def judge(self, lists: RankedLists) -> Judged:
+        """Match lists with the targets: one list for every user with a target, empty where none was made.
+
+        Lists of other users are ignored. The judged lists leave the columns behind. Done once for the same lists, and
+        kept as long as these lists live.
+
+        Raises:
+            InputError: not one user with a target has a list.
+        """
+        if lists not in self._judged:
+            self._judged[lists] = self._matched(lists)
+        return self._judged[lists]
+
+    @cached_property
+    def _judged(self) -> WeakKeyDictionary[RankedLists, Judged]:
+        return WeakKeyDictionary()
+
+    def _matched(self, lists: RankedLists) -> Judged:
+        if not np.isin(self.user, lists.user).any():
+            raise InputError(
+                f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "
+                "users: check that lists and targets use the same user ids"
+            )
+        aligned = _for_users(lists, self.user)
+        hits, targets = _matches(aligned.indptr, aligned.item, self.indptr, self.item)
+        return Judged(
+            lists=aligned,
+            hit_row=hits,
+            hit_gain=self.gain[targets],
+            ideal_indptr=self.indptr,
+            ideal=self.ideal,
+            history=self.history,
+            items=self.history.items,
+            rel_threshold=self.rel_threshold,
+        )
+
+
+@once_per_input
+def _of_fold(fold: Fold, rel_threshold: float) -> Truth:
+    target = fold.target
+    if target is None or not len(target):
+        raise InputError("the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict")
+    return Truth.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
+
+
+def _hashes(ids: Array) -> Array:
+    """Return 64 bits of every id [n]; an array of the texts themselves would be as wide as the longest one."""
+    words = (str(raw).encode("utf-8", "surrogatepass") for raw in ids.tolist())
+    return np.frombuffer(b"".join(hashlib.blake2b(word, digest_size=8).digest() for word in words), np.uint64)
+
+
+def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:
+    """Return the ranking line: the recommendations against those targets alone that are among the candidates.
+
+    recommended, retrieved: the judged recommendations and candidates of the same users. Its users are those with a
+    relevant target among the candidates.
+
+    Raises:
+        RecxError: a target was recommended that is not among the candidates (a ranker may add nothing).
+    """
+    if not np.isin(_pairs_hit(recommended), _pairs_hit(retrieved)).all():
+        raise RecxError("the ranker recommended an item that is not among the candidates: it may only reorder them")
+    chosen = retrieved.shown(None) > 0
+    users = np.flatnonzero(chosen)
+    found = indptr_of(np.bincount(retrieved.hit_user, minlength=retrieved.n_users))
+    gain = retrieved.hit_gain[rows_of_groups(found, users)]
+    indptr = indptr_of(np.diff(found)[users])
+    return replace(recommended.of_users(chosen), ideal_indptr=indptr, ideal=gain[order_in_groups(gain, indptr)])
+
+
+def _highest_of_pairs(user: Array, item: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return every pair of user and item once, with its highest weight, sorted by user."""
+    if (user[1:] >= user[:-1]).all() and not has_twice(item, indptr_of(np.bincount(user))):
+        return user, item, weight
+    key = user.astype(np.int64) * (int(item.max()) + 1) + item
+    order = np.lexsort((-weight, key))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = key[order][1:] != key[order][:-1]
+    order = order[first]
+    return user[order], item[order], weight[order]
+
+
+def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, Bools]:
+    """Return the users with a relevant target, and which rows [n] are theirs and have a gain."""
+    if relevant.all():
+        return np.flatnonzero(np.bincount(user)).astype(np.int32), relevant
+    has_target = np.zeros(int(user[-1]) + 1, dtype=bool)
+    has_target[user[relevant]] = True
+    return np.flatnonzero(has_target).astype(np.int32), positive & has_target[user]
+
+
+def _pairs_hit(judged: Judged) -> Longs:
+    return judged.hit_user * len(judged.items) + judged.lists.item[judged.hit_row]
+
+
+def _for_users(lists: RankedLists, users: Ints) -> RankedLists:
+    """Return a list for each of ``users`` (increasing), empty where none was made, without the columns."""
+    lists = replace(lists, columns={})
+    if np.array_equal(lists.user, users):
+        return lists
+    if (lists.user[1:] < lists.user[:-1]).any():
+        lists = lists.take(np.argsort(lists.user, kind="stable"))
+    lengths = np.zeros(len(users), dtype=np.int64)
+    wanted = np.isin(lists.user, users)
+    lengths[np.searchsorted(users, lists.user[wanted])] = lists.lengths[wanted]
+    rows = np.repeat(wanted, lists.lengths)  # a mask: on 100 million rows a tenth of the memory of row numbers
+    return replace(lists, user=users, indptr=indptr_of(lengths), item=lists.item[rows], score=lists.score[rows])
+
+
+def _seen(history: Interactions, user: Ints, indptr: Longs, item: Ints) -> int:
+    """Count the targets that the user's own history holds already."""
+    wanted = np.zeros(history.n_users, dtype=bool)
+    wanted[user] = True
+    events = history.item[np.repeat(wanted, history.lengths)]
+    _, targets = _matches(indptr_of(history.lengths[user]), events, indptr, item)
+    return int(np.bincount(targets, minlength=len(item)).astype(bool).sum())
+
+
+def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints) -> tuple[Longs, Longs]:
+    """Return the rows [n_hits], rising, that have the item of one of their own group's targets, and that target's row.
+
+    Works block by block. A group's rows are compared with its first target, then with its second and so on, which is a
+    few instructions a row; groups with ``MANY`` targets are searched instead.
+    """
+    n_targets = np.diff(target_indptr)
+    many = n_targets > MANY
+    borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], ROWS_AT_ONCE)), len(indptr) - 1]
+    few = [
+        _compared(indptr[start : stop + 1], item, target_indptr[start : stop + 1], target_item, ~many[start:stop])
+        for start, stop in pairwise(borders)
+        if start < stop
+    ]
+    found = [*few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
+    if not found:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    rows, targets = (np.concatenate(part) for part in zip(*found, strict=True))
+    if many.any():
+        order = np.argsort(rows)
+        rows, targets = rows[order], targets[order]
+    return rows, targets
+
+
+def _compared(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Bools) -> tuple[Longs, Longs]:
+    """Match a block of groups by comparing all rows with each group's first target, second target and so on."""
+    lengths = np.diff(indptr)
+    shown: Array = item[indptr[0] : indptr[-1]]
+    even = bool((lengths == lengths[0]).all()) and lengths[0] > 0
+    shown = shown.reshape(len(lengths), -1) if even else shown
+    n_targets = np.where(groups, np.diff(target_indptr), 0)
+    which: Array = np.zeros(shown.shape, dtype=np.int8)  # 1 + the number of the target within its group; 0: none
+    for nth in range(int(n_targets.max(initial=0))):
+        has = n_targets > nth
+        wanted = np.full(len(lengths), -1, dtype=target_item.dtype)
+        wanted[has] = target_item[target_indptr[:-1][has] + nth]
+        same = shown == (wanted[:, None] if even else np.repeat(wanted, lengths))
+        np.copyto(which, np.int8(nth + 1), where=same)
+    which = which.ravel()
+    rows = np.flatnonzero(which != 0)
+    group = rows // lengths[0] if even else np.searchsorted(indptr - indptr[0], rows, side="right") - 1
+    return rows + indptr[0], target_indptr[:-1][group] + which[rows] - 1
+
+
+def _searched(
+    indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Longs
+) -> Iterator[tuple[Longs, Longs]]:
+    """Match these groups by binary search among the sorted keys (group, item) of their targets."""
+    n_items = int(max(item.max(initial=0), target_item.max(initial=0))) + 1
+    lengths = np.diff(indptr)[groups]
+    borders = [*np.searchsorted(indptr_of(lengths), np.arange(0, lengths.sum(), ROWS_AT_ONCE)), len(groups)]
+    for start, stop in pairwise(borders):
+        some = groups[start:stop]
+        targets, rows = rows_of_groups(target_indptr, some), rows_of_groups(indptr, some)
+        of_target = np.repeat(np.arange(len(some)), np.diff(target_indptr)[some])
+        known = of_target * n_items + target_item[targets]
+        order = np.argsort(known)
+        known = known[order]
+        asked = np.repeat(np.arange(len(some)), lengths[start:stop]) * n_items + item[rows]
+        if not len(known) or not len(asked):
+            continue
+        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        found = np.flatnonzero(known[place] == asked)
+        yield rows[found], targets[order[place[found]]]

@@ -1,0 +1,274 @@
+"""Figures beyond accuracy: how the lists spread over the catalogue, how new and how varied what they show is.
+
+A figure is a function of the judged lists and a cut ``k`` (None: whole lists). Those of the exposure (coverage, gini,
+entropy) and the counts are one number for all; the others are one value a user, float64 [n_users], 0 where a user's
+list is empty. A mean over a list divides by what it shows within k, min(k, its length). "The history" is the events
+of ``judged.history``, all users' together.
+
+Everything runs over blocks of lists, so that no array of rows × something is ever whole in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.judged_lists import Judged
+from recx.core.ragged import distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
+from recx.core.types import Array, Doubles, Interactions, Ints, Longs, Notes
+from recx.evaluation.metrics.ranking import Figure, hit
+
+ROWS_AT_ONCE = 50_000  # keeps a block in the processor's cache
+
+
+def coverage(judged: Judged, k: int | None) -> float:
+    """Distinct items shown / items of the catalogue (Ge, Delgado-Battenfeld, Jannach, RecSys 2010)."""
+    times = _exposure(judged, k)
+    return np.count_nonzero(times) / max(len(times), 1)
+
+
+def gini(judged: Judged, k: int | None) -> float:
+    """Gini index of how often each item is shown: sum over i of (2i - n - 1) x_i / (n · sum of x).
+
+    x_1 <= ... <= x_n are the times that each of the n items of the whole catalogue is shown, 0 included: twice the area
+    between the Lorenz curve and equality (Fleder, Hosanagar, Management Science 2009). 0: all equally often, or nothing
+    is shown; 1 - 1/n: one item alone. (Shani, Gunawardana 2011 divide by n - 1 in place of n.)
+    """
+    times = np.sort(_exposure(judged, k))
+    n = len(times)
+    return float((2 * np.arange(1, n + 1) - n - 1) @ times) / max(n * int(times.sum()), 1)
+
+
+def entropy(judged: Judged, k: int | None) -> float:
+    """Shannon entropy in bits of the shares of exposure: sum over items of p · log2(1/p), p = times shown / all rows.
+
+    Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole takes the natural logarithm and divides by
+    the number of distinct items shown.)
+    """
+    times = _exposure(judged, k)
+    p = times[times > 0] / times.sum()
+    return float((p * np.log2(1 / p)).sum())
+
+
+def hit_num(judged: Judged, k: int | None) -> float:
+    """Number of users with a hit: with any target in the first k."""
+    return float(hit(judged, k).sum())
+
+
+def num_queries(judged: Judged, k: int | None) -> float:
+    """Number of judged users: those with a target, whether or not they have a list."""
+    return float(np.count_nonzero(judged.n_targets))
+
+
+def novelty(judged: Judged, k: int | None) -> Doubles:
+    """Mean self-information of the items shown: log2(users / users who had the item).
+
+    Users are those with an event in the history, who had the item if one of their events is with it; an item that
+    nobody had counts as had by one. Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang: Solving the apparent diversity-accuracy
+    dilemma of recommender systems, PNAS 2010.
+
+    Raises:
+        InputError: the history has no events.
+    """
+    history = _history(judged, "novelty")
+    return _mean(judged, k, np.log2(np.count_nonzero(history.lengths) / np.maximum(_users_of_items(history), 1)))
+
+
+def popularity(judged: Judged, k: int | None) -> Doubles:
+    """Mean number of the history's events with the items shown.
+
+    Raises:
+        InputError: the history has no events.
+    """
+    return _mean(judged, k, _history(judged, "popularity").clicks)
+
+
+def new_items(judged: Judged, k: int | None) -> Doubles:
+    """Share of the items shown that have no event in the history.
+
+    Raises:
+        InputError: the history has no events.
+    """
+    return _mean(judged, k, _history(judged, "new_items").clicks == 0)
+
+
+def serendipity(judged: Judged, k: int | None) -> Doubles:
+    """Targets in the first k that the k most popular items of the history would not show / k, also for short lists.
+
+    Not cut: / the list's length, and the most popular items are as many as the longest list shows. Among equally
+    popular items those with the lower code (the earlier ones of the catalogue) come first; an item without an event is
+    never among them. After Ge, Delgado-Battenfeld, Jannach: Beyond accuracy, RecSys 2010. (RecTools weighs each target
+    shown by how far it stands above its place by popularity.)
+
+    Raises:
+        InputError: the history has no events.
+    """
+    clicks = _history(judged, "serendipity").clicks
+    lengths = judged.lists.lengths
+    most = np.argsort(-clicks, kind="stable")[: lengths.max(initial=0) if k is None else k]
+    unexpected = np.ones(len(clicks), dtype=bool)
+    unexpected[most[clicks[most] > 0]] = False
+    hits = judged.relevant_hits(k)
+    hits = hits[unexpected[judged.lists.item[judged.hit_row[hits]]]]
+    shown = np.bincount(judged.hit_user[hits], minlength=judged.n_users)
+    return shown / (np.maximum(lengths, 1) if k is None else k)
+
+
+def diversity(judged: Judged, k: int | None) -> Doubles:
+    """Intra-list diversity: the mean over pairs of items shown of 1 - the cosine of their embeddings, from 0 to 2.
+
+    Items without an embedding are left out of the pairs; 0 where fewer than two are left. A vector of zeros has the
+    cosine 0 with all. The cosines of all pairs are (|s|² - m) / 2 for the sum s of a list's m vectors of length 1, so
+    that time is linear in the rows. Ziegler, McNee, Konstan, Lausen: Improving recommendation lists through topic
+    diversification, WWW 2005.
+
+    Raises:
+        InputError: no item has an embedding.
+    """
+    from scipy import sparse
+
+    embedding, known = judged.items.embedding, judged.items.has_embedding
+    if embedding is None or not known.any():
+        raise InputError(
+            "diversity needs embeddings and no item has one: give them with the items (items= in recx.evaluate), use "
+            "category_diversity, or leave diversity out"
+        )
+    norm = np.sqrt(np.einsum("nd,nd->n", embedding, embedding, dtype=np.float64))
+    long_enough = known & (norm > np.finfo(np.float32).tiny)  # 1 / what is below does not fit into a float32
+    scale = np.divide(1, norm, out=np.zeros(len(norm)), where=long_enough).astype(np.float32)
+    value = np.zeros(judged.n_users)
+    for lists, indptr, item in _shown(judged, k):
+        m = np.bincount(group_of_rows(indptr)[known[item]], minlength=len(indptr) - 1)
+        some = np.flatnonzero(m > 1)
+        item = item[known[item] & np.repeat(m > 1, np.diff(indptr))]
+        inner = indptr_of(m[some])
+        total = sparse.csr_array((scale[item], item, inner), shape=(len(some), len(scale))) @ embedding
+        itself = sum_of_groups(scale[item] > 0, inner)
+        cosines = np.einsum("nd,nd->n", total, total, dtype=np.float64) - itself
+        value[lists.start + some] = np.clip(1 - cosines / (m[some] * (m[some] - 1)), 0, 2)
+    return value
+
+
+def category_diversity(judged: Judged, k: int | None) -> Doubles:
+    """Share of the pairs of items shown that are of different categories (``items.table["category"]``).
+
+    Items without a category are left out of the pairs; 0 where fewer than two are left. (RePlay's CategoricalDiversity
+    is another figure: distinct categories / k.)
+
+    Raises:
+        InputError: no item has a category.
+    """
+    category = judged.items.table.get("category")
+    if category is None or not (category >= 0).any():
+        raise InputError(
+            "category_diversity needs categories and no item has one: give them with the items (items= in "
+            "recx.evaluate, --items on the command line), or leave category_diversity out"
+        )
+    n = int(category.max()) + 1
+    value = np.zeros(judged.n_users)
+    for lists, indptr, item in _shown(judged, k):
+        known = category[item] >= 0
+        keys, size = np.unique(group_of_rows(indptr)[known] * n + category[item[known]], return_counts=True)
+        n_lists = len(indptr) - 1
+        same = np.bincount(keys // n, weights=size * (size - 1), minlength=n_lists)
+        m = np.bincount(keys // n, weights=size, minlength=n_lists)
+        value[lists] = np.where(m > 1, 1 - same / np.maximum(m * (m - 1), 1), 0)
+    return value
+
+
+def without_embedding(judged: Judged, k: int | None) -> Notes:
+    """Count the rows shown that diversity leaves out because their item has no embedding."""
+    return {_at("diversity_without_embedding", k): int(_exposure(judged, k)[~judged.items.has_embedding].sum())}
+
+
+def without_category(judged: Judged, k: int | None) -> Notes:
+    """Count the rows shown that category_diversity leaves out because their item has no category."""
+    missing = judged.items.table["category"] < 0
+    return {_at("category_diversity_without_category", k): int(_exposure(judged, k)[missing].sum())}
+
+
+FIGURES: dict[str, Figure] = {
+    "coverage": coverage,
+    "gini": gini,
+    "entropy": entropy,
+    "hit_num": hit_num,
+    "num_queries": num_queries,
+    "novelty": novelty,
+    "popularity": popularity,
+    "new_items": new_items,
+    "serendipity": serendipity,
+    "diversity": diversity,
+    "category_diversity": category_diversity,
+}
+"""Name without ``_at_k`` -> figure. From coverage to num_queries they give one number, the others one value a user."""
+
+UNCUT = {"num_queries"}
+"""Figures that take no cut."""
+
+NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {
+    "diversity": without_embedding,
+    "category_diversity": without_category,
+}
+"""Name of a figure -> the counts that belong to it."""
+
+
+def _at(name: str, k: int | None) -> str:
+    return name if k is None else f"{name}_at_{k}"
+
+
+def _history(judged: Judged, figure: str) -> Interactions:
+    """Return the history, of which this figure needs at least one event."""
+    if not len(judged.history):
+        raise InputError(
+            f"{figure} compares what is shown with the history and the history has no events: give it (history= in "
+            f"recx.evaluate, --history on the command line), or leave {figure} out"
+        )
+    return judged.history
+
+
+def _exposure(judged: Judged, k: int | None) -> Longs:
+    """Return how often each item is shown [n_items]."""
+    times = np.zeros(len(judged.items), dtype=np.int64)
+    for _, _, item in _shown(judged, k):
+        np.add.at(times, item, 1)
+    return times
+
+
+def _mean(judged: Judged, k: int | None, of_item: Array) -> Doubles:
+    """Return each user's mean over the items shown of a value that every item has [n_users]."""
+    of_item = of_item.astype(np.float64)
+    mean = np.zeros(judged.n_users)
+    for lists, indptr, item in _shown(judged, k):
+        mean[lists] = sum_of_groups(of_item[item], indptr) / np.maximum(np.diff(indptr), 1)
+    return mean
+
+
+def _users_of_items(history: Interactions) -> Longs:
+    """Return how many users have each item in the history, however often [n_items]."""
+    users = np.zeros(history.n_items, dtype=np.int64)
+    for start, stop in _blocks(history.indptr):  # a user's events are all in one block
+        indptr = history.indptr[start : stop + 1]
+        pairs = group_of_rows(indptr) * history.n_items + history.item[indptr[0] : indptr[-1]]
+        np.add.at(users, distinct(pairs) % history.n_items, 1)
+    return users
+
+
+def _shown(judged: Judged, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
+    """Yield blocks of lists: which lists they are, their ``indptr`` cut at k, and the items shown."""
+    lists = judged.lists
+    cut = lists.indptr if k is None else indptr_of(np.minimum(lists.lengths, k))
+    for start, stop in _blocks(cut):
+        indptr = cut[start : stop + 1] - cut[start]
+        rows = np.repeat(lists.indptr[start:stop], np.diff(indptr)) + position_of_rows(indptr)
+        yield slice(start, stop), indptr, lists.item[rows]
+
+
+def _blocks(indptr: Longs) -> Iterator[tuple[int, int]]:
+    """Yield the borders (start, stop) of runs of whole groups with about ``ROWS_AT_ONCE`` rows each."""
+    borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], ROWS_AT_ONCE)), len(indptr) - 1]
+    for start, stop in pairwise(borders):
+        if start < stop:
+            yield int(start), int(stop)

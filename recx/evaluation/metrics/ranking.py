@@ -1,0 +1,243 @@
+"""The ranking metrics that need only the rows which show a target: every one is a few sums over those.
+
+A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value a user, float64
+[n_users]; what else it depends on are keyword-only arguments. Definitions are in
+``recx.evaluation.definitions``. Ranks count from 1;
+ a target is relevant from ``rel_threshold`` on, which the binary figures (hit, recall, precision, f, map, mrr) go by,
+while the graded ones use its gain.
+
+A new figure of this kind is one function, one entry in ``FIGURES`` and one in ``recx.evaluation.definitions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval
+
+from recx.core.errors import InputError
+from recx.core.judged_lists import Judged
+from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.types import Array, Doubles, Longs, Notes
+
+Figure = Callable[..., Doubles | float]
+Gain = Callable[[Doubles], Doubles]
+
+LARGEST_GRADE = 1000
+"""Up to where 2^grade, and sums of it, fit into a float64."""
+Grade = Annotated[float, Interval(gt=0, le=LARGEST_GRADE)]
+
+
+def hit(judged: Judged, k: int | None) -> Doubles:
+    """1 if any target is in the first k."""
+    return (judged.shown(k) > 0).astype(np.float64)
+
+
+def recall(judged: Judged, k: int | None) -> Doubles:
+    """Targets shown / all targets, not capped."""
+    return _ratio(judged.shown(k), judged.n_targets)
+
+
+def precision(judged: Judged, k: int | None) -> Doubles:
+    """Targets shown / k, also for a list shorter than k; without a cut, / the list's length."""
+    return _ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
+
+
+def f(judged: Judged, k: int | None, *, beta: float = 1.0) -> Doubles:
+    """(1 + b²) P R / (b² P + R)."""
+    p, r = precision(judged, k), recall(judged, k)
+    return _ratio((1 + beta**2) * p * r, beta**2 * p + r)
+
+
+def linear(gain: Doubles) -> Doubles:
+    """The gain as it is."""
+    return gain
+
+
+def exponential(gain: Doubles) -> Doubles:
+    """2^g - 1.
+
+    Raises:
+        InputError: a grade is so large that 2^g is no number any more.
+    """
+    if gain.max(initial=0) > LARGEST_GRADE:
+        raise InputError(
+            f"a target has the grade {gain.max():g}, and 2^grade is beyond all numbers above {LARGEST_GRADE}: make the "
+            "grades smaller, or take metrics that use the grade as it is, such as ndcg and dcg"
+        )
+    return np.exp2(gain) - 1
+
+
+def cg(judged: Judged, k: int | None) -> Doubles:
+    """The sum of the gains shown."""
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], _doubles(judged.hit_gain[hits]), judged)
+
+
+def dcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
+    """The sum of the gains shown, each divided by log2(rank + 1)."""
+    hits = _within(judged, k)
+    gains = gain(_doubles(judged.hit_gain[hits]))
+    return _sum(judged.hit_user[hits], gains * _discount(judged.hit_rank[hits]), judged)
+
+
+def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
+    """DCG / the DCG of the best list, which shows all targets of the line first and is cut at k too."""
+    ideal, rank, lengths = judged.ideal, judged.ideal_rank, np.diff(judged.ideal_indptr)
+    if k is not None and k < lengths.max(initial=0):
+        ideal, rank, lengths = ideal[rank <= k], rank[rank <= k], np.minimum(lengths, k)
+    best = gain(_doubles(ideal)) * _discount(rank)
+    return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
+
+
+def means_by_cut(judged: Judged, cuts: Longs) -> dict[str, list[float]]:
+    """Return the means over users of ``recall`` and ``ndcg`` at every cut [n_cuts, rising], each row read only once."""
+    hits = judged.relevant_hits(None)
+    share = _ratio(np.ones(judged.n_users), judged.n_targets)[judged.hit_user[hits]]
+    found = np.bincount(judged.hit_rank[hits], weights=share, minlength=int(cuts[-1]) + 1).cumsum()[cuts]
+    owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
+    shown = _dcg_by_cut(judged.hit_user, judged.hit_gain, judged.hit_rank, judged, cuts)
+    best = _dcg_by_cut(owner, judged.ideal, judged.ideal_rank, judged, cuts)
+    means = [float(_ratio(*dcgs).mean()) for dcgs in zip(shown, best, strict=True)]
+    return {"recall": (found / judged.n_users).tolist(), "ndcg": means}
+
+
+def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: Judged, cuts: Longs) -> Iterator[Doubles]:
+    """Yield every user's DCG at each of the cuts, by rows that belong to users and have a gain and a rank."""
+    order = np.argsort(rank, kind="stable")
+    worth, total = (_doubles(gain) * _discount(rank))[order], np.zeros(judged.n_users)
+    for start, stop in pairwise(np.searchsorted(rank[order], [0, *cuts], side="right").tolist()):
+        total += _sum(user[order[start:stop]], worth[start:stop], judged)
+        yield total
+
+
+def map_trec(judged: Judged, k: int | None) -> Doubles:
+    """The sum of P(i) over the targets shown, i their ranks / all targets (as trec_eval has it)."""
+    return _ratio(_summed_precision(judged, k), judged.n_targets)
+
+
+def map_(judged: Judged, k: int | None) -> Doubles:
+    """The sum of P(i) over the targets shown, i their ranks / min(k, all targets)."""
+    return _ratio(_summed_precision(judged, k), judged.n_targets if k is None else np.minimum(k, judged.n_targets))
+
+
+def mrr(judged: Judged, k: int | None) -> Doubles:
+    """1 / rank of the first target by rank, 0 if it is not in the first k."""
+    users, first = judged.first_hits(k)
+    value = np.zeros(judged.n_users)
+    value[users] = 1 / judged.hit_rank[first]
+    return value
+
+
+def err(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
+    """Expected reciprocal rank: sum over r of 1/r · R_r · prod_{i<r} (1 - R_i), R = (2^g - 1) / 2^max_grade.
+
+    Chapelle, Metzler, Zhang, Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
+
+    Raises:
+        InputError: a target's grade is above ``max_grade``.
+    """
+    stops = stop_chance(judged, max_grade)
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], (stops / judged.hit_rank)[hits], judged)
+
+
+def cascade(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
+    """The chance that a user who reads from the top stops at one of the first k: 1 - prod (1 - R_i), R as in ``err``.
+
+    Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models, WSDM 2008.
+    """
+    hits = _within(judged, k)
+    return _sum(judged.hit_user[hits], stop_chance(judged, max_grade)[hits], judged)
+
+
+def stop_chance(judged: Judged, max_grade: float) -> Doubles:
+    """Return R_r · prod_{i<r} (1 - R_i) at every hit [n_hits]: that a user reads so far and stops there.
+
+    Raises:
+        InputError: a target's grade is above ``max_grade``.
+    """
+    if len(judged.ideal) and judged.ideal.max() > max_grade:
+        raise InputError(
+            f"max_grade={max_grade:g}: a target has the grade {judged.ideal.max():g}, and err and cascade need the "
+            "highest grade that there can be: raise it"
+        )
+    stops = exponential(_doubles(judged.hit_gain)) / 2.0**max_grade
+    chance: Doubles = stops.copy()
+    indptr = indptr_of(np.bincount(judged.hit_user, minlength=judged.n_users))
+    lengths = np.diff(indptr)
+    goes_on = np.ones(judged.n_users)
+    users, nth = np.flatnonzero(lengths), 0
+    while len(users):  # the nth hit of every user who has one: as many rounds as one user's most hits
+        row = indptr[users] + nth
+        chance[row] *= goes_on[users]
+        goes_on[users] *= 1 - stops[row]
+        nth += 1
+        users = users[lengths[users] > nth]
+    return chance
+
+
+def _trivial(judged: Judged, k: int | None) -> Notes:
+    """Count the users whose whole list fits into k, so that a hit says nothing about its order."""
+    lengths = judged.lists.lengths
+    trivial = (lengths > 0) & (True if k is None else lengths <= k)
+    return {f"top_{k}_trivial": int(trivial.sum())}
+
+
+NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {"top_accuracy": _trivial}
+
+FIGURES: dict[str, Figure] = {
+    "hit": hit,
+    "top_accuracy": hit,
+    "recall": recall,
+    "precision": precision,
+    "f": f,
+    "f2": partial(f, beta=2.0),
+    "f05": partial(f, beta=0.5),
+    "cg": cg,
+    "dcg": dcg,
+    "ndcg": ndcg,
+    "dcg_exp": partial(dcg, gain=exponential),
+    "ndcg_exp": partial(ndcg, gain=exponential),
+    "map": map_,
+    "map_trec": map_trec,
+    "mrr": mrr,
+    "err": err,
+    "cascade": cascade,
+}
+
+
+def _within(judged: Judged, k: int | None) -> Longs | slice:
+    """Return which hits are in the first k."""
+    return slice(None) if k is None else np.flatnonzero(judged.hit_rank <= k)
+
+
+def _doubles(gain: Array) -> Doubles:
+    return gain.astype(np.float64)
+
+
+def _discount(rank: Longs) -> Doubles:
+    """Return 1 / log2(rank + 1), looked up: there are few ranks and many rows."""
+    discount: Doubles = 1 / np.log2(np.arange(2, int(rank.max(initial=0)) + 2))
+    return discount[rank - 1]
+
+
+def _sum(users: Longs, values: Doubles, judged: Judged) -> Doubles:
+    """Return each user's sum of the values [n_users]."""
+    return np.bincount(users, weights=values, minlength=judged.n_users).astype(np.float64, copy=False)
+
+
+def _summed_precision(judged: Judged, k: int | None) -> Doubles:
+    """Return each user's sum of P(i) at the ranks i of relevant targets within k [n_users]."""
+    hits = judged.relevant_hits(k)  # the cut leaves out only what comes after
+    nth = position_of_rows(indptr_of(judged.shown(k))) + 1
+    return _sum(judged.hit_user[hits], nth / judged.hit_rank[hits], judged)
+
+
+def _ratio(part: Array, whole: Array) -> Doubles:
+    """Return part / whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)

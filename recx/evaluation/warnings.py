@@ -1,0 +1,94 @@
+"""What a person should know before reading the numbers of a comparison, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recx.core.evaluation import Evaluation
+from recx.core.system.serialize import flat
+from recx.core.types import Bools, Doubles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+"""The slice of every user."""
+FEW_USERS, SIGNIFICANT, SMALL_EFFECT = 30, 0.05, 0.05
+LISTED, LONGEST = 6, 60
+"""How many names are listed, and how much of a rule is shown."""
+
+
+def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
+    """Yield a sentence for every run whose protocol card differs from the first run's, then each rule that differs."""
+    ours = flat(runs[0].protocol)
+    for run in runs[1:]:
+        theirs = flat(run.protocol)
+        pairs = {name: (ours.get(name, "nothing"), theirs.get(name, "nothing")) for name in {**ours, **theirs}}
+        differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        if differing:
+            both = f"{runs[0].name} and {run.name}"
+            yield f"the protocol cards of {both} differ, so their figures may mean different things:"
+        for name, pair in differing.items():
+            shown = [rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair]
+            yield f"{name}: {shown[0]} vs {shown[1]}"
+
+
+def unpaired(
+    runs: Sequence[Evaluation], metrics: Sequence[str], cube: Doubles, present: Sequence[Bools]
+) -> tuple[dict[str, float], list[str]]:
+    """Return what makes no pair with the first run: counts by name, where they are not 0, and sentences.
+
+    cube: [n_users, n_metrics, n_runs], NaN where there is no value. present: for each run, who of these users is in it.
+    """
+    notes: dict[str, float] = {}
+    sentences = []
+    first = runs[0]
+    for place, run in enumerate(runs[1:], start=1):
+        here = present[0] & present[place]
+        for one, other, name in ((first, run, "users_only_in_baseline"), (run, first, "users_only_in_run")):
+            alone = len(one.users) - int(here.sum())
+            if alone:
+                notes[f"{run.name}/{name}"] = alone
+                sentences.append(
+                    f"users of {one.name} that are not in {other.name} are left out of this pair: {alone:,}"
+                )
+        missing = np.isnan(cube[here])
+        one_sided = (missing[:, :, 0] != missing[:, :, place]).sum(axis=0).tolist()
+        counts = {metric: count for metric, count in zip(metrics, one_sided, strict=True) if count}
+        if counts:
+            notes |= {f"{run.name}/one_sided/{metric}": count for metric, count in counts.items()}
+            listed = some([f"{metric} {count:,}" for metric, count in counts.items()])
+            sentences.append(f"users that count in only one of {first.name} and {run.name} are left out: {listed}")
+    return notes, sentences
+
+
+def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
+    """Yield what makes figures of a comparison's table easy to misread."""
+    of_users = table["slice"].map(lambda slice_: "all users" if slice_ == ALL else f"{by} {slice_}")
+    few = table["users"] < FEW_USERS
+    if few.any():
+        yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {_rows(table, of_users, few)}"
+    tied = 2 * table["ties"] > table["users"]
+    if tied.any():
+        listed = _rows(table, table["metric"], tied)
+        yield f"more than half of the differences are 0, so the tests rest on the other users: {listed}"
+    small = (table["p_holm"] < SIGNIFICANT) & (table["d_z"].abs() < SMALL_EFFECT)
+    if small.any():
+        yield (
+            f"significant, yet hardly an effect (d_z within {SMALL_EFFECT}; with many users almost everything is "
+            f"significant): {_rows(table, table['metric'], small)}"
+        )
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first few names, and how many there are if there are more."""
+    return ", ".join(names[:LISTED]) + (f" … ({len(names)} in all)" if len(names) > LISTED else "")
+
+
+def _rows(table: pd.DataFrame, words: pd.Series[str], chosen: pd.Series[bool]) -> str:
+    """Return the words of the chosen rows, each once, with the run where there are several."""
+    named = words + " (" + table["run"] + ")" if table["run"].nunique() > 1 else words
+    return some(named[chosen].unique().tolist())

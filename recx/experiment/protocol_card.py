@@ -1,0 +1,147 @@
+"""The protocol card: under which rules a run's figures came about (``protocol.json``, MLflow tags ``protocol.*``).
+
+Two runs can be compared where their cards agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recx.core.entities import Entities
+from recx.core.protocols import SlateRetriever
+from recx.core.system.serialize import flat, plain, settings
+from recx.core.types import Array, Fold, Interactions
+from recx.core.version import __version__
+from recx.evaluation.definitions import FUNNEL, METRICS
+from recx.evaluation.rules import MEAN, TIES
+from recx.experiment.doctor import counts
+from recx.storage.cache.keys import update
+
+if TYPE_CHECKING:
+    from recx.experiment.experiment import Result
+
+FULL = "full: every item that the retriever may show competes; no sampled negatives"
+SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
+
+
+def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the protocol card of a run, made of plain values.
+
+    config: the composed configuration, or {} for an experiment that was put together in Python. Settings are read
+    from the parts themselves; ``seen`` and ``seed`` come from the configuration where it has them.
+    """
+    experiment, split, report = result.experiment, result.split, result.report
+    users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
+    slates = isinstance(experiment.retriever, SlateRetriever) and experiment.retriever.retrieves_slates
+    return {
+        "fold": experiment.fold,
+        "split": settings(experiment.splitter),
+        "steps": {"past": _step(split.past), "fold": _step(split.fold)},
+        "users": {
+            "known": result.interactions.n_users,
+            "asked": len(split.fold.requests),
+            "judged": None if report is None else len(report.users),
+            "judged_without_list": users.pop("users_without_list", 0),
+            "left_out": users,
+        },
+        "items": result.interactions.n_items,
+        "seen": config.get("seen", getattr(experiment.retriever, "seen", None)),
+        "seed": config.get("seed"),
+        "n_candidates": experiment.n_candidates,
+        "refit": experiment.refit,
+        "ties": TIES,
+        "ranking": SLATES if slates else FULL,
+        "mean": MEAN,
+        "evaluator": settings(experiment.evaluator),
+        "definitions": _definitions(() if report is None else report.means),
+        "later_events": plain(split.notes.get("later_events", 0)),
+        "doctor": plain(counts(result.findings)),
+        "data_hash": data_hash(result.interactions),
+        "versions": versions(),
+        "notes": plain(result.notes),
+    }
+
+
+def tags(card: Mapping[str, Any]) -> dict[str, str]:
+    """Return the card as tags ``protocol.*``, without what is long and the same for all (definitions) or counted."""
+    left_out = ("definitions", "doctor", "notes")
+    return flat({name: value for name, value in card.items() if name not in left_out}, "protocol.")
+
+
+def data_hash(interactions: Interactions) -> str:
+    """Return 32 hex digits of blake2b over the events, slates, ids and all that parts know of users and items."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (interactions.indptr, interactions.item, interactions.time, interactions.weight):
+        update(digest, array)
+    for entities in (interactions.users, interactions.items):
+        _update_entities(digest, entities)
+    if interactions.slates is not None:
+        for array in (interactions.slates.user, interactions.slates.indptr, interactions.slates.item):
+            update(digest, array)
+        _update_columns(digest, interactions.slates.columns)
+    update(digest, interactions.to_predict)
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, recx and the libraries that figures may depend on."""
+    names = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "hydra-core", "mlflow")
+    return {"recx": __version__, "python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+def _version(package: str) -> str:
+    """Return the version of an installed package, or ``not installed``."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _step(fold: Fold | None) -> dict[str, Any] | None:
+    if fold is None:
+        return None
+    time = fold.requests.time
+    return {
+        "history_events": len(fold.history),
+        "requests": len(fold.requests),
+        "targets": None if fold.target is None else len(fold.target),
+        "first_request": _moment(time.min()) if time is not None and len(time) else None,
+        "last_request": _moment(time.max()) if time is not None and len(time) else None,
+    }
+
+
+def _moment(milliseconds: np.int64) -> str:
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):  # the data's clock lies outside the years 1 to 9999
+        return f"{int(milliseconds)} ms"
+
+
+def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
+    """Return what each reported metric means, by the part of its name between the line and ``_at_k``."""
+    bare = {re.sub(r"_at_\d+$", "", name.rpartition("/")[2]) for name in metrics}
+    return {name: text for name, text in {**METRICS, **FUNNEL}.items() if name in bare}
+
+
+def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:
+    update(digest, entities.ids)
+    _update_columns(digest, entities.table)
+    update(digest, entities.embedding)
+    graphs = entities.graphs
+    if graphs is not None:
+        for array in (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts):
+            update(digest, array)
+
+
+def _update_columns(digest: hashlib.blake2b, columns: Mapping[str, Array]) -> None:
+    for name, column in sorted(columns.items()):
+        digest.update(name.encode())
+        update(digest, column)

@@ -1,0 +1,234 @@
+"""A run's files in its folder, and reading them back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recx.core.errors import InputError, did_you_mean
+from recx.core.evaluation import Evaluation
+from recx.core.protocols import Saveable
+from recx.core.system.atomic import write_text
+from recx.core.system.serialize import plain, title
+from recx.core.types import Array
+from recx.evaluation.rules import rules
+from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recx.experiment.experiment import Result
+
+JUDGED = ("retrieval/", "ranking/", "end_to_end/", "funnel/")
+"""What a run's figures of quality begin with; the others are counts, seconds and what the ranker learnt."""
+BENCHMARK = "benchmark.json"
+"""What a benchmark of rankers leaves in its folder, beside a folder a ranker."""
+
+
+def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+    """Write a run's files into its folder, each under a temporary name first; ``metrics.json`` is the last.
+
+    config: the composed configuration (plain values), written as ``config.yaml``. card: the protocol card.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    users, items = result.interactions.users, result.interactions.items
+    write_lists(folder / "candidates.parquet", result.candidates, users, items)
+    write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
+    for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
+        if isinstance(part, Saveable):
+            part.save(folder / name)
+    _save_tables(result.tables, folder)
+    save_figures(result, folder, config, card)
+
+
+def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+    """Write what a trial of a sweep keeps: configuration, protocol card, figures of every user and of all."""
+    import yaml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
+    write_text(folder / "protocol.json", _json(card))
+    if result.report is not None:
+        write_per_user(folder / "per_user.parquet", result.report)
+    write_text(folder / "metrics.json", _json(result.metrics))
+
+
+def _save_tables(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
+    """Write every curve and table as ``tables/NAME.csv``."""
+    for name, columns in tables.items():
+        (folder / "tables").mkdir(exist_ok=True)
+        write_table(folder / "tables" / f"{name}.csv", columns)
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """The files of a finished run, each read when it is first asked for."""
+
+    folder: Path
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The composed configuration."""
+        import yaml
+
+        with _reading(self.folder / "config.yaml") as path:
+            return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every figure by its full name; NaN where a figure does not exist."""
+        with _reading(self.folder / "metrics.json") as path:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            return {name: float("nan") if value is None else float(value) for name, value in stored.items()}
+
+    @cached_property
+    def protocol(self) -> dict[str, Any]:
+        """The protocol card."""
+        with _reading(self.folder / "protocol.json") as path:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+
+    @property
+    def threads(self) -> object:
+        """How many threads the run was given, None for all."""
+        with _reading(self.folder / "config.yaml"):
+            return self.config["runtime"]["threads"]
+
+    @property
+    def data_hash(self) -> str:
+        """What tells the run's data from any other (see ``recx.experiment.protocol_card``)."""
+        with _reading(self.folder / "protocol.json"):
+            return str(self.protocol["data_hash"])
+
+    @cached_property
+    def candidates(self) -> pd.DataFrame:
+        """What the retriever found: user, rank from 1, item, score, columns; raw ids."""
+        return self._frame("candidates.parquet")
+
+    @cached_property
+    def recommendations(self) -> pd.DataFrame:
+        """The candidates in the ranker's order: user, rank from 1, item, score, columns; raw ids."""
+        return self._frame("recommendations.parquet")
+
+    @cached_property
+    def per_user(self) -> pd.DataFrame:
+        """One row a judged user: its raw id and one column a metric, NaN where a line leaves the user out."""
+        return self._frame("per_user.parquet")
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The figures under their full names, such as ``end_to_end/ndcg_at_5``.
+
+        Raises:
+            InputError: a file of the run is missing or damaged.
+        """
+        table = self.per_user
+        words = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
+        if "user" not in table or table["user"].duplicated().any() or words:
+            raise InputError(
+                f"{self.folder / 'per_user.parquet'} is not as a run writes it, a row a user and numbers alone: run "
+                "the experiment again"
+            )
+        columns = {str(name): table[name].to_numpy(dtype=np.float64) for name in table.columns if name != "user"}
+        values = {name: column for name, column in columns.items() if not name.startswith(SLICE)}
+        slices = {name.removeprefix(SLICE): column for name, column in columns.items() if name.startswith(SLICE)}
+        others = {name: number for name, number in self.metrics.items() if name not in values}
+        return Evaluation(
+            name=self.folder.name,
+            users=table["user"].to_numpy(),
+            values=values,
+            scalars={name: number for name, number in others.items() if name.startswith(JUDGED)},
+            notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
+            rules=rules(self.protocol),
+            slices=slices,
+            about=title(self.config) if (self.folder / "config.yaml").is_file() else "",
+        )
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        import pandas as pd
+
+        with _reading(self.folder / name) as path:
+            return pd.read_parquet(path)
+
+
+def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
+    """Return a finished run: by its folder, by its MLflow run id, or the ``last`` one that finished under ``outputs``.
+
+    Raises:
+        InputError: there is no such run, or it did not finish; on reading a file: it is missing or damaged.
+    """
+    outputs = Path(outputs)
+    for folder in (Path(run), outputs / run):
+        if folder.is_dir() and str(run) != "last":
+            if (folder / BENCHMARK).is_file():
+                raise InputError(f"{folder} holds a benchmark and no run of its own: {_rankers(folder)}")
+            if not (folder / "metrics.json").is_file():
+                raise InputError(f"{folder} holds no finished run: it has no metrics.json, so choose another folder")
+            return SavedRun(folder)
+    if str(run) == "last":
+        return SavedRun(last(outputs))
+    tracked = tracked_folder(str(run), outputs)
+    if tracked is not None:
+        return load(tracked, outputs)
+    near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in _finished(outputs)[-20:])])
+    raise InputError(f"no run {str(run)!r}, neither a folder nor an MLflow run id under {outputs}: {near}")
+
+
+def last(outputs: Path, *others: str) -> Path:
+    """Return the folder of the run that finished last under ``outputs``, or of what other patterns find there.
+
+    Raises:
+        InputError: nothing has finished there.
+    """
+    finished = _finished(outputs, *others)
+    if not finished:
+        raise InputError(f"no run has finished under {outputs}: start one with `python -m recx +experiment=news`")
+    return finished[-1]
+
+
+def _rankers(benchmark: Path) -> str:
+    found = sorted(path.parent for path in benchmark.glob("*/metrics.json"))
+    return f"name a ranker, {' or '.join(map(str, found))}" if found else "none of its rankers finished"
+
+
+def _finished(outputs: Path, *others: str) -> list[Path]:
+    """Return the folders of the finished runs, and of what other patterns find, oldest first."""
+    patterns = ("*/*/metrics.json", "sweeps/*/*/metrics.json", *others)
+    found = [path for pattern in patterns for path in outputs.glob(pattern)]
+    return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
+
+
+def tracked_folder(run_id: str, outputs: Path) -> str | None:
+    """Return the folder that an MLflow run of the store under ``outputs`` is tagged with; its id may be shortened."""
+    database = outputs / "mlflow.db"
+    if not database.is_file() or not re.fullmatch("[0-9a-f]{8,32}", run_id):
+        return None
+    from recx.tracking.sqlite_runs import folder_of_run
+
+    return folder_of_run(database, run_id)
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Turn whatever goes wrong while a run's file is read into one sentence."""
+    if not path.is_file():
+        raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
+    try:
+        yield path
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{path} is damaged and cannot be read ({type(error).__name__}): run the experiment again"
+        ) from error

@@ -1,0 +1,32 @@
+"""What the data itself says of each candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.types import Floats, Interactions, RankedLists, Requests
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns that the candidates came with, each a feature of its own name."""
+
+    def names(self, candidates: RankedLists) -> Sequence[str]:
+        """Return the columns' names.
+
+        Raises:
+            InputError: there are none.
+        """
+        if not candidates.columns:
+            raise InputError(
+                "feature=columns: the candidates came without columns: take dataset=svmlight with retriever=given, or "
+                "another set of features, such as feature=documents for texts"
+            )
+        return tuple(candidates.columns)
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        return np.column_stack([candidates.columns[name] for name in self.names(candidates)])

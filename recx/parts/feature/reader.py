@@ -1,0 +1,58 @@
+"""What is known of the asking user at the request, as a factor on another feature.
+
+A linear model over one user's candidates cannot use what is the same for all of them; a product with something that
+differs between them it can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from recx.core.bounds import check
+from recx.core.protocols import Feature
+from recx.core.system.durations import HOUR, Duration, milliseconds
+from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
+from recx.parts.feature.rows import of_rows
+
+
+@dataclass(frozen=True)
+class Times:
+    """Another feature times something of the user.
+
+    by: ``activity``, log(1 + events of the user);
+        ``freshness``, 2 ** (-time since the user's last event / half_life), near 1 within a session;
+        ``absence``, log(1 + hours since the user's last event);
+        ``night``, cos of the hour of day in UTC, 1 at midnight and -1 at noon.
+    All but activity are 0 where the data has no times. A user without events has neither freshness nor absence: 0.
+    """
+
+    feature: Feature
+    by: Literal["activity", "freshness", "absence", "night"]
+    half_life: Duration = "1h"
+
+    def __post_init__(self) -> None:
+        check(self, "feature")
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        factor = self._factor(history, requests).astype(np.float32)
+        return self.feature(candidates, history, requests) * of_rows(factor, candidates)
+
+    def _factor(self, history: Interactions, requests: Requests) -> Doubles:
+        events = history.lengths[requests.user]
+        if self.by == "activity":
+            return np.log1p(events)
+        if history.time is None or requests.time is None:
+            return np.zeros(len(requests))
+        if self.by == "night":
+            return np.cos(2 * np.pi * (requests.time % (24 * HOUR)) / (24 * HOUR))
+        factor, known = np.zeros(len(requests)), events > 0
+        last = history.time[history.indptr[requests.user[known] + 1] - 1]
+        away = np.maximum(0, requests.time[known] - last)
+        if self.by == "freshness":
+            factor[known] = np.exp2(-away / milliseconds(self.half_life, "feature.half_life"))
+        else:
+            factor[known] = np.log1p(away / HOUR)
+        return factor

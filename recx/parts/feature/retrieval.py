@@ -1,0 +1,50 @@
+"""What the retriever said of each candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.core.bounds import NonNegativeFloat, check
+from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.parts.feature.rows import share_of_largest
+
+
+@dataclass(frozen=True)
+class Score:
+    """The retrieval score, divided by the list's largest (so that users compare); 0 where the source lacks the item.
+
+    source: one of a union's retrievers, or None for the list's own score.
+    """
+
+    source: str | None = None
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        return share_of_largest(_column(candidates, self.source, "score", candidates.score), candidates)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """1 / (smoothing + rank in the list); 0 where the source lacks the item.
+
+    source: one of a union's retrievers, or None for the list's own order.
+    """
+
+    source: str | None = None
+    smoothing: NonNegativeFloat = 10.0
+
+    def __post_init__(self) -> None:
+        check(self, "feature")
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))
+        return np.where(rank > 0, 1 / (np.float32(self.smoothing) + rank), 0).astype(np.float32)
+
+
+def _column(candidates: RankedLists, source: str | None, kind: str, own: Floats) -> Floats:
+    """Return the column, 0 where it is NaN; all 0 where the candidates come from a retriever without this source."""
+    if source is None:
+        return own
+    column = candidates.columns.get(f"{source}_{kind}")
+    return np.zeros(len(candidates), dtype=np.float32) if column is None else np.nan_to_num(column)

@@ -1,0 +1,145 @@
+"""The fitted linear ranker: it scores, tells what it learnt, and is kept as one JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.fit_summary import FitSummary
+from recx.core.system.atomic import write_text
+from recx.core.system.serialize import plain
+from recx.core.types import Doubles, Floats, Interactions, Notes, RankedLists, Requests
+from recx.parts.ranker.probability import Platt, softmax
+from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
+
+FILE = "linear.json"
+
+
+class Settings(Protocol):
+    """What of its settings a fitted ranker serves by."""
+
+    @property
+    def features(self) -> Features: ...
+
+    @property
+    def probabilities(self) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLinear:
+    """names: of the features. weight, low, high, mean, deviation: float64 [n_features], in that order.
+
+    weight: on the features less their mean, by their deviation. low, high: the ends of the weights' 95 % intervals, NaN
+    where none were asked for. platt: used where probabilities are calibrated. losses: the objective after each epoch.
+    held_out: ``before`` and ``after`` -> the calibration's users' lists with such probabilities.
+    """
+
+    settings: Settings
+    names: tuple[str, ...]
+    weight: Doubles
+    low: Doubles
+    high: Doubles
+    mean: Doubles
+    deviation: Doubles
+    platt: Platt
+    losses: tuple[float, ...]
+    held_out: Mapping[str, RankedLists]
+    notes: Notes
+
+    @cached_property
+    def summary(self) -> FitSummary:
+        """The losses, and the weights on the standardised features: by name, and with their intervals in a table."""
+        order = np.argsort(-np.abs(self.weight), kind="stable")  # the strongest first
+        columns = {"weight": self.weight, "low": self.low, "high": self.high}
+        table = {
+            "feature": np.array(self.names, dtype=object)[order],
+            **{name: column[order] for name, column in columns.items()},
+        }
+        return FitSummary(
+            notes=self.notes,
+            curves={"linear/loss": self.losses},
+            tables={"weights": table},
+            weights=dict(zip(self.names, self.weight.tolist(), strict=True)),
+            held_out=self.held_out,
+        )
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by falling score, or by falling probability where the settings ask for it."""
+        ranked = candidates.reorder(self.scores(candidates, history, requests))
+        if self.settings.probabilities == "none":
+            return ranked
+        probability = softmax(ranked.score, ranked.indptr)
+        return ranked.reorder(self.platt(probability) if self.settings.probabilities == "platt" else probability)
+
+    def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        """Return the weighted sum of every row's features [n_rows]."""
+        score: Floats = np.empty(len(candidates), dtype=np.float32)
+        slope = (self.weight / self.deviation).astype(np.float32)
+        for rows, table in design_blocks(self.settings.features, candidates, history, requests):
+            score[rows] = (table - self.mean.astype(np.float32)) @ slope
+        return score
+
+    def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
+        """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
+
+        Raises:
+            InputError: the weights are of other features than the settings name.
+        """
+        if names_of(self.settings.features, candidates) != self.names:
+            raise InputError(
+                "ranker=linear: its weights are of other features than its settings name: run the experiment again"
+            )
+        table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
+        table -= self.mean
+        table *= self.weight / self.deviation
+        return table
+
+    def save(self, folder: Path) -> None:
+        """Write all that it takes to rank again, but for the features themselves, as ``linear.json``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        columns = {name: getattr(self, name) for name in ("weight", "low", "high", "mean", "deviation")}
+        features = [
+            {"feature": name, **{key: column[row] for key, column in columns.items()}}
+            for row, name in enumerate(self.names)
+        ]
+        facts = {
+            "features": features,
+            "platt": {"slope": self.platt.slope, "intercept": self.platt.intercept},
+            "losses": self.losses,
+            "notes": self.notes,
+            "settings": self.settings,
+        }
+        write_text(folder / FILE, json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n")
+
+
+def load(folder: Path, settings: Settings) -> FittedLinear:
+    """Return the ranker that ``save`` wrote into this folder; ``settings``: those of its run, with the features.
+
+    Raises:
+        InputError: there is none, or its file is damaged.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise InputError(f"{folder} holds no fitted linear ranker (no {FILE}): name a run with ranker=linear")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        rows = facts["features"]
+        columns = {
+            key: np.array([row[key] for row in rows], dtype=np.float64)
+            for key in ("weight", "low", "high", "mean", "deviation")
+        }
+        names = tuple(str(row["feature"]) for row in rows)
+        if not (columns["deviation"] > 0).all() or not np.isfinite([columns["weight"], columns["mean"]]).all():
+            raise ValueError("numbers that no fit gives")
+        platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
+        losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
+        return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=notes)
+    except (OSError, ArithmeticError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged ({type(error).__name__}): run the experiment again") from error

@@ -1,0 +1,83 @@
+"""Items that were clicked near the user's last clicks by others: item-based nearest neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, check
+from recx.core.protocols import Seen
+from recx.core.system.durations import Duration, milliseconds
+from recx.core.types import Interactions, RankedLists, Requests
+from recx.parts.shared.click_counts import keep_largest, last_clicks, pairs_within
+from recx.parts.shared.top_k import best
+
+
+@dataclass(frozen=True)
+class ItemKNN:
+    """Weighted co-clicks between items, summed over the user's last clicks.
+
+    A pair of events of one user adds ``position_decay ** (places apart - 1) * 2 ** (-gap / half_life)`` to the two
+    items' co-click weight, times ``backward`` from the later item to the earlier one.
+
+    neighbours: entries kept for each item. distance: how many places apart two events of a pair may lie.
+    half_life: the gap in time that halves a pair's weight; None: the gap does not matter.
+    normalise: ``cosine`` divides by the root of both items' clicks, ``lift`` by their product, ``none`` not at all;
+    shrink is added to the items' clicks before, so that rare items do not come first by chance.
+    last: how many of the user's last clicks ask. recency: each older one counts this much of the next.
+    """
+
+    neighbours: PositiveInt = 200
+    distance: PositiveInt = 10
+    position_decay: Decay = 0.8
+    half_life: Duration | None = None
+    backward: NonNegativeFloat = 0.7
+    normalise: Literal["cosine", "lift", "none"] = "cosine"
+    shrink: NonNegativeFloat = 1.0
+    last: PositiveInt = 20
+    recency: Decay = 0.7
+    seen: Seen = "drop"
+
+    def __post_init__(self) -> None:
+        check(self, "retriever")
+
+    def fit(self, history: Interactions) -> FittedItemKNN:
+        """Count and normalise the co-clicks of all users."""
+        n = history.n_items
+        total = sparse.csr_array((n, n), dtype=np.float32)
+        for apart, earlier, later in pairs_within(history, self.distance):
+            weight = np.full(len(earlier), self.position_decay ** (apart - 1), dtype=np.float32)
+            if self.half_life is not None and history.time is not None:
+                gap = history.time[later] - history.time[earlier]
+                weight *= np.exp2(-gap / milliseconds(self.half_life, "retriever.half_life"))
+            pair = (history.item[earlier], history.item[later])
+            total += sparse.coo_array((weight, pair), shape=(n, n)).tocsr()
+            total += sparse.coo_array((weight * np.float32(self.backward), pair[::-1]), shape=(n, n)).tocsr()
+        total.setdiag(0)
+        total.eliminate_zeros()
+        return FittedItemKNN(self, keep_largest(self._normalised(total.tocsr(), history), self.neighbours))
+
+    def _normalised(self, total: Any, history: Interactions) -> Any:
+        power = {"cosine": 0.5, "lift": 1.0, "none": 0.0}[self.normalise]
+        scale = ((np.maximum(history.clicks, 1) + self.shrink) ** -power).astype(np.float32)
+        total.data *= scale[np.repeat(np.arange(total.shape[0]), np.diff(total.indptr))] * scale[total.indices]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class FittedItemKNN:
+    """similarity: CSR [n_items, n_items], line: the clicked item, column: the item to show."""
+
+    settings: ItemKNN
+    similarity: Any
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return the items nearest to each user's last clicks; an item that is near to none is not retrieved."""
+
+        def score(block: Requests) -> Any:
+            return last_clicks(history, block, self.settings.last, self.settings.recency) @ self.similarity
+
+        return best(score, history, requests, k, self.settings.seen)

@@ -1,0 +1,50 @@
+"""Random items: the floor that every other retriever must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recx.core.bounds import Seed, check
+from recx.core.protocols import Seen
+from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.parts.shared.top_k import best
+
+
+@dataclass(frozen=True)
+class Random:
+    """Scores every pair of user and item by a hash of the pair and the seed: no request changes another's list."""
+
+    seed: Seed = 0
+    seen: Seen = "drop"
+
+    def __post_init__(self) -> None:
+        check(self, "retriever")
+
+    def fit(self, history: Interactions) -> Random:
+        """Return this very retriever: there is nothing to learn."""
+        return self
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return ``k`` items that may be shown, drawn without regard to anything."""
+
+        def score(block: Requests) -> Floats:
+            return noise(block.user[:, None], np.arange(history.n_items), self.seed)
+
+        return best(score, history, requests, k, self.seen)
+
+
+def noise(user: Array, item: Array, seed: int) -> Floats:
+    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, the same in whatever company."""
+    pair = user.astype(np.uint64) << np.uint64(32) | item.astype(np.uint64)
+    return (_mixed(pair + _mixed(np.array([seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
+
+
+def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return SplitMix64 (Steele, Lea and Flood 2014) of every number: 64 bits that look independent."""
+    bits = bits + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

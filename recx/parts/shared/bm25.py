@@ -1,0 +1,48 @@
+"""BM25: how well a document's words answer a query's, the rarer the better, without long documents winning by length.
+
+Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf of Lucene, which is never negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.memo import once_per_input
+from recx.core.types import Floats, Interactions, RankedLists
+from recx.parts.shared.texts import products_of_lists, texts_of, word_counter
+
+
+def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) -> Floats:
+    """Return the score of each row's item for the text of its user [n_rows]; 0 where they share no word.
+
+    k1: how long a word's repetitions go on to count. b: how much less the words of long documents count.
+
+    Raises:
+        InputError: the users or the items have no texts.
+    """
+    texts = texts_of(history.users, "users", candidates.user)
+    counter, weights = _words(history, k1, b)
+    if counter is None:
+        return np.zeros(len(candidates), dtype=np.float32)
+    return products_of_lists(candidates, sparse.csr_array(counter.transform(texts)), weights)
+
+
+@once_per_input
+def _words(history: Interactions, k1: float, b: float) -> tuple[Any | None, Any]:
+    """Return what counts the words of a text, None where no item has any, and their weights [n_items, n_words]."""
+    items = texts_of(history.items, "items")
+    counter = word_counter(items)
+    return counter, None if counter is None else _weighted(sparse.csr_array(counter.transform(items)), k1, b)
+
+
+def _weighted(counts: Any, k1: float, b: float) -> Any:
+    n, n_words = counts.shape
+    length = np.asarray(counts.sum(axis=1)).ravel()
+    n_with = np.bincount(counts.indices, minlength=n_words)
+    idf = np.log1p((n - n_with + 0.5) / (n_with + 0.5))
+    room = k1 * (1 - b + b * length / length.mean())
+    weight = idf[counts.indices] * counts.data * (k1 + 1) / (counts.data + np.repeat(room, np.diff(counts.indptr)))
+    return sparse.csr_array((weight.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)

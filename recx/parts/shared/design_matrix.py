@@ -1,0 +1,104 @@
+"""The design matrix: one row a candidate, one column a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from recx.core.errors import InputError, RecxError
+from recx.core.progress import track
+from recx.core.protocols import Feature, FeatureSet
+from recx.core.ragged import blocks, rows_of_groups
+from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
+from recx.parts.shared import feature_cache
+from recx.parts.shared.feature_cache import Kept, Making
+
+LISTS = 5_000  # lists whose features are computed at once: their intermediate arrays stay small
+
+Features = Mapping[str, Feature | FeatureSet]
+
+
+def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
+    """Return the names of the columns of the design matrix of these candidates.
+
+    Raises:
+        InputError: two columns have one name.
+    """
+    names: list[str] = []
+    for name, feature in features.items():
+        names.extend(feature.names(candidates) if isinstance(feature, FeatureSet) else [name])
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two features are named {twice!r}: rename one of them")
+    return tuple(names)
+
+
+def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    """Return float32 [n_rows, n_columns]; raises as ``design_blocks`` does."""
+    table = np.empty((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
+    for rows, block in design_blocks(features, candidates, history, requests):
+        table[rows] = block
+    return table
+
+
+def design_blocks(
+    features: Features, candidates: RankedLists, history: Interactions, requests: Requests
+) -> Iterator[tuple[Longs, Floats]]:
+    """Yield (rows [m], float32 [m, n_columns]) that together cover all rows; ``requests`` has one entry a list.
+
+    Raises:
+        RecxError: a feature is not finite for some user's candidate, or does not return one number a row and column.
+    """
+    # Counts as of requests that lie close in time look at the same few places of memory.
+    order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
+    with feature_cache.columns(features, candidates, history, requests, LISTS) as kept:
+        for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
+            chosen = np.sort(order[start:stop])
+            rows = rows_of_groups(candidates.indptr, chosen)
+            yield rows, _block(features, kept, candidates.take(chosen), history, requests[chosen])
+
+
+def _block(
+    features: Features, kept: Mapping[str, Kept | Making], lists: RankedLists, history: Interactions, requests: Requests
+) -> Floats:
+    columns = names_of(features, lists)
+    block = np.empty((len(columns), len(lists)), dtype=np.float32)  # a feature's numbers lie side by side
+    done = 0
+    for name, feature in features.items():
+        n = len(names_of({name: feature}, lists))
+        part, column = block[done : done + n], kept.get(name)
+        if not (isinstance(column, Kept) and column.read_into(part)):
+            values = _values(name, feature, lists, history, requests)
+            with np.errstate(over="ignore"):  # what float32 cannot hold is found below
+                part[:] = values
+            _check_finite(part, values, columns[done : done + n], lists, history)
+        if isinstance(column, Making):
+            column.add(part)
+        done += n
+    return block.T
+
+
+def _check_finite(part: Floats, values: Array, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
+    for column, name in enumerate(names):
+        finite = np.isfinite(part[column])
+        if not finite.all():
+            row = int(np.argmin(finite))
+            user = history.users.ids[lists.user[lists.list_of_row[row]]]
+            raise RecxError(
+                f"feature {name} is {values[column][row]} for user {user}: a feature must be finite in float32"
+            )
+
+
+def _values(
+    name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
+) -> Array:
+    """Return what a feature says, [its columns, n_rows]."""
+    values = feature(lists, history, requests)
+    if isinstance(feature, FeatureSet):
+        expected: tuple[int, ...] = (len(lists), len(feature.names(lists)))
+    else:
+        expected = (len(lists),)
+    if values.shape != expected:
+        raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
+    return values.T if len(expected) == 2 else values[None]

@@ -1,0 +1,172 @@
+"""Texts of users and items as vectors: what retrievers, features and rankers share.
+
+Vectors are float32 [n, d] with rows of length 1, or 0 where there is no text: a NumPy array, or a SciPy CSR array where
+most numbers are 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.entities import Entities
+from recx.core.errors import InputError
+from recx.core.memo import once_per_input
+from recx.core.protocols import Encoder, FittedEncoder
+from recx.core.ragged import blocks, indptr_of, sum_of_groups
+from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
+from recx.parts.shared.top_k import CELLS, top_of_table
+from recx.parts.shared.vectors import unit
+
+WORD = r"(?u)\b\w+\b"  # scikit-learn's own pattern drops words of one letter
+ROWS = 50_000  # pairs whose vectors lie in memory at once
+LISTS = 2_000  # lists whose products with all items lie in memory at once
+FEW = 2_000  # up to so many items, products with all of them are faster than products pair by pair
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """items: [n_items, d]. fitted: what made them, and makes the vectors of users. Their product is the cosine."""
+
+    items: Vectors
+    fitted: FittedEncoder
+
+
+@once_per_input
+def encoded(history: Interactions, encoder: Encoder) -> Encoded:
+    """Return the texts of all items as vectors, by an encoder fitted on what is known.
+
+    It learns from the items' texts and from those of the users with events in the history, so that who else asks
+    changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others. A
+    text that stands several times is learnt from once.
+
+    Raises:
+        InputError: the users or the items have no texts.
+    """
+    known = history.lengths > 0 if history.time is None else slice(0)
+    users, items = texts_of(history.users, "users", known), texts_of(history.items, "items")
+    fitted = encoder.fit(_distinct(np.concatenate([items, users]))[1])
+    return Encoded(_vectors(fitted, items), fitted)
+
+
+@once_per_input
+def asked(requests: Requests, history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the texts of those who ask as vectors [n_lists, d]: the work of every call that serves them."""
+    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", requests.user))
+
+
+@once_per_input
+def known_users(history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the texts of the users with events in the history as vectors, in their order."""
+    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", history.lengths > 0))
+
+
+def _vectors(fitted: FittedEncoder, texts: Array) -> Vectors:
+    """Return the vector of every text [n, d]; each distinct one is encoded once."""
+    place, distinct = _distinct(texts)
+    return fitted.encode(distinct)[place]
+
+
+def _distinct(texts: Array) -> tuple[Longs, Array]:
+    """Return (place of every text among the distinct ones [n], the distinct ones in order of appearance)."""
+    import pandas as pd
+
+    place, distinct = pd.factorize(texts)
+    return place, distinct
+
+
+def nearest_texts(vectors: Vectors, past: Vectors, k: int) -> Any:
+    """Return the CSR [n, n_past] of each vector's ``k`` nearest past ones: cosines above 0 that sum to 1 in a line.
+
+    Ties go to the earlier one.
+    """
+    n, n_past = vectors.shape[0], past.shape[0]
+    lines = [sparse.csr_array((0 if n_past else n, n_past), dtype=np.float32)]
+    for start, stop in blocks(n if n_past else 0, max(1, CELLS // max(1, n_past))):
+        cosine = products(vectors[start:stop], past)
+        cosine[cosine <= 0] = -np.inf
+        lengths, column, near = top_of_table(cosine, min(k, n_past))
+        indptr = indptr_of(lengths)
+        near /= np.repeat(sum_of_groups(near, indptr), lengths)
+        lines.append(sparse.csr_array((near, column, indptr), shape=cosine.shape))
+    return sparse.vstack(lines, format="csr")
+
+
+@once_per_input
+def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the mean of the texts that every item has answered in the history, at length 1 [n_items, d], 0 if none."""
+    return unit_rows(answered(history)[:, np.flatnonzero(history.lengths)] @ known_users(history, encoder))
+
+
+def answered(history: Interactions) -> Any:
+    """Return the CSR of how often each item has answered each user in the history [n_items, n_users]."""
+    one = np.ones(len(history), dtype=np.float32)
+    return sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Return the vectors [n, d], dense or sparse, at length 1; a zero vector stays zero."""
+    if isinstance(vectors, np.ndarray):
+        return unit(vectors)
+    length = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1), dtype=np.float64).ravel())
+    return scaled_rows(vectors, 1 / np.maximum(length, 1e-12))
+
+
+def scaled_rows(vectors: Vectors, by: Array) -> Vectors:
+    """Return the vectors [n, d], dense or sparse, each multiplied by its number [n]."""
+    if isinstance(vectors, np.ndarray):
+        return vectors * by[:, None].astype(np.float32)
+    return sparse.csr_array(sparse.diags_array(by.astype(np.float32)) @ vectors)
+
+
+def texts_of(entities: Entities, whose: str, chosen: Array | slice = slice(None)) -> Array:
+    """Return the text of each, or of each chosen one [n]: strings of any length."""
+    if "text" not in entities.table:
+        raise InputError(f"the {whose} of this dataset have no text, which this part compares: choose another part")
+    return np.asarray(entities.table["text"][chosen], dtype=object)
+
+
+def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
+    """Return scikit-learn's counter of the words of these texts, however short; None where they have none.
+
+    binary: each text counts a word once.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    try:
+        return CountVectorizer(token_pattern=WORD, binary=binary, dtype=np.float32).fit(texts)
+    except ValueError:  # scikit-learn's "empty vocabulary"
+        return None
+
+
+def products(users: Vectors, items: Vectors) -> Floats:
+    """Return the products of every row with every other [n, m], dense."""
+    found = users @ items.T
+    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)
+
+
+def products_of_pairs(users: Vectors, user: Array, items: Vectors, item: Array) -> Floats:
+    """Return the product of row ``user[i]`` and row ``item[i]`` for each pair [n]."""
+    found = np.empty(len(user), dtype=np.float32)
+    for start, stop in blocks(len(user), ROWS):
+        one, other = users[user[start:stop]], items[item[start:stop]]
+        if isinstance(one, np.ndarray):
+            found[start:stop] = np.einsum("nd,nd->n", one, other)
+        else:
+            found[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+    return found
+
+
+def products_of_lists(lists: RankedLists, queries: Vectors, items: Vectors) -> Floats:
+    """Return the product of each row's query and item [n_rows]; ``queries``: one a list. ``items``: all of them."""
+    if isinstance(items, np.ndarray) or items.shape[0] > FEW:
+        return products_of_pairs(queries, lists.list_of_row, items, lists.item)
+    found = np.empty(len(lists), dtype=np.float32)
+    for start, stop in blocks(lists.n_lists, LISTS):
+        rows = slice(int(lists.indptr[start]), int(lists.indptr[stop]))
+        whole = products(queries[start:stop], items)
+        found[rows] = whole[lists.list_of_row[rows] - start, lists.item[rows]]
+    return found

@@ -1,0 +1,109 @@
+"""What a ranker learns from: the candidates of the past fold's users who have a target among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.ragged import group_of_rows, indptr_of
+from recx.core.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
+from recx.evaluation.ground_truth import ANY_GAIN, Truth
+from recx.storage.cache.values import storable
+
+Missed = Literal["drop", "add"]
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """lists: one a user, each with a target. gain: every row's grade or weight, 0 for no target [n_rows].
+
+    requests: one a list. notes: users learnt from, and those left out and why.
+    """
+
+    lists: RankedLists
+    gain: Doubles
+    requests: Requests
+    notes: Notes
+
+    @classmethod
+    def of(
+        cls, candidates: RankedLists, fold: Fold, missed: Missed = "drop", max_users: int | None = None, seed: int = 0
+    ) -> Examples:
+        """Return what there is to learn from.
+
+        missed: what happens to targets that were not retrieved: ``drop``, or ``add`` at the end of the user's list.
+        max_users: a seeded sample of at most so many users (None: all).
+
+        Raises:
+            InputError: no user has a target among the candidates.
+        """
+        truth = Truth.of(fold, ANY_GAIN)
+        lists = candidates.take(np.isin(candidates.user, truth.user))
+        if missed == "add":
+            lists = _with_missed(lists, truth)
+        judged = truth.judge(lists)
+        learnable = np.unique(judged.hit_user)
+        if not len(learnable):
+            raise InputError(
+                "the ranker has nothing to learn from: no user of the past fold has a target among the candidates; "
+                "raise n_candidates or choose ranker.missed=add, seen=keep or ranker=identity"
+            )
+        sample = learnable
+        if max_users is not None and len(sample) > max_users:
+            sample = np.sort(np.random.default_rng(seed).choice(sample, max_users, replace=False))
+        gain = judged.gain[np.isin(judged.lists.list_of_row, sample)].astype(np.float64)
+        chosen = lists.take(np.searchsorted(lists.user, truth.user[sample]))
+        notes = {
+            "ranker_users_fitted_on": len(sample),
+            "ranker_users_without_retrieved_target": len(truth.user) - len(learnable),
+            "ranker_users_not_sampled": len(learnable) - len(sample),
+        }
+        return cls(chosen, gain, fold.requests[np.searchsorted(fold.requests.user, chosen.user)], notes)
+
+    def __len__(self) -> int:
+        return self.lists.n_lists
+
+    def set_apart(self, share: float, seed: int) -> tuple[Examples, Examples]:
+        """Return (the rest, a seeded ``share`` of the users: one at least, and never all).
+
+        Raises:
+            InputError: there is one user only.
+        """
+        if len(self) < 2:
+            raise InputError(
+                "the ranker sets users apart to validate itself, and the past fold has only one to learn from"
+            )
+        n = min(len(self) - 1, max(1, round(share * len(self))))
+        apart = np.zeros(len(self), dtype=bool)
+        apart[np.random.default_rng(seed).choice(len(self), n, replace=False)] = True
+        return self._take(np.flatnonzero(~apart)), self._take(np.flatnonzero(apart))
+
+    def _take(self, chosen: Longs) -> Examples:
+        rows = np.isin(self.lists.list_of_row, chosen)
+        notes = {**self.notes, "ranker_users_fitted_on": len(chosen)}
+        return Examples(self.lists.take(chosen), self.gain[rows], self.requests[chosen], notes)
+
+
+def _with_missed(lists: RankedLists, truth: Truth) -> RankedLists:
+    """Return the lists with each user's targets that were not retrieved put at the end, columns NaN."""
+    width = np.int64(truth.history.n_items)
+    at = np.searchsorted(truth.user, lists.user)
+    have = at[lists.list_of_row] * width + lists.item
+    targets = group_of_rows(truth.indptr) * width + truth.item
+    missed = np.setdiff1d(targets, have)
+    missed = missed[np.isin(missed // width, at)]  # a user whose list was not asked for is no part of the fit
+    line = np.concatenate([lists.list_of_row, np.searchsorted(at, missed // width)])
+    order = np.argsort(line, kind="stable")
+    lowest = np.full(len(missed), lists.score.min(initial=0), dtype=np.float32)
+    unknown = np.full(len(missed), np.nan, dtype=np.float32)
+    return replace(
+        lists,
+        indptr=indptr_of(np.bincount(line, minlength=lists.n_lists)),
+        item=np.concatenate([lists.item, (missed % width).astype(np.int32)])[order],
+        score=np.concatenate([lists.score, lowest])[order],
+        columns={name: np.concatenate([column, unknown])[order] for name, column in lists.columns.items()},
+    )

@@ -1,0 +1,162 @@
+"""The charts of a run's curves and tables: for its page, and as SVG files that need nothing else."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from recx.core.system.atomic import write_text
+from recx.core.types import Array
+from recx.report.charts.charts import MOST_BARS, bars, lines, matrix
+from recx.report.charts.svg import CELL, LETTERS, WIDTH, Chart, element, text
+
+MARGIN, LINE = 16.0, 20.0
+"""Units around the charts of a file, and from one line of words to the next."""
+Columns = Mapping[str, list[Any]]
+
+
+def write(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
+    """Write ``figures/NAME.svg`` into a run's folder for every table that there is a chart for."""
+    for name, table in tables.items():
+        chart = chart_of(name, table, alone=True)
+        if chart is not None:
+            (folder / "figures").mkdir(exist_ok=True)
+            write_text(folder / "figures" / f"{name}.svg", document([chart]))
+
+
+def chart_of(name: str, table: Mapping[str, Array | Sequence[Any]], *, alone: bool = False) -> Chart | None:
+    """Return the chart of a table by its name, None where there is none.
+
+    Args:
+        name: The table's.
+        table: Column name -> values, as the evaluator and fitted parts make them.
+        alone: Whether the chart stands in a file, without the page that says more about it.
+    """
+    columns = {column: np.asarray(values).tolist() for column, values in table.items()}
+    return CHARTS[name](columns, alone) if name in CHARTS else None
+
+
+def roc_curve(table: Columns, alone: bool) -> Chart:
+    points = _pairs(table, "false_positive_rate", "true_positive_rate")
+    area = np.trapezoid([y for _, y in points], [x for x, _ in points]) if alone else 0.0
+    series = {f"area under the curve {area:.3f}" if alone else "": points}
+    axes = ("false positive rate", "true positive rate")
+    return lines("ROC curve, all rows together", *axes, series, square=True, diagonal=True)
+
+
+def confusion_matrix(table: Columns, alone: bool) -> Chart:
+    counts = [[0.0, 0.0], [0.0, 0.0]]
+    for actual, predicted, rows in zip(table["actual"], table["predicted"], table["rows"], strict=True):
+        counts[actual][predicted] = float(rows)
+    classes = (["actual 0", "actual 1"], ["predicted 0", "predicted 1"])
+    return matrix("Rows by actual and predicted class", *classes, counts)
+
+
+def classification(table: Columns, alone: bool) -> Chart:
+    names = ("precision", "recall", "f")
+    labels = [f"{of_class}: {name}" for of_class in table["class"] for name in names]
+    values = [value for row in zip(*(table[name] for name in names), strict=True) for value in row]
+    return bars("Precision, recall and F by class", labels, values)
+
+
+def reliability(table: Columns, alone: bool) -> Chart:
+    series = {"observed" if alone else "": _pairs(table, "mean_predicted", "observed")}
+    if alone:
+        ends = zip(table["low"], table["high"], table["rows"], strict=True)
+        total = max(sum(table["rows"]), 1)
+        series["share of the rows"] = [((low + high) / 2, rows / total) for low, high, rows in ends]
+    title = "Observed share of targets against the predicted probability"
+    return lines(title, "predicted", "observed", series, square=True, diagonal=True)
+
+
+def cascade(table: Columns, alone: bool) -> Chart:
+    series = {"here": _pairs(table, "rank", "stops_here"), "by here": _pairs(table, "rank", "stops_until")}
+    return lines("Chance that a user has stopped", "rank", "chance", series)
+
+
+def weights(table: Columns, alone: bool) -> Chart:
+    order = sorted(range(len(table["weight"])), key=lambda row: -abs(table["weight"][row]))
+    feature, weight, low, high = ([table[name][row] for row in order] for name in ("feature", "weight", "low", "high"))
+    title = f"Weight on the standardised feature, with 95 % intervals{strongest(order)}"
+    return bars(title, feature, weight, low=low, high=high)
+
+
+CHARTS: dict[str, Callable[[Columns, bool], Chart]] = {
+    "roc_curve": roc_curve,
+    "confusion_matrix": confusion_matrix,
+    "classification": classification,
+    "reliability": reliability,
+    "reliability_before": reliability,
+    "reliability_after": reliability,
+    "cascade": cascade,
+    "weights": weights,
+}
+"""Name of a table -> what draws it."""
+
+
+def strongest(rows: Sequence[object]) -> str:
+    """Return how many of the bars are drawn, where not all are."""
+    return f": the strongest {MOST_BARS} of {len(rows)}" if len(rows) > MOST_BARS else ""
+
+
+def document(charts: Sequence[Chart]) -> str:
+    """Return charts as one SVG file, two side by side: dark on white, without style sheet, script or reference."""
+    across, height = min(len(charts), 2), max(map(_height, charts)) + MARGIN
+    panels = [
+        element("g", *_panel(chart), transform=f"translate({MARGIN + at % 2 * (WIDTH + MARGIN)} {at // 2 * height})")
+        for at, chart in enumerate(charts)
+    ]
+    size = (across * (WIDTH + MARGIN) + MARGIN, -(-len(charts) // across) * height)
+    drawn = element(
+        "svg",
+        element("rect", width=size[0], height=size[1], fill="var(--ground)"),
+        *panels,
+        xmlns="http://www.w3.org/2000/svg",
+        width=1.5 * size[0],
+        height=1.5 * size[1],
+        viewBox=f"0 0 {size[0]} {size[1]}",
+        font_family="sans-serif",
+        font_size=LETTERS,
+        role="img",
+        aria_label=". ".join(chart.title for chart in charts),
+    )
+    # Viewers other than browsers know no custom properties. In words, quotes are escaped: only attributes match.
+    return re.sub(r'="var\((--[\w-]+)[^)"]*\)"', lambda found: f'="{_colours()[found[1]]}"', drawn)
+
+
+def _panel(chart: Chart) -> Iterator[Markup]:
+    """Yield a chart's title, then the picture, then its legend, one below the other."""
+    title = _lines(chart.title)
+    for place, words in enumerate(title, start=1):
+        yield element("g", text(0, LINE * place, words), font_weight="bold")
+    top = LINE * len(title) + 10
+    yield element("g", *chart.drawn, transform=f"translate(0 {top})")
+    for place, (sample, name) in enumerate(chart.samples):
+        top_of_sample = top + chart.height + 4 + LINE * place
+        yield element("g", sample, text(40, 12, name), transform=f"translate(0 {top_of_sample})")
+
+
+def _height(chart: Chart) -> float:
+    return LINE * (len(_lines(chart.title)) + len(chart.samples)) + chart.height + 14
+
+
+def _lines(title: str) -> list[str]:
+    return textwrap.wrap(title, int(WIDTH / CELL) - 4)
+
+
+@cache
+def _colours() -> dict[str, str]:
+    """Return the page's colours on white, by name."""
+    sheet = Path(__file__).with_name("colours.css").read_text(encoding="utf-8")
+    return dict(re.findall(r"(--[\w-]+): (#\w+);", sheet[: sheet.index("@media")]))
+
+
+def _pairs(table: Columns, x: str, y: str) -> list[tuple[float, float | None]]:
+    return [(at, value) for at, value in zip(table[x], table[y], strict=True) if at is not None and at == at]

@@ -1,0 +1,107 @@
+"""Renders a story as one HTML file that needs nothing else: styles and script inline, no request leaves it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recx.report.terminal.formats import QUESTIONS, count, figure, p_value, percent, significant, words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from recx.report.charts.svg import Chart
+
+Row = Mapping[str, Any]
+HERE = Path(__file__).parent
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Cpath d='M2 13V9h3v4zm4.5 0V6h3v7zM11 13V3h3v10z' fill='%234269d0'/%3E%3C/svg%3E"
+)
+"""Of the page, within the page: a browser would ask the server for one."""
+
+
+def render(story: Mapping[str, Any]) -> str:
+    """Return the page of a run's story, see ``story.story``, as it comes from ``report.json``."""
+    return render_template("run.html.jinja", story)
+
+
+def render_template(name: str, story: Mapping[str, Any]) -> str:
+    """Return a page made from a template of this folder."""
+    return _environment().get_template(name).render(story=story, **_assets())
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from recx.report.charts import charts, figures
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        optimized=False,  # each template is used once, which takes less than folding its constants
+    )
+    environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
+    environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
+    environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
+    environment.globals |= {"numbered": _numbered, "chart_of": _chart_of, "headed": _headed}
+    return environment
+
+
+@cache
+def _assets() -> dict[str, Any]:
+    """Return the style and the script, and the policy under which these two alone count and nothing is fetched."""
+    from markupsafe import Markup
+
+    names = ("../charts/colours.css", "page.css", "page.js")
+    colours, rules, script = ((HERE / name).read_text(encoding="utf-8") for name in names)
+    style = colours + rules
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # ours, nothing of the data's
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def short(metric: str) -> str:
+    """Return a metric's name as words, without its line."""
+    return words(metric.rpartition("/")[2])
+
+
+def moment(text: str) -> str:
+    """Return a moment of UTC for people."""
+    return text.replace("T", " ").replace("+00:00", " UTC")
+
+
+def cached(stage: Row) -> str:
+    """Return how much of a stage came from the cache."""
+    hits, passes = stage["cached"], stage["passes"]
+    return "–" if hits is None else "no" if not hits else "yes" if hits >= passes else f"{hits} of {passes}"
+
+
+def _numbered(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
+    return list(enumerate(values, start=1))
+
+
+def _chart_of(name: str, rows: Sequence[Row]) -> Chart | None:
+    """Return the chart of a table by its name, None where it is shown as a table."""
+    from recx.report.charts.figures import chart_of
+
+    return chart_of(name, {column: [row[column] for row in rows] for column in rows[0]})
+
+
+def _headed(rows: Sequence[Row]) -> list[tuple[str, bool]]:
+    """Return the names of a table's columns, and which hold numbers."""
+    return [(words(name), not isinstance(value, str)) for name, value in rows[0].items()]

@@ -1,0 +1,220 @@
+"""Keys of the stage cache: what an outcome depends on, as one hash.
+
+Settings, arrays, files and code all count by their content, never by their names or times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from recx.core.entities import Entities
+from recx.core.types import Array, Fold, Interactions, RankedLists, Requests, Split
+from recx.storage.cache.code_version import NoKeyError as NoKeyError
+from recx.storage.cache.code_version import code_of
+
+SIZE = 16  # bytes of a key
+OUTPUTS = "outputs"
+"""What runs write in the working directory: where it lies in a folder of data, it is no part of the data."""
+
+_DATA = (Interactions, RankedLists, Entities, Requests, Fold, Split)
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def key_of(*values: Any) -> str:
+    """Return 32 hex digits that stand for values: plain ones, arrays, mappings, sequences, parts and what passes
+    between them.
+
+    Raises:
+        NoKeyError: there is something else among them, such as a function.
+    """
+    digest = hashlib.blake2b(digest_size=SIZE)
+    _feed(digest, values)
+    return digest.hexdigest()
+
+
+def key_of_part(part: Any) -> str:
+    """Return the key of a part's settings, of the files that they name and of all the code that it runs.
+
+    Of a setting that is called ``path``, has a slash in it or starts with ``~`` the file or folder counts, if there is
+    one. A part may tell more of itself by attributes: ``named_parts``, other parts that its settings name by a word;
+    ``depends_on``, whatever else its outcome depends on (plain values, or the ``Path`` of a file or folder);
+    ``written``, names of settings that name what it only writes to; ``cacheable = False``: nobody can tell.
+
+    Raises:
+        NoKeyError: a setting is a function or the like, a part in it cannot be kept, or the code has changed.
+    """
+    parts = list(_parts_of(part))
+    if not all(getattr(inner, "cacheable", True) for inner in parts):
+        raise NoKeyError(f"{type(part).__name__} cannot be kept")
+    told = [[getattr(inner, name, ()) for name in ("named_parts", "depends_on")] for inner in parts]
+    return key_of(part, told, code_of_part(part))
+
+
+def code_of_part(part: Any) -> str:
+    """Return the version of the code of a part and of all parts in it; raises as ``key_of_part`` does."""
+    return code_of(tuple(sorted({type(inner).__module__ for inner in _parts_of(part)})))
+
+
+@cache
+def machine() -> str:
+    """Return what tells this processor from those that round otherwise: its kind, and what NumPy's BLAS makes of it."""
+    from threadpoolctl import threadpool_info
+
+    kinds = {str(pool["architecture"]) for pool in threadpool_info() if pool.get("prefix") == "libscipy_openblas"}
+    found: Any = np.show_config(mode="dicts")
+    return key_of(platform.machine(), sorted(kinds), found["SIMD Extensions"]["found"])
+
+
+def know(value: Any, key: str) -> None:
+    """Remember the key of a stage's outcome, and of the data within it, for as long as they live."""
+    if isinstance(value, _DATA):
+        _known.setdefault(value, key)
+        for field in fields(value):
+            know(getattr(value, field.name), f"{key}.{field.name}")
+
+
+def is_known(value: Any) -> bool:
+    """Whether a value has a key already: what a part hands on need not be kept twice."""
+    return isinstance(value, _DATA) and value in _known
+
+
+def update(digest: hashlib.blake2b, array: Array | None) -> None:
+    """Hash an array's kind, shape and values; texts are told apart wherever one ends and the next begins."""
+    if array is None:
+        digest.update(b"none")
+        return
+    digest.update(f"{array.dtype.kind}{array.shape}".encode())
+    if array.dtype.kind in "OUST":
+        import pyarrow as pa
+
+        # Arrow keeps texts in one buffer beside their borders, so that ["ab", "c"] and ["a", "bc"] differ.
+        for buffer in pa.array(array.tolist(), pa.large_string()).buffers():
+            digest.update(b"" if buffer is None else buffer)
+    else:
+        digest.update(np.ascontiguousarray(array).data)
+
+
+def _feed(digest: hashlib.blake2b, value: Any) -> None:
+    if isinstance(value, _DATA):
+        if value not in _known:
+            inner = hashlib.blake2b(digest_size=SIZE)
+            _feed_fields(inner, value)
+            _known[value] = inner.hexdigest()
+        digest.update(f"<{_known[value]}>".encode())
+    elif is_dataclass(value) and not isinstance(value, type):
+        _feed_fields(digest, value)
+    elif isinstance(value, np.ndarray):
+        digest.update(value.dtype.str.encode())
+        try:
+            update(digest, value)
+        except (TypeError, ValueError) as error:  # an array of objects that are no texts
+            raise NoKeyError(str(error)) from error
+    elif isinstance(value, Mapping):
+        digest.update(f"{{{len(value)}".encode())
+        for name, inner in value.items():
+            _feed(digest, name)
+            _feed(digest, inner)
+    elif isinstance(value, list | tuple):
+        digest.update(f"[{len(value)}".encode())
+        for inner in value:
+            _feed(digest, inner)
+    elif isinstance(value, str | Path) and (path := _path_of(value)):
+        digest.update(f"|{_key_of_path(path)}".encode())
+    elif value is None or isinstance(value, bool | int | float | str | Path | np.generic):
+        _feed_text(digest, value)
+    else:
+        raise NoKeyError(f"a {type(value).__name__} has no key")
+
+
+def _feed_text(digest: hashlib.blake2b, value: Any) -> None:
+    text = repr(value).encode()
+    digest.update(f"{type(value).__name__}{len(text)}:".encode() + text)
+
+
+def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
+    kind = type(value)
+    digest.update(f"({kind.__module__}.{kind.__qualname__}".encode())
+    names = {field.name for field in fields(value)}
+    hidden = [name for name in getattr(value, "__dict__", ()) if name not in names and not hasattr(kind, name)]
+    if hidden:
+        raise NoKeyError(f"{kind.__name__} holds {hidden[0]}, which is no setting")
+    for field in fields(value):
+        digest.update(f" {field.name}=".encode())
+        setting = getattr(value, field.name)
+        if field.name in getattr(value, "written", ()):
+            _feed_text(digest, setting)
+        else:
+            _feed(digest, Path(setting) if field.name == "path" and isinstance(setting, str) else setting)
+
+
+def _path_of(setting: str | Path) -> Path | None:
+    """Return the file or folder that a setting names, if it looks like a path and something is there."""
+    text = str(setting)
+    if not isinstance(setting, Path):
+        looks = text.startswith("~") or "/" in text or os.sep in text
+        if not looks or not any(map(str.isalnum, text)):  # a lone slash may be what stands between columns
+            return None
+    path = os.path.expanduser(text)  # noqa: PTH111  of an unknown user it stays as it is
+    return Path(path) if os.path.exists(path) else None  # noqa: PTH110  a text may be too long for Path.exists
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield a part and all parts that its settings hold or name."""
+    if is_dataclass(value) and not isinstance(value, type):
+        yield value
+        settings = [getattr(value, field.name) for field in fields(value)]
+        value = [*settings, *getattr(value, "named_parts", ())]
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for one in inner:
+        yield from _parts_of(one)
+
+
+def _key_of_path(path: Path) -> str:
+    """Return the key of what a file, or every file of a folder, is called and holds, wherever it lies."""
+    whole, digest = path.is_dir(), hashlib.blake2b(digest_size=SIZE)
+    for file in _files_of(path) if whole else [path]:
+        try:
+            told = file.stat()
+            content = _key_of_file(file, _state(told)) if stat.S_ISREG(told.st_mode) else None
+        except OSError:  # a link that leads nowhere, or a file that may not be read
+            content = None
+        if content is None and not whole:
+            raise NoKeyError(f"{path} cannot be read twice")
+        _feed_text(digest, file.relative_to(path if whole else path.parent).as_posix())
+        _feed_text(digest, content)
+    return digest.hexdigest()
+
+
+def _files_of(folder: Path) -> Iterator[Path]:
+    """Yield all files in a folder, behind links too, but for what runs have written there."""
+    seen, top = {os.path.realpath(OUTPUTS)} - {os.path.realpath(folder)}, str(folder)
+    for where, folders, files in os.walk(top, followlinks=True):
+        real = os.path.realpath(where)
+        folders.sort()
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (Path(where, name) for name in sorted(files))
+
+
+def _state(told: os.stat_result) -> tuple[int, ...]:
+    """Return what changes whenever a file is written to; it saves hashing a file twice in one process."""
+    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
+
+
+@lru_cache(maxsize=10_000)
+def _key_of_file(file: Path, state: tuple[int, ...]) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=SIZE)).hexdigest()

@@ -1,0 +1,33 @@
+"""Contract checks and a tiny data set for authors of parts.
+
+from recx.testing import check_retriever, tiny_world
+
+def test_my_retriever_keeps_its_promises():
+check_retriever(MyRetriever())
+"""
+
+from recx.testing.checks import (
+    check_dataset,
+    check_feature,
+    check_metric,
+    check_option,
+    check_ranker,
+    check_retriever,
+    check_splitter,
+)
+from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
+
+__all__ = [
+    "check_dataset",
+    "check_feature",
+    "check_metric",
+    "check_option",
+    "check_ranker",
+    "check_retriever",
+    "check_splitter",
+    "everyone_asks",
+    "last_out",
+    "other_future",
+    "some_candidates",
+    "tiny_world",
+]

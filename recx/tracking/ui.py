@@ -1,0 +1,71 @@
+"""``python -m recx ui``: MLflow's pages on the runs of a store, for this machine only."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from recx.core.errors import InputError, RecxError
+from recx.tracking import store
+from recx.tracking.process import stoppable
+
+HOST = "127.0.0.1"
+QUIET = {
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a quarter of the memory, and recx has no jobs for it
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "PYTHONWARNINGS": "ignore",  # the server's libraries complain of each other
+}
+
+
+def open_ui(uri: str | None = None, port: int = 5000) -> None:
+    """Run ``mlflow server`` on a store until Ctrl-C.
+
+    Args:
+        uri: The store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+        port: Where the pages are served.
+
+    Raises:
+        InputError: There is no such store, or the port is taken.
+        RecxError: The server ended by itself.
+    """
+    address = store.absolute(uri)
+    if address.startswith("http"):
+        raise InputError(f"tracker.uri={address} is a server with pages of its own: open {address} in a browser")
+    file = store.database(address)
+    if file is not None and not file.is_file():
+        raise InputError(f"there are no runs in {file} yet: start one with `python -m recx +experiment=news`")
+    if not 0 < port < 2**16:
+        raise InputError(f"--port {port}: it must be a whole number from 1 to 65535, such as 5000")
+    if _answers(port):
+        raise InputError(f"port {port} of {HOST} is in use: choose another, such as --port {port % 60_000 + 1}")
+    print(f"starting MLflow on {address} ...", flush=True)
+    place = ["--backend-store-uri", address, "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
+    # A session of its own: Ctrl-C reaches this process alone, which then ends the server and its worker in order.
+    server = subprocess.Popen(
+        [*command, "--uvicorn-opts", "--log-level warning"], env={**QUIET, **os.environ}, start_new_session=True
+    )
+    try:
+        with stoppable():
+            while server.poll() is None and not _answers(port):
+                time.sleep(0.2)
+            if server.poll() is None:
+                pages = f"http://{HOST}:{port}/#/experiments?workflowType=machine_learning"
+                print(f"{pages}   (Ctrl-C ends it)", flush=True)
+            code = server.wait()
+    except KeyboardInterrupt:
+        return
+    finally:
+        server.terminate()
+        server.wait()
+    raise RecxError(f"the MLflow server ended by itself with code {code}: its reason stands above")
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0

@@ -1,0 +1,474 @@
+"""What can happen to a cache from outside: disks that fill up, files that rot, pruning, and processes that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from recx.config.compose import compose, plain
+from recx.core.progress import shown_on
+from recx.experiment import build
+from recx.experiment.caching import cached
+from recx.experiment.experiment import Experiment, Result
+from recx.parts.shared.design_matrix import design_blocks, design_matrix
+from recx.storage.cache import values
+from recx.storage.cache.entries import entries, prune, wrong_in
+from recx.storage.cache.keys import key_of
+from recx.storage.cache.store import Cache
+
+ROOT = Path(__file__).resolve().parents[2]
+WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
+SMALL = [*WORLD, "feature=basic", "ranker.resamples=0", "tracker=console", "runtime.threads=1"]
+"""Few bytes, for small disks."""
+SECONDS = ("time/", "data/cache_hits")
+FULL = "No space left on device: see to the disk and its permissions, or run in another folder\n"
+
+
+def recx(folder: Path, *words: str, wait: bool = True) -> Any:
+    """Run the command line in a folder; return the process, done or (wait=False) under way."""
+    command = [sys.executable, "-m", "recx", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "RECX_DEBUG": "0", "COLUMNS": "120"}
+    given: dict[str, Any] = {"cwd": folder, "env": environment, "text": True}
+    if not wait:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
+    return subprocess.run(command, capture_output=True, timeout=180, check=False, **given)
+
+
+def figures(run: Path) -> dict[str, Any]:
+    """Return what a run found, and what it saved: all but its seconds and what came from the cache."""
+    metrics = json.loads((run / "metrics.json").read_text())
+    saved = {
+        path.relative_to(run).as_posix(): path.read_bytes()
+        for path in run.rglob("*")
+        if path.suffix in (".parquet", ".csv") or "ranker" in path.parent.parts
+    }
+    return {**{name: value for name, value in metrics.items() if not name.startswith(SECONDS)}, **saved}
+
+
+def runs(folder: Path) -> list[Path]:
+    """Return the folders of the runs that ended, in their order."""
+    return sorted(path.parent for path in folder.glob("outputs/2*/*/metrics.json"))
+
+
+def warnings(told: str) -> list[str]:
+    return [line for line in told.splitlines() if "the cache" in line]
+
+
+@contextmanager
+def disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a small disk in memory; skip where that is not allowed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here: that needs root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def grow(folder: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=50m", str(folder)], check=True)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what ``SMALL`` finds without a cache."""
+    folder = tmp_path_factory.mktemp("alone")
+    done = recx(folder, *SMALL, "cache=off")
+    assert (done.returncode, done.stderr) == (0, "")
+    return figures(runs(folder)[0])
+
+
+# A disk that fills up
+
+
+@pytest.mark.parametrize("size", ["8k", pytest.param("200k", marks=pytest.mark.slow)])
+def test_where_the_caches_disk_is_full_a_run_ends_well(size: str, tmp_path: Path, alone: dict[str, Any]) -> None:
+    with disk(tmp_path / "outputs" / "cache", size) as cache:
+        done = recx(tmp_path, *SMALL)
+        assert (done.returncode, done.stderr) == (0, "")
+        [warning] = warnings(done.stdout)
+        assert "(No space left on device): see to the disk, or choose cache=off" in warning
+        assert not [path for path in cache.rglob("*") if path.suffix in (".part", ".lock", ".values", ".gone")]
+        grow(cache)
+        later = recx(tmp_path, *SMALL)
+        assert (later.returncode, later.stderr, warnings(later.stdout)) == (0, "", [])
+        assert [figures(run) for run in runs(tmp_path)] == [alone, alone]
+
+
+@pytest.mark.parametrize("size", ["4k", pytest.param("300k", marks=pytest.mark.slow)])
+def test_where_the_whole_disk_is_full_a_run_ends_in_one_sentence(
+    size: str, tmp_path: Path, alone: dict[str, Any]
+) -> None:
+    with disk(tmp_path / "disk", size) as folder:
+        done = recx(folder, *SMALL)
+        assert (done.returncode, done.stderr) == (1, FULL)
+        assert len(warnings(done.stdout)) <= 1
+        assert runs(folder) == []
+        grow(folder)
+        later = recx(folder, *SMALL)
+        assert (later.returncode, later.stderr, warnings(later.stdout)) == (0, "", [])
+        assert [figures(run) for run in runs(folder)] == [alone]
+
+
+@pytest.mark.parametrize("size", [pytest.param("4k", marks=pytest.mark.slow), "500k"])
+def test_where_the_whole_disk_is_full_no_half_written_trial_counts(size: str, tmp_path: Path) -> None:
+    words = ["-m", *SMALL, "fold=valid", "ranker.l2=0.001,0.01,0.1", "sweep_id=mine"]
+    with disk(tmp_path / "disk", size) as folder:
+        done = recx(folder, *words)
+        assert (done.returncode, done.stderr) == (1, FULL)
+        grow(folder)
+        later = recx(folder, *words)
+        assert (later.returncode, later.stderr) == (0, "")
+        found = pd.read_csv(folder / "outputs/sweeps/mine/summary/sweep.csv")
+        assert later.stdout.count("(done before)") == done.stdout.count("end_to_end/ndcg_at_5 = ")
+    recx(tmp_path, *words)
+    undisturbed = pd.read_csv(tmp_path / "outputs/sweeps/mine/summary/sweep.csv")
+    unlike = ["seconds", "cached"]
+    pd.testing.assert_frame_equal(found.drop(columns=unlike), undisturbed.drop(columns=unlike))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["64k", "800k", "1100k", "1500k"])
+def test_a_full_disk_leaves_no_store_that_mlflow_cannot_open(size: str, tmp_path: Path) -> None:
+    words = [word for word in SMALL if not word.startswith("tracker=")]
+    with disk(tmp_path / "disk", size) as folder:
+        done = recx(folder, *words)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert "full" in done.stderr or "No space left" in done.stderr
+        grow(folder)
+        later = recx(folder, *words)
+        assert (later.returncode, later.stderr) == (0, "")
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from recx import stored
+from recx.cache import Cache
+from recx.progress import shown_on
+from rich.console import Console
+cache = Cache(Path(sys.argv[1]))
+numbers = np.arange(500)  # 4,000 bytes, which wait in a buffer until the file is closed
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+with shown_on(Console(file=sys.stdout, width=200)):
+    for key in ("a" * 32, "b" * 32):
+        np.testing.assert_array_equal(cache.kept("load", lambda: key, lambda: numbers), numbers)
+"""
+
+
+def test_a_file_that_may_not_grow_is_not_kept_in_half(tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="this system limits no files")
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "cache")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(warnings(done.stdout)) == 1
+    assert entries(tmp_path / "cache") == []
+
+
+# Files that rot
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain on a world of its own, and what it finds without a cache."""
+
+    experiment: Experiment
+    expected: Result
+
+    def run(self, cache: Cache) -> list[str]:
+        """Run it with a cache, which must change nothing; return the warnings."""
+        told = StringIO()
+        with cache.used(), shown_on(Console(file=told, width=300)):
+            result = cached(self.experiment, cache).run()
+        for part in ("candidates", "recommendations", "report", "interactions"):
+            assert key_of_content(getattr(result, part)) == key_of_content(getattr(self.expected, part)), part
+        assert result.tables.keys() == self.expected.tables.keys()
+        unlike = [name for name, value in self.expected.metrics.items() if str(result.metrics[name]) != str(value)]
+        assert [name for name in unlike if not name.startswith("time/")] == []
+        return warnings(told.getvalue())
+
+
+def key_of_content(value: Any) -> str:
+    """Return a hash of all that is in a value, whatever keys the stages gave it."""
+    return key_of(_as_mappings(value))
+
+
+def _as_mappings(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _as_mappings(getattr(value, field.name)) for field in fields(value)}
+    return {name: _as_mappings(inner) for name, inner in value.items()} if isinstance(value, Mapping) else value
+
+
+@pytest.fixture(scope="module")
+def chain() -> Chain:
+    config = plain(compose(["+experiment=news", "dataset.readers=80", "dataset.articles=60", "n_candidates=10"]))
+    config["ranker"] = {**config["ranker"], "resamples": 20, "probabilities": "platt"}
+    experiment = build.experiment(config)
+    return Chain(experiment, experiment.run())
+
+
+@pytest.fixture(scope="module")
+def sound(chain: Chain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cache that holds all of the chain."""
+    cache = Cache(tmp_path_factory.mktemp("sound"))
+    assert chain.run(cache) == []
+    return cache.folder
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def lengthen(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"0")
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = [flip, shorten, lengthen, empty, Path.unlink, make_folder]
+ABOVE = {"examples": ["fit_ranker"], "features": ["fit_ranker", "examples", "rank"]}
+"""Stage -> those whose entries must be gone, lest nobody asks for it."""
+STAGES = ["load", "fit_retriever", "retrieve", "examples", "fit_ranker", "features", "rank", "evaluate"]
+
+
+def copied(sound: Path, folder: Path, without: Sequence[str] = ()) -> Cache:
+    shutil.copytree(sound, folder, copy_function=os.link)  # a damage must not write through: see ``of_its_own``
+    cache = Cache(folder)
+    for entry in entries(folder):
+        if entry.stage in without:
+            shutil.rmtree(entry.place)
+    return cache
+
+
+def of_its_own(path: Path) -> Path:
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stage", STAGES)
+def test_whatever_file_rots_it_is_noticed_and_computed_again(
+    stage: str, every: bool, chain: Chain, sound: Path, tmp_path: Path
+) -> None:
+    """In the plain suite one file of each kind, and all that can happen to ``entry.json``."""
+    entry = next(entry for entry in entries(sound) if entry.stage == stage)
+    names = [path.relative_to(sound) for path in sorted(entry.place.rglob("*")) if path.is_file()]
+    if not every:
+        names = list({"".join(name.suffixes) + str(len(name.parts)): name for name in names}.values())
+    described = entry.place.relative_to(sound) / "entry.json"
+    tried = [(DAMAGES[place % len(DAMAGES)], name) for place, name in enumerate(names) if name != described]
+    for damage, name in [*tried, *((damage, described) for damage in DAMAGES)]:
+        cache = copied(sound, tmp_path / "cache", ABOVE.get(stage, []))
+        damage(of_its_own(cache.folder / name))
+        told = chain.run(cache)
+        if name != described or damage is not flip:  # a bit of what only describes an entry does no harm
+            assert len(told) == 1, (damage, name)
+            assert f"the cache's entry {entry.place.name} ({stage}) is damaged (" in told[0]
+        assert len(told) <= 1
+        assert chain.run(cache) == []
+        shutil.rmtree(cache.folder)
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "0", '{"files": []}', '{"files": {"0.npy": 7}}', "[" * 9999, "\0"])
+def test_an_entry_that_says_what_it_never_said_is_computed_again(
+    content: str, chain: Chain, sound: Path, tmp_path: Path
+) -> None:
+    cache = copied(sound, tmp_path / "cache")
+    for entry in entries(cache.folder):
+        of_its_own(entry.place / "entry.json").write_text(content)
+    assert all("is damaged (" in line for line in chain.run(cache))
+    assert chain.run(cache) == []
+
+
+def test_rubbish_in_the_way_is_no_crash(chain: Chain, sound: Path, tmp_path: Path) -> None:
+    """A file where a folder should be and the other way round, for entries and for all that stands beside them."""
+    cache = copied(sound, tmp_path / "cache")
+    for entry in entries(cache.folder):
+        shutil.rmtree(entry.place)
+        for ending in (".part", ".gone", ".values"):
+            entry.place.with_suffix(ending).mkdir()
+            (entry.place.with_suffix(ending) / "file").touch()
+        entry.place.touch()
+    assert len(chain.run(cache)) > 1
+    assert chain.run(cache) == []
+    prune(cache.folder, None, None)
+    assert {path.suffix for path in cache.folder.glob("??/*")} == {""}
+
+
+@pytest.mark.parametrize("where", ["", "lock", "two"])
+def test_where_nothing_can_be_kept_it_is_said_once(where: str, chain: Chain, sound: Path, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    for entry in entries(sound):
+        place = cache.place(entry.place.name)
+        if where == "lock":
+            place.with_suffix(".lock").mkdir(parents=True)
+        elif where == "two":
+            place.parent.parent.mkdir(exist_ok=True)
+            place.parent.touch()
+    if not where:
+        cache.folder.touch()
+    [told] = chain.run(cache)
+    assert "the cache keeps no load (" in told
+    assert entries(cache.folder) == []
+
+
+def test_without_the_right_to_read_it_is_computed_again(chain: Chain, sound: Path, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read whatever it likes")
+    cache = copied(sound, tmp_path / "cache")
+    for entry in entries(cache.folder):
+        of_its_own(entry.place / "value.json" if entry.stage != "features" else entry.place / "values.npy").chmod(0)
+    assert chain.run(cache)
+    assert chain.run(cache) == []
+
+
+def test_a_reader_saves_nothing_of_a_damaged_entry(chain: Chain, sound: Path, tmp_path: Path) -> None:
+    cache = copied(sound, tmp_path / "cache")
+    [entry] = [entry for entry in entries(cache.folder) if entry.stage == "fit_ranker"]
+    flip(of_its_own(entry.place / "saved" / "linear.json"))
+    reader = Cache(cache.folder, writes=False)
+    with reader.used():
+        cached(chain.experiment, reader).run().ranker.save(tmp_path / "saved")  # type: ignore[attr-defined]
+    chain.expected.ranker.save(tmp_path / "expected")  # type: ignore[attr-defined]
+    assert (tmp_path / "saved/linear.json").read_bytes() == (tmp_path / "expected/linear.json").read_bytes()
+
+
+# Pruning, and others at work
+
+
+@pytest.mark.parametrize("hold", ["find", "read", "open"])
+def test_an_entry_that_is_pruned_between_finding_and_reading_it_is_computed_again(
+    hold: str, chain: Chain, sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = ABOVE["features"] if hold == "open" else []
+    cache = copied(sound, tmp_path / "cache", without)
+
+    def pruned_first(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if not named and "w" not in str(arguments[1:]):
+                prune(cache.folder, 0, None)
+            return real(*arguments, **named)
+
+        return call
+
+    if hold == "find":
+        monkeypatch.setattr("recx.storage.cache.store.wrong_in", pruned_first(wrong_in))
+    elif hold == "read":
+        monkeypatch.setattr("recx.storage.cache.values.read", pruned_first(values.read))
+    else:
+        monkeypatch.setattr(Cache, "find", lambda self, stage, key: self.place(key))  # found, and gone
+    assert chain.run(cache) == []
+
+
+def test_pruning_under_a_run_costs_time_alone(chain: Chain, tmp_path: Path) -> None:
+    cache, done = Cache(tmp_path / "cache"), threading.Event()
+
+    def sweep_up() -> None:
+        while not done.is_set():
+            prune(cache.folder, 0, None)
+
+    thread = threading.Thread(target=sweep_up)
+    thread.start()
+    try:
+        told = [chain.run(cache) for _ in range(2)]
+    finally:
+        done.set()
+        thread.join()
+    assert told == [[], []]
+    chain.run(cache)
+    assert chain.run(cache) == []
+    assert {path.suffix for path in cache.folder.glob("??/*")} == {""}
+
+
+def test_a_cache_that_is_thrown_away_under_a_run_costs_time_alone(chain: Chain, tmp_path: Path) -> None:
+    cache, done = Cache(tmp_path / "cache"), threading.Event()
+
+    def throw_away() -> None:
+        while not done.is_set():
+            shutil.rmtree(cache.folder, ignore_errors=True)
+
+    thread = threading.Thread(target=throw_away)
+    thread.start()
+    try:
+        for _ in range(2):
+            assert len(chain.run(cache)) <= 1
+    finally:
+        done.set()
+        thread.join()
+    assert chain.run(cache) == []
+
+
+def test_a_pass_that_was_broken_off_holds_up_nobody_in_its_own_process(chain: Chain, tmp_path: Path) -> None:
+    """An exception that somebody keeps, as a notebook does, keeps the pass and its locks too."""
+    fold, candidates = chain.expected.split.fold, chain.expected.candidates
+    features = chain.experiment.ranker.features  # type: ignore[union-attr]
+    with Cache(tmp_path / "cache").used():
+        broken_off = design_blocks(features, candidates, fold.history, fold.requests)
+        next(broken_off)
+        whole = design_matrix(features, candidates, fold.history, fold.requests)
+        rest = [block for _, block in broken_off]
+        again = design_matrix(features, candidates, fold.history, fold.requests)
+    assert rest == []
+    np.testing.assert_array_equal(whole, again)
+
+
+def test_two_at_once_on_an_empty_cache_make_everything_once(tmp_path: Path, alone: dict[str, Any]) -> None:
+    under_way = [recx(tmp_path, *SMALL, wait=False) for _ in range(2)]
+    for process in under_way:
+        assert process.communicate(timeout=120)[1] == ""
+        assert process.returncode == 0
+    assert [figures(run) for run in runs(tmp_path)] == [alone, alone]
+    assert not [path for path in (tmp_path / "outputs/cache").glob("??/*") if path.suffix]
+
+
+def test_killed_in_mid_write_leaves_nothing_that_is_read(tmp_path: Path, alone: dict[str, Any]) -> None:
+    moments = random.Random(0)
+    for _ in range(3):
+        process = recx(tmp_path, *SMALL, wait=False)
+        cache = tmp_path / "outputs" / "cache"
+        while not cache.exists() and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0, 0.4))
+        process.kill()
+        process.communicate()
+    done = recx(tmp_path, *SMALL)
+    assert (done.returncode, done.stderr, warnings(done.stdout)) == (0, "", [])
+    assert figures(runs(tmp_path)[-1]) == alone
+    prune(tmp_path / "outputs" / "cache", None, None)
+    assert not [path for path in (tmp_path / "outputs/cache").glob("??/*") if path.suffix]

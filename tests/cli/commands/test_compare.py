@@ -1,0 +1,116 @@
+"""``python -m recx compare`` on runs' folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recx.cli.commands import compare
+from recx.core.errors import InputError
+
+QUICK = ["--resamples", "50"]
+
+
+def write_run(folder: Path, seed: int, seen: str = "drop") -> None:
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(seed)
+    pd.DataFrame(
+        {
+            "user": np.arange(40),
+            "end_to_end/ndcg_at_10": rng.random(40),
+            "end_to_end/hit_at_10": rng.integers(2, size=40).astype(float),
+            "ranking/hit_at_10": np.where(rng.random(40) < 0.2, np.nan, 1.0),
+            "slice/history_length": np.arange(40.0) % 5,
+        }
+    ).to_parquet(folder / "per_user.parquet")
+    metrics = {"end_to_end/ndcg_at_10": 0.5, "end_to_end/coverage": 0.25, "time/total": 1.0, "data/users": 40.0}
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "config.yaml").write_text("objective: end_to_end/ndcg_at_10\n")
+    (folder / "protocol.json").write_text(json.dumps({"seen": seen, "notes": {"seed": seed}}))
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "outputs/2026-01-01/10-00_news", 1)
+    write_run(tmp_path / "outputs/2026-01-02/10-00_news", 2, seen="keep")
+    write_run(tmp_path / "outputs/2026-01-02/11-00_other", 3)
+    return tmp_path / "outputs"
+
+
+def test_tables_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.run([str(runs / "2026-01-01/10-00_news"), "last", *QUICK]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("11-00_other against 10-00_news\n")
+    assert "end_to_end/ndcg_at_10" in text
+    assert "end_to_end/hit_at_10" in text
+    assert "ranking/" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_json_of_chosen_metrics_and_slices(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["2026-01-01/10-00_news", "2026-01-02/11-00_other", "--metrics", "ranking/hit_at_10, end_to_end/hit_at_10"]
+    assert compare.run([*words, "--by", "history_length", "--json", "--level", "0.9", "--seed", "7", *QUICK]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["metric"] for row in found["rows"]] == ["ranking/hit_at_10"] * 5 + ["end_to_end/hit_at_10"] * 5
+    assert [row["slice"] for row in found["rows"][:5]] == ["all", "0 to 1", "2", "3", "4"][:5]
+    assert (found["level"], found["resamples"], found["seed"]) == (0.9, 50, 7)
+
+
+def test_folders_of_one_name_are_told_apart_and_cards_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compare.run(["2026-01-01/10-00_news", "2026-01-02/10-00_news", "--json", *QUICK])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["runs"]) == ("2026-01-01/10-00_news", ["2026-01-02/10-00_news"])
+    assert found["warnings"][1] == "seen: drop vs keep"
+    assert not any("seed" in sentence for sentence in found["warnings"])
+
+
+def test_the_same_run_twice_gives_1(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compare.run(["last", "last", "--json", *QUICK])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["runs"]) == ("11-00_other", ["11-00_other (2)"])
+    assert {row["p_holm"] for row in found["rows"]} == {row["p_t"] for row in found["rows"]} == {1.0}
+
+
+def test_a_page_of_chosen_metrics_and_slices(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["last", "2026-01-01/10-00_news", "--metrics", "ranking/hit_at_10,end_to_end/ndcg_at_10"]
+    words += ["--by", "history_length", "--level", "0.9", *QUICK]
+    compare.run([*words, "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    compare.run([*words, "--html"])
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert page.count('<bdi dir="auto">ranking: hit at 10</bdi></th><td>') == 5  # all users, and four slices
+    assert '<td><bdi dir="auto">0 to 1</bdi></td>' in page
+    assert "90 % percentile bootstrap over users, 50 resamples" in page
+    assert all(f'data-value="{row["difference"]}"' in page for row in rows)
+
+
+def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compare.run(["last", "2026-01-01/10-00_news", "--html", *QUICK])
+    page = capsys.readouterr().out
+    assert "What users get (end to end), every run against 11-00_other" in page
+    assert '<td><bdi dir="auto">all</bdi></td>' not in page
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "two runs or more, and there are 0"),
+        (["last"], "two runs or more, and there are 1"),
+        (["last", "2026-01-01/10-00_new"], "did you mean"),
+        (["last", "last", "--metrics", "end_to_end/ndgc_at_10"], "did you mean 'end_to_end/ndcg_at_10'"),
+        (["last", "last", "--metrics", "end_to_end/coverage"], "one number"),
+        (["last", "last", "--by", "age"], "choose one of: history_length"),
+        (["last", "last", "--level", "2"], r"level=2\.0"),
+        (["last", "last", "--resamples", "many"], "recx compare: argument --resamples"),
+        (["last", "last", "--json", "--html"], "not allowed with"),
+    ],
+)
+def test_mistakes_end_in_one_sentence(runs: Path, words: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        compare.run(words)

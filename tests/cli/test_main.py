@@ -1,0 +1,263 @@
+"""What a person types and what comes back: exit codes, one sentence on stderr, help, lists, tab completion."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recx.cli import main
+from recx.config import option_sources
+from recx.core.errors import RecxError
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"]
+
+
+def recx(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = {"PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", **environment}
+    command = [sys.executable, "-m", "recx", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env={**os.environ, **path}, timeout=120, check=False
+    )
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["recx", *arguments])
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
+    return main.main()
+
+
+WRONG = [
+    (["lits"], "'lits' is no verb of recx and no KEY=VALUE: did you mean 'list'?"),
+    (["retriever"], "is no verb of recx"),
+    (["list", "retreiver"], "did you mean 'retriever'?"),
+    (["ui", "--prot", "3"], "recx ui: unrecognized arguments: --prot 3"),
+    (["ui", "--port", "x"], "invalid int value: 'x'"),
+    (["--foo"], "unrecognized arguments: --foo"),
+    (["seed=1", "n_candidates"], "'n_candidates' is no KEY=VALUE"),
+    (["retriever=item_kn"], "retriever=item_kn: there is no such option: did you mean 'item_knn'?"),
+    (["+experiment=nwes"], "experiment=nwes: there is no such option: did you mean 'news'?"),
+    (["experiment=news"], "write +experiment=NAME"),
+    (["+experment=news"], "did you mean 'experiment'?"),
+    (["+retriever=ease"], "write retriever=NAME, without the plus"),
+    (["retreiver=item_knn"], "did you mean 'retriever'?"),
+    (["retriever=item_knn", "retriever.windw=3"], "retriever.windw: retriever has no setting 'windw'"),
+    (["+retriever.windw=3"], "retriever.windw: Union has no such setting"),
+    (["n_candidats=50"], "n_candidats: there is no key 'n_candidats': did you mean 'n_candidates'?"),
+    (["+n_candidats=50"], "did you mean 'n_candidates'?"),
+    (["runtime.threds=2"], "did you mean 'threads'?"),
+    (["runtime.threads=0"], "runtime.threads=0: it must be a whole number from 1 up"),
+    (["n_candidates=0"], "n_candidates=0: it must be 1 or more"),
+    (["n_candidates=1.5"], "n_candidates=1.5: it must be a whole number"),
+    (["seed=4294967296"], "seed=4294967296: it must be 0 or more and at most 4294967295"),
+    (["ranker.seed=-1"], "ranker.seed=-1: it must be 0 or more"),
+    (["name=a/b"], "name=a/b: it names folders too: write 1 to 100 characters, no slash"),
+    (["name=''"], "name=: it names folders too"),
+    (["feature.age=null"], "feature.age: it is no feature"),
+    (["+feature.mine=3"], "feature.mine: it is no feature"),
+    (["+feature.mine={_target_: recx.parts.ranker.identity.Identity}"], "feature.mine: it is no feature"),
+    (["~feature"], "feature names no set of features"),
+    (
+        ["split=by_time", "split.window=99999999999999999999d"],
+        "split.window=99999999999999999999d: it must be a positive",
+    ),
+    (["retriever=faiss", "retriever.recency=0"], "retriever.recency=0: it must be above 0 and at most 1"),
+    (["retriever=item_knn", "retriever.shrink=inf"], "retriever.shrink=inf: it must be a number"),
+    (["retriever=ease", "retriever.l2=inf"], "retriever.l2=inf: it must be a number"),
+    (["retriever.smoothing=inf"], "retriever.smoothing=inf: it must be a number"),
+    (["retriever.weights.faiss=nan"], "retriever.weights.faiss=nan: it must be a number"),
+    (["--multirun", "--cfg", "job"], "--hydra-help` shows these flags"),
+    (["--resolve"], "--hydra-help` shows these flags"),
+    (["-sc"], "--hydra-help` shows these flags"),
+    (["n_candidates=[1,"], "'n_candidates=[1,' cannot be read"),
+    (["ranker.l2=abc"], "ranker.l2=abc: it must be a number"),
+    (["ranker.l2=1,2"], "for one run after the other add -m"),
+    (["ranker._target_=os.system"], "ranker._target_=os.system: parts come from recx only"),
+    (["ranker._target_=recx.parts.dataset.news.News"], "it cannot be the ranker"),
+    (["+hydra.callbacks.x._target_=os.system"], "os.system"),
+    (["~retriever"], "retriever names no part"),
+    (["ranker=null"], "a group takes the name of an option"),
+    (["fold=tset"], "fold=tset: did you mean 'test'?"),
+    (["seed=${sede}"], "sede"),
+    (["dataset.path=/nowhere"], "/nowhere"),
+    (["hydra.mode=MULTIRUN"], "hydra.mode=MULTIRUN: this is for a sweep"),
+    (["+sweep=ranker"], "+sweep=ranker: this is for a sweep, which runs many trials: put -m in front"),
+    (["-m", "ranker=identity,lineer"], "ranker=lineer: there is no such option: did you mean 'linear'?"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RECX_DEBUG", raising=False)
+    runs = any("=" in word for word in arguments)
+    code = run_main(monkeypatch, *arguments, *(["tracker=console"] if runs and "-" not in arguments[0][:1] else []))
+    said = capsys.readouterr().err
+    assert code == 2, said
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.rglob("config.yaml"))
+
+
+def test_a_mistake_seen_from_outside(tmp_path: Path) -> None:
+    done = recx(tmp_path, "ranker._target_=os.system")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    done = recx(tmp_path, "n_candidates=0", RECX_DEBUG="1")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RecxError("the ranker lied"), 1, "the ranker lied"),
+        (ZeroDivisionError("by 0"), 1, "an error that nobody foresaw, ZeroDivisionError in"),
+    ],
+)
+def test_other_ends(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    sentence: str,
+) -> None:
+    def fail(arguments: object) -> int:
+        raise error
+
+    monkeypatch.delenv("RECX_DEBUG", raising=False)
+    monkeypatch.setitem(main.VERBS, "list", fail)
+    assert run_main(monkeypatch, "list") == code
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert said.count("\n") == 1
+
+
+def test_help_names_the_verbs_and_every_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, "--help") == 0
+    words = capsys.readouterr().out.replace(",", " ").split()
+    assert {"list", "ui"} <= set(words)
+    assert {name.rpartition("/")[2] for name in option_sources.options() if "/" in name} <= set(words)
+
+
+def test_list_gives_each_option_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_main(monkeypatch, "list", "retriever") == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading == "retriever"
+    options = {name.removeprefix("retriever/") for name in option_sources.options() if name.startswith("retriever/")}
+    assert {line.split()[0] for line in lines} == options
+    assert all(line.split()[1] == "recx" and len(line.split()) > 3 for line in lines)
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    command = f"set -o pipefail; {sys.executable} -m recx list | true"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
+
+
+def test_a_run_goes_on_where_nobody_can_read_it(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m recx {' '.join(TINY)} >&-"  # as under a service that closes stdout
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.glob("outputs/*/*/metrics.json"))
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (PermissionError(errno.EACCES, "no", "outputs/x"), "outputs/x: Permission denied: see to the disk"),
+        (OSError(errno.ENOSPC, "no"), "No space left on device: see to the disk"),
+        (OSError("odd"), "odd: see to the disk"),
+    ],
+)
+def test_what_the_system_refuses_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: OSError, sentence: str
+) -> None:
+    def refuse(arguments: object) -> int:
+        raise error
+
+    monkeypatch.delenv("RECX_DEBUG", raising=False)
+    monkeypatch.setitem(main.VERBS, "list", refuse)
+    assert run_main(monkeypatch, "list") == 1
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert said.count("\n") == 1
+
+
+def test_tab_completes_options(tmp_path: Path) -> None:
+    done = recx(tmp_path, "-sc", "query=bash", COMP_LINE="recx retriever=it", COMP_POINT="17")
+    assert done.stdout.split() == ["retriever=item_knn"]
+
+
+def test_tab_completion_can_be_installed(tmp_path: Path) -> None:
+    done = recx(tmp_path, "-sc", "install=bash")
+    assert done.returncode == 0
+    assert "complete -o nospace" in done.stdout
+
+
+def test_the_configuration_can_be_looked_at(tmp_path: Path) -> None:
+    done = recx(tmp_path, "+experiment=news", "ranker.l2=0.5", "--cfg", "job")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "l2: 0.5" in done.stdout
+
+
+def test_a_run_goes_on_in_the_working_directory(tmp_path: Path) -> None:
+    done = recx(tmp_path, *TINY)
+    assert (done.returncode, done.stderr) == (0, "")
+    [folder] = (tmp_path / "outputs").glob("*/*_news")
+    assert {"config.yaml", "metrics.json", "recommendations.parquet"} <= {path.name for path in folder.iterdir()}
+
+
+def test_a_sweep_runs_its_jobs_in_a_row(tmp_path: Path) -> None:
+    done = recx(tmp_path, "-m", *TINY, "ranker=identity,linear")
+    assert (done.returncode, done.stderr) == (0, "")
+    [sweep] = (tmp_path / "outputs" / "sweeps").iterdir()
+    assert {path.name for path in sweep.iterdir() if path.is_dir()} == {"0", "1", "trials", "summary"}
+    assert "job 1: " in done.stdout
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "recx", *TINY, "dataset.readers=100000"]
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.decode().strip() == "interrupted"
+
+
+def test_a_later_run_in_the_same_process_does_not_inherit_the_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from recx.report.page.section_run import words
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["recx", "+experiment=news", "dataset.path=/nowhere"])
+    assert main.main() == 2
+    assert words() == []

@@ -1,0 +1,104 @@
+"""Taking turns: one at a time, whoever dies lets go, and nothing is left behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from recx.core.system.locks import turn
+
+ROOT = Path(__file__).resolve().parents[3]
+HOLDER = """
+import sys, time
+from pathlib import Path
+from recx.locks import turn
+with turn(Path(sys.argv[1])):
+    print("inside", flush=True)
+    time.sleep(60)
+"""
+
+
+def holder(path: Path) -> subprocess.Popen[str]:
+    """Return a process that is inside."""
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "inside\n"
+    return process
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "lock"
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        for _ in range(20):  # the file comes and goes under those who wait for it
+            with turn(path):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 80
+    assert list(path.parent.iterdir()) == []
+
+
+def test_who_does_not_wait_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with turn(path):
+        for _ in range(2):
+            with pytest.raises(BlockingIOError), turn(path, wait=False):
+                raise AssertionError("two are inside")
+        assert path.exists()
+    with turn(path, wait=False):
+        pass
+    assert not path.exists()
+
+
+def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path) as process:
+        with pytest.raises(BlockingIOError), turn(path, wait=False):
+            raise AssertionError("two are inside")
+        process.kill()
+    with turn(path, wait=False):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_swept_away_lets_nobody_take_the_next_ones(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first = turn(path)
+    first.__enter__()
+    path.unlink()
+    with turn(path, wait=False):
+        first.__exit__(None, None, None)
+        assert path.exists()
+        with pytest.raises(BlockingIOError), turn(path, wait=False):
+            raise AssertionError("two are inside")
+
+
+def test_what_fails_inside_is_told_and_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with pytest.raises(FileNotFoundError), turn(path):
+        (tmp_path / "none").unlink()
+    with turn(path, wait=False):
+        assert path.exists()
+
+
+def test_where_no_file_can_be_made_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "lock", tmp_path / "folder"):
+        with pytest.raises(OSError, match=r"\["), turn(path):
+            raise AssertionError("there is no lock")

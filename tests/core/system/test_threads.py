@@ -1,0 +1,74 @@
+"""One number of threads for all pools, and recx's own work side by side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recx.core.errors import InputError
+from recx.core.system.threads import limited_to, side_by_side
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_threads_are_limited_inside_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from threadpoolctl import threadpool_info
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with limited_to(1) as number:
+        assert number == 1
+        assert os.environ["OMP_NUM_THREADS"] == "1"
+        assert {pool["num_threads"] for pool in threadpool_info()} <= {1}
+    assert "OMP_NUM_THREADS" not in os.environ
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_threads_follow_the_environment_or_else_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    with limited_to(None) as number:
+        assert number == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "")
+    with limited_to(None) as number:
+        assert 1 <= number <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
+def test_threads_are_counted_in_whole_numbers(threads: Any) -> None:
+    with pytest.raises(InputError, match=r"runtime\.threads="), limited_to(threads):
+        pass
+
+
+def test_a_library_loaded_later_is_limited_too() -> None:
+    script = (
+        "from recx.core.system.threads import limited_to\n"
+        "with limited_to(1):\n"
+        "    import faiss\n"
+        "    from threadpoolctl import threadpool_info\n"
+        "    print(faiss.omp_get_max_threads(), {pool['num_threads'] for pool in threadpool_info()})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "1 {1}"
+
+
+def test_pieces_come_back_in_their_order_whoever_is_done_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow_first(piece: int) -> int:
+        time.sleep(0.02 if piece == 0 else 0)
+        return piece * piece
+
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert side_by_side(slow_first, range(5)) == [0, 1, 4, 9, 16]
+    assert side_by_side(slow_first, []) == []
+
+
+def test_an_error_in_a_piece_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(lambda piece: 1 / piece, [1, 0, 2])

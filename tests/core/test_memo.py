@@ -1,0 +1,32 @@
+"""What a function made of an input is kept as long as the input lives."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from recx.core.memo import once_per_input
+
+
+class Input:
+    pass
+
+
+@pytest.mark.parametrize("rest", [(), (2,)])
+def test_what_was_made_of_an_input_is_kept_while_it_lives(rest: tuple[int, ...]) -> None:
+    made = []
+
+    @once_per_input
+    def count(first: Input, *settings: int) -> int:
+        made.append(settings)
+        return len(made)
+
+    given = Input()
+    assert [count(given, *rest), count(given, *rest), count(given, 3)] == [1, 1, 2]
+    assert made == [rest, (3,)]
+    gone = weakref.ref(given)
+    del given
+    gc.collect()
+    assert gone() is None

@@ -1,0 +1,213 @@
+"""The bootstrap and sign flips: against exact enumeration, scipy, values worked by hand, and loops."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from recx.core import resampling
+from recx.core.resampling import bootstrap, sign_flip
+from recx.core.types import Doubles
+
+NAN = np.nan
+
+
+def column(*values: float) -> Doubles:
+    return np.array(values, dtype=np.float64)[:, None]
+
+
+@pytest.fixture
+def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a few dozen users fill several cells and the last one in part."""
+    monkeypatch.setattr(resampling, "CELL", 8)
+
+
+# The bootstrap
+
+
+def test_the_interval_is_that_of_scipy() -> None:
+    values = np.random.default_rng(3).gamma(1.0, size=(80, 1))
+    low, high = bootstrap(values, resamples=20_000, seed=1)
+    theirs = stats.bootstrap(
+        (values[:, 0],), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    error = values.std() / np.sqrt(80)
+    assert low[0] == pytest.approx(theirs.low, abs=0.05 * error)
+    assert high[0] == pytest.approx(theirs.high, abs=0.05 * error)
+
+
+@pytest.mark.usefixtures("small_cells")
+def test_cells_draw_as_one_would() -> None:
+    values = np.random.default_rng(3).gamma(1.0, size=(30, 1))
+    low, high = bootstrap(values, resamples=20_000, level=0.8, seed=1)
+    drawn = values[np.random.default_rng(0).integers(30, size=(20_000, 30)), 0].mean(axis=1)
+    error = values.std() / np.sqrt(30)
+    assert (low[0], high[0]) == pytest.approx(np.quantile(drawn, [0.1, 0.9]), abs=0.05 * error)
+
+
+@pytest.mark.usefixtures("small_cells")
+def test_every_resample_has_as_many_users_and_all_are_as_likely() -> None:
+    n_users, draws = 21, 2_000
+    counts = np.hstack([cell.copy() for cell in resampling._counts(np.random.default_rng(0), n_users, draws)])
+    assert counts.shape == (draws, n_users)
+    assert (counts.sum(axis=1) == n_users).all()
+    assert counts.mean(axis=0) == pytest.approx(np.ones(n_users), abs=5 / np.sqrt(draws))
+    assert counts.var() == pytest.approx(1 - 1 / n_users, abs=0.03)
+
+
+def test_a_single_hit_in_four_by_hand() -> None:
+    """The mean of a resample is Binomial(4, 1/4) / 4: 0 in 31.6 %, at most 2/4 in 94.9 %, at most 3/4 in 99.6 %."""
+    low, high = bootstrap(column(1, 0, 0, 0), level=0.95)
+    assert (low[0], high[0]) == (0.0, 0.75)
+    low, high = bootstrap(column(1, 0, 0, 0), level=0.8)
+    assert (low[0], high[0]) == (0.0, 0.5)
+
+
+def test_users_left_out_of_a_column_are_left_out_of_its_mean() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.random((40, 3))
+    values[rng.random((40, 3)) < 0.4] = NAN
+    values[:, 2] = NAN
+    values[7, 2] = 0.25
+    low, high = bootstrap(values, resamples=500, seed=9)
+    counts = np.vstack([next(resampling._counts(r, 40, n)).copy() for r, n in _blocks(9, 500)])
+    for place in range(3):
+        means = []
+        for weights in counts:
+            there = ~np.isnan(values[:, place])
+            if weights[there].sum():
+                means.append((weights[there] * values[there, place]).sum() / weights[there].sum())
+        assert (low[place], high[place]) == pytest.approx(np.quantile(means, [0.025, 0.975]))
+    assert low[2] == high[2] == 0.25
+
+
+def _blocks(seed: int, draws: int) -> list[tuple[np.random.Generator, int]]:
+    rng = np.random.default_rng(seed)
+    return [(rng, min(resampling.BLOCK, draws - start)) for start in range(0, draws, resampling.BLOCK)]
+
+
+def test_nobody_has_no_interval() -> None:
+    assert np.isnan(bootstrap(np.empty((0, 2)))).all()
+    low, high = bootstrap(np.array([[NAN, 1.0], [NAN, 2.0]]), resamples=50)
+    assert np.isnan([low[0], high[0]]).all()
+    assert (low[1], high[1]) == (1.0, 2.0)
+
+
+def test_columns_share_their_resamples() -> None:
+    values = np.random.default_rng(0).random((50, 2))
+    both = np.hstack([values, values[:, :1] + 1])
+    low, high = bootstrap(both, resamples=300)
+    assert low[2] == pytest.approx(low[0] + 1)
+    alone = bootstrap(values[:, 1:], resamples=300)
+    assert (low[1], high[1]) == pytest.approx((alone[0][0], alone[1][0]))
+
+
+def test_the_seed_alone_decides() -> None:
+    values = np.random.default_rng(0).random((20_000, 3))
+    with threadpool_limits(1):
+        one = [*bootstrap(values, resamples=70, seed=4), sign_flip(values - 0.5, draws=70, seed=4)]
+    two = [*bootstrap(values, resamples=70, seed=4), sign_flip(values - 0.5, draws=70, seed=4)]
+    assert all(np.allclose(a, b, rtol=1e-13) for a, b in zip(one, two, strict=True))
+    assert not np.allclose(one[0], bootstrap(values, resamples=70, seed=5)[0], rtol=1e-9)
+
+
+# Sign flips
+
+
+def exact(differences: list[float]) -> float:
+    """Return the share of all choices of signs whose sum is at least as far from 0, by enumeration in whole numbers."""
+    wholes = [round(1000 * difference) for difference in differences]
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, wholes, strict=True))) for signs in product((1, -1), repeat=len(wholes))
+    ]
+    return sum(total >= abs(sum(wholes)) for total in sums) / len(sums)
+
+
+@pytest.mark.parametrize(
+    "differences",
+    [
+        [0.1, 0.2, 0.3],
+        [0.1, 0.2, -0.3],
+        [0.3, 0.0, 0.0, -0.1],
+        [0.7, 0.1, 0.1, 0.1, 0.1, -0.2, 0.3],
+        [1, 1, 1, 1, 1, 1, -1, 1],
+        [0.001, 0.5, 0.25, -0.125, 0.3, 0.3, 0.1, 0.9, -0.4],
+    ],
+)
+def test_sign_flips_are_all_choices_of_signs(differences: list[float]) -> None:
+    draws = 40_000
+    p = exact(differences)
+    assert sign_flip(column(*differences), draws=draws)[0] == pytest.approx(
+        p, abs=4 * np.sqrt(p * (1 - p) / draws) + 1e-4
+    )
+
+
+def test_sign_flips_are_those_of_scipy() -> None:
+    differences = np.random.default_rng(8).normal(0.25, 1, size=60)
+    theirs = stats.permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=np.random.default_rng(1),
+    ).pvalue
+    assert 0.001 < theirs < 0.5
+    assert sign_flip(column(*differences), draws=20_000)[0] == pytest.approx(theirs, abs=0.012)
+
+
+@pytest.mark.usefixtures("small_cells")
+def test_cells_flip_every_user_on_their_own() -> None:
+    coins = np.hstack(list(resampling._coins(np.random.default_rng(0), 21, 4_000)))
+    assert coins.shape == (4_000, 21)
+    assert set(np.unique(coins)) == {0.0, 1.0}
+    together = np.cov(coins.T)
+    assert np.diag(together) == pytest.approx(np.full(21, 0.25), abs=0.005)
+    assert np.abs(together - np.diag(np.diag(together))).max() < 0.02
+
+
+def test_equal_sums_count_whatever_their_rounding() -> None:
+    """0.1 + 0.2 and 0.3 differ in floating point; of the 8 choices all but (+, +, -) and (-, -, +) are as extreme."""
+    assert sign_flip(column(0.1, 0.2, -0.3), draws=1000)[0] == 1.0
+    assert sign_flip(column(0.1, 0.1, 0.1), draws=40_000)[0] == pytest.approx(0.25, abs=0.01)
+
+
+def test_p_is_never_0() -> None:
+    assert sign_flip(np.full((100, 1), 0.5), draws=199)[0] == 1 / 200
+
+
+def test_pairs_that_do_not_exist_change_nothing() -> None:
+    known = [0.3, -0.1, 0.2, 0.4]
+    p = sign_flip(column(*known), draws=40_000)[0]
+    assert sign_flip(column(*known, NAN, NAN), draws=40_000)[0] == pytest.approx(p, abs=0.01)
+
+
+@pytest.mark.parametrize(("differences", "p"), [([0, 0, 0], 1.0), ([0.5], 1.0), ([NAN, NAN], NAN), ([], NAN)])
+def test_corner_cases_of_sign_flips_warn_of_nothing(differences: list[float], p: float) -> None:
+    np.testing.assert_array_equal(sign_flip(column(*differences), draws=99), [p])
+
+
+# Laws
+
+some_differences = st.lists(st.integers(-8, 8), min_size=2, max_size=12).map(lambda ints: np.array(ints)[:, None] / 8)
+
+
+@given(some_differences)
+@settings(max_examples=60, deadline=None)
+def test_the_other_way_round_is_the_same_test(differences: Doubles) -> None:
+    assert sign_flip(-differences, draws=200) == sign_flip(differences, draws=200)
+    low, high = bootstrap(differences, resamples=200)
+    mirrored = bootstrap(-differences, resamples=200)
+    np.testing.assert_allclose([mirrored[0], mirrored[1]], [-high, -low], atol=1e-12)
+
+
+@given(some_differences)
+@settings(max_examples=60, deadline=None)
+def test_an_interval_lies_within_the_values(differences: Doubles) -> None:
+    low, high = bootstrap(differences, resamples=200)
+    assert differences.min() - 1e-12 <= low[0] <= high[0] <= differences.max() + 1e-12

@@ -1,0 +1,200 @@
+"""Parts are built from configurations, and from nothing else than recx and installed plugins."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from recx.core.errors import InputError
+from recx.experiment import build
+from recx.experiment.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Data:
+    path: str | None = None
+    rows: int = 3
+
+    def load(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Split:
+    def split(self, interactions: object, fold: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Encoder:
+    def fit(self, texts: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Retriever:
+    window: float
+    inner: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.window <= 0:
+            raise InputError(f"window={self.window}: it must be above 0")
+
+    def fit(self, history: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Ranker:
+    l2: float = 0.1
+    features: Mapping[str, object] | None = None
+
+    def fit(self, candidates: object, fold: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Feature:
+    window: int = 1
+
+    def __post_init__(self) -> None: ...
+
+    def __call__(self, candidates: object, history: object, requests: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    def evaluate(self, candidates: object, recommendations: object, fold: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Tracker:
+    def run(self, name: object, params: object, context: object) -> None: ...
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return a whole configuration of stand-ins that lie in a module of recx."""
+    module = ModuleType("recx.stand_ins")
+    module.sys = sys  # type: ignore[attr-defined]
+    for kind in (Data, Split, Encoder, Retriever, Ranker, Feature, Evaluator, Tracker):
+        monkeypatch.setattr(kind, "__module__", "recx.stand_ins")
+        setattr(module, kind.__name__, kind)
+    vars(module).update({"Any": Any, "Mapping": Mapping})
+    monkeypatch.setitem(sys.modules, "recx.stand_ins", module)
+    return {
+        "name": "x",
+        "seed": 0,
+        "fold": "test",
+        "n_candidates": 10,
+        "refit": True,
+        "seen": "drop",
+        "objective": "o",
+        "allow_tuning_on_test": False,
+        "cache": "off",
+        "runtime": {"threads": None},
+        "feature": {},
+        "dataset": {"_target_": "recx.stand_ins.Data"},
+        "split": {"_target_": "recx.stand_ins.Split"},
+        "encoder": {"_target_": "recx.stand_ins.Encoder"},
+        "retriever": {"_target_": "recx.stand_ins.Retriever", "window": 2},
+        "ranker": {"_target_": "recx.stand_ins.Ranker", "l2": 1},
+        "evaluator": {"_target_": "recx.stand_ins.Evaluator"},
+        "tracker": {"_target_": "recx.stand_ins.Tracker"},
+        "report": None,
+        "pruner": None,
+        "benchmark": None,
+    }
+
+
+def test_a_plan_holds_the_parts_with_their_settings(config: dict[str, Any]) -> None:
+    plan = build.plan(config)
+    assert plan.experiment == Experiment(Data(), Split(), Retriever(2.0), Ranker(1.0), Evaluator(), n_candidates=10)  # type: ignore[arg-type]
+    assert plan.tracker == Tracker()
+    assert plan.report is None
+    assert build.experiment(config) == plan.experiment
+
+
+def test_parts_inside_parts_are_built_first(config: dict[str, Any]) -> None:
+    config["retriever"]["inner"] = [{"_target_": "recx.stand_ins.Retriever", "window": 5}]
+    config["ranker"]["features"] = {"a": {"_target_": "recx.stand_ins.Data"}}
+    experiment = build.experiment(config)
+    assert experiment.retriever == Retriever(2.0, (Retriever(5.0),))
+    assert experiment.ranker == Ranker(1.0, {"a": Data()})
+
+
+def test_a_feature_is_built_once_and_handed_to_the_ranker(config: dict[str, Any]) -> None:
+    made: list[Feature] = []
+    config["feature"] = {"a": {"_target_": "recx.stand_ins.Feature", "window": 2}}
+    config["ranker"]["features"] = {"a": {"_target_": "recx.stand_ins.Feature", "window": 2}}  # as ${feature} gives
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Feature, "__post_init__", lambda feature: made.append(feature))
+        ranker = build.experiment(config).ranker
+    assert ranker == Ranker(1.0, {"a": made[0]})
+    assert made == [Feature(2)]
+    config["ranker"]["features"]["a"]["window"] = 3  # features of its own
+    assert build.experiment(config).ranker == Ranker(1.0, {"a": Feature(3)})
+
+
+WRONG = [
+    ("ranker", {"_target_": "os.system"}, "ranker._target_=os.system: parts come from recx"),
+    ("ranker", {"_target_": "builtins.exec"}, "parts come from recx"),
+    ("ranker", {"_target_": "recx.stand_ins.sys.exit"}, "cannot be imported"),
+    ("ranker", {"_target_": "recx.stand_ins.sys"}, "no part of that name"),
+    ("ranker", {"_target_": "recx.stand_ins.Mapping"}, "no part of that name"),
+    ("ranker", {"_target_": "recx.cli.main.main"}, "no part of that name"),
+    ("ranker", {"_target_": "recx"}, "parts come from recx"),
+    ("ranker", {"_target_": "recx.rankr.Linear"}, "cannot be imported"),
+    ("ranker", {"_target_": "recx.stand_ins.Data"}, "it cannot be the ranker, which must fit or rank"),
+    ("ranker", {"_target_": "recx.stand_ins.Retriever", "window": 1}, "it cannot be the ranker"),
+    ("retriever", {"_target_": "recx.stand_ins.Ranker"}, "it cannot be the retriever, which must fit"),
+    ("retriever", {"_target_": "recx.stand_ins.Retriever"}, "retriever.window is missing"),
+    (
+        "retriever",
+        {"_target_": "recx.stand_ins.Retriever", "windw": 1},
+        "retriever.windw: Retriever has no such setting: did you mean 'window'?",
+    ),
+    ("retriever", {"_target_": "recx.stand_ins.Retriever", "window": "a"}, "retriever.window=a: it must be a number"),
+    ("retriever", {"_target_": "recx.stand_ins.Retriever", "window": 0}, "retriever: window=0.0: it must be above 0"),
+    (
+        "retriever",
+        {"_target_": "recx.stand_ins.Retriever", "window": 1, "inner": [{"_target_": "os.system"}]},
+        "retriever.inner.0._target_=os.system",
+    ),
+    (
+        "feature",
+        {"age": {"_target_": "recx.stand_ins.Data", "rows": 1.5}},
+        "feature.age.rows=1.5: it must be a whole number",
+    ),
+    ("dataset", None, "dataset names no part"),
+    ("dataset", {}, "dataset names no part"),
+    ("dataset", "news", "dataset names no part"),
+    ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which must write"),
+    ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which must prune"),
+    ("n_candidates", 0, "n_candidates=0: it must be 1 or more"),
+    ("n_candidates", 1.5, "n_candidates=1.5: it must be a whole number"),
+    ("n_candidates", True, "n_candidates=true: it must be a whole number"),
+    ("seed", "x", "seed=x: it must be a whole number"),
+    ("seen", "drp", "seen=drp: did you mean 'drop'?"),
+    ("fold", "tst", "fold=tst: did you mean 'test'?"),
+    ("refit", "no", "refit=no: it must be true or false"),
+    ("n_candidats", 5, "there is no key 'n_candidats': did you mean 'n_candidates'?"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "sentence"), WRONG)
+def test_what_is_wrong_is_one_sentence_with_the_key(
+    config: dict[str, Any], key: str, value: object, sentence: str
+) -> None:
+    config[key] = value
+    with pytest.raises(InputError) as caught:
+        build.plan(config)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_is_imported_for_a_target_outside(config: dict[str, Any]) -> None:
+    config["ranker"] = {"_target_": "this.System"}  # importing `this` would print a poem
+    with pytest.raises(InputError, match="parts come from recx"):
+        build.plan(config)
+    assert "this" not in sys.modules

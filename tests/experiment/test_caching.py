@@ -1,0 +1,338 @@
+"""Law 5: a run has the same numbers whatever of it came from the cache, and computes nothing that is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import recx
+from recx.cli.commands import compare, explain
+from recx.config.compose import compose, plain
+from recx.core.errors import InputError
+from recx.core.fit_summary import summary_of
+from recx.core.protocols import Feature
+from recx.core.types import Interactions
+from recx.evaluation.evaluator import Evaluator
+from recx.experiment import saved_runs
+from recx.experiment.caching import cached
+from recx.experiment.experiment import Experiment, Result
+from recx.parts.feature.content import Age
+from recx.parts.feature.popularity import Clicks
+from recx.parts.feature.retrieval import Score
+from recx.parts.ranker.identity import Identity
+from recx.parts.ranker.linear import Linear
+from recx.parts.retriever.item_knn import ItemKNN
+from recx.parts.retriever.popularity import Popularity
+from recx.parts.retriever.union import FittedUnion, Union
+from recx.parts.split.leave_last import LeaveLast
+from recx.storage.cache.store import Cache
+from recx.testing.tiny_dataset import tiny_world
+
+TINY = ["+experiment=news", "tracker=console", "dataset.readers=300", "dataset.articles=100"]
+EVALUATOR = Evaluator(["recall_at_5"], ["ndcg_at_3"], ["ndcg_at_3"])
+FITS = ("load", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate")
+
+
+class World:
+    """Not a dataclass: a dataset without a key, whose events are told apart by their content."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def load(self) -> Interactions:
+        return tiny_world(seed=self.seed)
+
+
+def chain(**parts: Any) -> Experiment:
+    usual: dict[str, Any] = {
+        "dataset": World(),
+        "splitter": LeaveLast(),
+        "retriever": Union({"a": ItemKNN(), "b": Popularity()}),
+        "ranker": Linear({"clicks": Clicks(), "score": Score(), "age": Age()}, resamples=20, probabilities="platt"),
+        "evaluator": EVALUATOR,
+        "n_candidates": 8,
+    }
+    return Experiment(**{**usual, **parts})
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def run(experiment: Experiment, cache: Cache) -> Result:
+    cache.hits.clear()
+    with cache.used():
+        result = cached(experiment, cache).run()
+    return replace(result, experiment=experiment, hits=dict(cache.hits))
+
+
+def assert_same(one: Result, other: Result) -> None:
+    for lists, others in ((one.candidates, other.candidates), (one.recommendations, other.recommendations)):
+        for name in ("user", "indptr", "item", "score"):
+            np.testing.assert_array_equal(getattr(lists, name), getattr(others, name), strict=True)
+        assert list(lists.columns) == list(others.columns)
+        for name, column in lists.columns.items():
+            np.testing.assert_array_equal(column, others.columns[name], strict=True)
+    left, right = (
+        {name: value for name, value in result.metrics.items() if not name.startswith(("time/", "data/cache_hits"))}
+        for result in (one, other)
+    )
+    assert list(left) == list(right)
+    np.testing.assert_array_equal(list(left.values()), list(right.values()))
+    assert list(one.curves.items()) == list(other.curves.items())
+    assert one.tables.keys() == other.tables.keys()
+    for name, table in one.tables.items():
+        for column in table:
+            np.testing.assert_array_equal(table[column], other.tables[name][column])
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"refit": False},
+        {"fold": "valid"},
+        {"fold": "predict"},
+        {"ranker": Identity()},
+        {"ranker": Identity(), "refit": False, "n_candidates": 3},
+        {"splitter": LeaveLast(request_time="last_event")},
+    ],
+    ids=str,
+)
+def test_the_numbers_are_the_same_to_the_bit(parts: dict[str, Any], cache: Cache) -> None:
+    plain = chain(**parts).run()
+    first, second = run(chain(**parts), cache), run(chain(**parts), cache)
+    assert_same(plain, first)
+    assert_same(plain, second)
+    assert first.hits == {}
+    assert second.hits
+    assert second.metrics["data/cache_hits"] == sum(second.hits.values())
+    assert "data/cache_hits" not in plain.metrics
+
+
+def test_what_is_kept_is_not_computed(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(chain(), cache)
+
+    def never(*_: object) -> Any:
+        raise AssertionError("this was kept")
+
+    for kind, verb in ((Union, "fit"), (FittedUnion, "retrieve"), (Linear, "fit"), (Evaluator, "evaluate")):
+        monkeypatch.setattr(kind, verb, never)
+    assert set(run(chain(), cache).hits or {}) == set(FITS) - {"load"}
+
+
+def test_another_setting_of_the_ranker_runs_no_retriever_and_no_feature(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(chain(), cache)
+    monkeypatch.setattr(Union, "fit", None)
+    monkeypatch.setattr(Clicks, "__call__", None)
+    experiment = chain(ranker=replace(chain().ranker, l2=0.5))  # type: ignore[type-var]
+    result = run(experiment, cache)
+    monkeypatch.undo()
+    assert_same(result, experiment.run())
+    assert (result.hits or {})["features"] == 6  # three each for the calibration and the ranking
+    assert (result.hits or {})["examples"] == 1  # and those of the fit, standardised
+    assert "fit_ranker" not in (result.hits or {})
+
+
+def test_leaving_a_feature_out_computes_no_other(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    features: dict[str, Feature] = {"clicks": Clicks(), "score": Score(), "age": Age(), "again": Clicks()}
+    run(chain(ranker=Linear(features, resamples=0)), cache)
+    fewer = chain(ranker=Linear({"clicks": Clicks(), "age": Age()}, resamples=0))
+    monkeypatch.setattr(Clicks, "__call__", None)
+    assert (run(fewer, cache).hits or {})["features"] == 4
+    monkeypatch.undo()
+    assert_same(fewer.run(), run(fewer, cache))
+
+
+@pytest.mark.parametrize(
+    ("changed", "computed"),
+    [
+        ({"dataset": World(seed=1)}, set(FITS)),
+        ({"splitter": LeaveLast(request_time="last_event")}, set(FITS)),
+        ({"retriever": Union({"a": ItemKNN(last=3), "b": Popularity()})}, set(FITS)),
+        ({"n_candidates": 7}, {"load", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate"}),
+        ({"evaluator": Evaluator(["recall_at_5"], ["ndcg_at_3"], ["ndcg_at_5"])}, {"load", "evaluate"}),
+    ],
+    ids=["data", "split", "retriever", "n_candidates", "evaluator"],
+)
+def test_what_has_changed_is_computed_anew(changed: dict[str, Any], computed: set[str], cache: Cache) -> None:
+    run(chain(), cache)
+    result = run(chain(**changed), cache)
+    assert set(FITS) - set(result.hits or {}) == computed
+    assert_same(result, chain(**changed).run())
+
+
+def test_a_stand_in_serves_as_the_fitted_part_would(cache: Cache) -> None:
+    fresh = chain().run()
+    run(chain(), cache)
+    result = run(chain(), cache)
+    history, requests = result.split.fold.history, result.split.fold.requests
+    for got in (result, fresh):
+        assert got.retriever.retrieve(history, requests, 3).item.tolist() == (
+            fresh.retriever.retrieve(history, requests, 3).item.tolist()
+        )
+        ranked = got.ranker.rank(fresh.candidates, history, requests)
+        assert ranked.item.tolist() == fresh.recommendations.item.tolist()
+    assert list(summary_of(result.ranker).weights) == ["clicks", "score", "age"]
+
+
+def test_a_stand_in_saves_what_the_fitted_part_saved(cache: Cache, tmp_path: Path) -> None:
+    for number, result in enumerate((chain().run(), run(chain(), cache), run(chain(), cache))):
+        saved_runs.save(result, tmp_path / str(number), {}, {})
+    saved = [
+        {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "0", tmp_path / "1", tmp_path / "2")
+    ]
+    for files in saved:
+        del files["metrics.json"]
+    assert saved[0] == saved[1] == saved[2]
+    assert "ranker/linear.json" in saved[0]
+
+
+def test_a_stand_in_whose_entry_was_pruned_is_fitted_to_be_saved(cache: Cache, tmp_path: Path) -> None:
+    run(chain(), cache)
+    result = run(chain(), cache)
+    for entry in cache.folder.iterdir():
+        entry.rename(tmp_path / entry.name)
+    result.ranker.save(tmp_path / "ranker")  # type: ignore[attr-defined]
+    assert (tmp_path / "ranker" / "linear.json").is_file()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_says_what_came_from_the_cache(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, off = (recx.run([*TINY, *more]) for more in ([], [], ["cache=off"]))
+    assert_same(first, second)
+    assert_same(first, off)
+    told = capsys.readouterr().out
+    assert "cached" in told
+    assert "retrieve" in told
+    assert first.metrics["data/cache_hits"] == 0
+    assert second.metrics["data/cache_hits"] == 8
+    assert off.hits is None
+    assert (home / "outputs" / "cache").is_dir()
+    cards = [json.loads(path.read_text()) for path in sorted(home.glob("outputs/*/*/protocol.json"))]
+    assert len(cards) == 3
+    assert cards[0] == cards[1] == cards[2]
+
+
+def test_reading_alone_and_no_cache_write_none(home: Path) -> None:
+    for mode in ("read", "off"):
+        recx.run([*TINY, f"cache={mode}"])
+    assert not (home / "outputs" / "cache").exists()
+
+
+EXPERIMENTS = {
+    "news": [*TINY[2:], "n_candidates=20"],
+    "news_submission": [*TINY[2:], "n_candidates=20"],
+    "tools": ["dataset.tasks=150", "dataset.tools=15", "n_candidates=10"],
+    "agents": ["dataset.traces=30", "dataset.n_candidates=5"],
+    "rerank": ["dataset.queries=30", "dataset.features=5"],
+}
+OTHER_PARTS = [
+    ["ranker=identity", "retriever=faiss"],
+    ["ranker=identity", "retriever=ease", "refit=false"],
+    ["retriever=item_knn", "split=by_time", "ranker.probabilities=platt", "seen=keep"],
+    ["retriever=popularity", "split=by_user", "split.given=2", "ranker.missed=add", "ranker.optimizer=sgd"],
+    ["retriever=random", "feature=basic", "ranker.optimizer=gd", "ranker.non_negative=true", "seed=7"],
+    ["retriever=union", "fold=valid", "evaluator.tables=[roc_curve,confusion_matrix,classification]"],
+    ["retriever.method=score", "ranker.probabilities=softmax", "runtime.threads=1"],
+]
+
+
+def left_by(folder: Path) -> dict[str, Any]:
+    """Return all that a run's folder holds but seconds, and what came from the cache."""
+    found: dict[str, Any] = {}
+    for path in folder.rglob("*"):
+        if (
+            path.suffix in (".parquet", ".csv", ".npz", ".safetensors", ".faiss", ".svg")
+            or path.name == "protocol.json"
+        ):
+            found[path.relative_to(folder).as_posix()] = path.read_bytes()
+        elif path.name == "metrics.json" or (path.suffix == ".json" and path.parent != folder):
+            content = json.loads(path.read_text())
+            kept = {name: content[name] for name in content if not name.startswith(("time/", "data/cache_hits"))}
+            found[path.relative_to(folder).as_posix()] = kept
+    return found
+
+
+SLOW = [*((name, words) for name, words in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
+SLOW += [("news", [*EXPERIMENTS["news"], *words]) for words in OTHER_PARTS]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("agents", EXPERIMENTS["agents"]),
+        ("rerank", EXPERIMENTS["rerank"]),
+        *(pytest.param(*case, marks=pytest.mark.slow, id=f"{case[0]} {' '.join(case[1])}") for case in SLOW),
+    ],
+)
+def test_every_experiment_leaves_the_same_files(
+    name: str, words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, told = [], []
+    for number, mode in enumerate(("off", "on", "on", "read")):
+        folder = home / str(number)
+        recx.run([f"+experiment={name}", "tracker=console", *words, f"cache={mode}", f"hydra.run.dir={folder}"])
+        left.append(left_by(folder))
+        capsys.readouterr()
+        if left[0].get("ranker/linear.json") and "predict" not in (folder / "config.yaml").read_text():
+            assert explain.run([str(folder), "--worst", "3", "--json"]) == 0
+        told.append(capsys.readouterr().out)
+    assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet", "candidates.parquet"}
+    for others in left[1:]:
+        assert others.keys() == left[0].keys()
+        for file, content in left[0].items():
+            assert others[file] == content, file
+    assert told == [told[0]] * 4
+    if "per_user.parquet" in left[0]:
+        assert compare.run(["0", "2"]) == 0
+        assert "0.0000" in capsys.readouterr().out
+
+
+def test_on_and_off_may_stand_without_quotes(home: Path) -> None:
+    for word, expected in (("true", "on"), ("false", "off"), ("read", "read"), ("on", "on")):
+        assert plain(compose([f"cache={word}"]))["cache"] == expected
+    (home / "conf/experiment").mkdir(parents=True)
+    (home / "conf/experiment/mine.yaml").write_text("# @package _global_\ncache: off\n")
+    config = compose(["+experiment=mine", f"hydra.searchpath=['file://{home}/conf']"])
+    assert plain(config)["cache"] == "off"
+    with pytest.raises(InputError, match="cache=maybe: choose one of: off, on, read"):
+        recx.run([*TINY, "cache=maybe"])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Makes a world by the seed in a file, which somebody writes to while it is read."""
+
+    path: str
+    meanwhile: ClassVar[str] = ""
+
+    def load(self) -> Interactions:
+        seed = int(Path(self.path).read_text())
+        Path(self.path).write_text(self.meanwhile)
+        return tiny_world(seed=seed)
+
+
+def test_what_was_written_to_while_it_was_read_is_kept_under_no_key(
+    cache: Cache, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = here / "seed"
+    for before, after in (("1", "12"), ("12", "1"), ("1", "1")):
+        file.write_text(before)
+        monkeypatch.setattr(Reading, "meanwhile", after)
+        expected = chain(dataset=World(int(before))).run()
+        assert_same(expected, run(chain(dataset=Reading(str(file))), cache))

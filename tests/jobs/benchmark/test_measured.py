@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recx.core.protocols import FittedRanker, Ranker
+from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
+from recx.evaluation.evaluator import Evaluator
+from recx.experiment.experiment import Experiment, Result
+from recx.jobs.benchmark.figures import figures_of, spent_of
+from recx.jobs.benchmark.measured import How, Learning, Retrieving, Serving
+from recx.jobs.benchmark.peak_memory import CLEAR
+from recx.parts.dataset.synthetic_judged import SyntheticJudged
+from recx.parts.feature.columns import Columns
+from recx.parts.feature.tool import Relevance, Structure
+from recx.parts.ranker.bm25 import Bm25
+from recx.parts.ranker.cosine import Cosine
+from recx.parts.ranker.identity import Identity
+from recx.parts.ranker.linear import Linear
+from recx.parts.retriever.given import Given
+from recx.parts.retriever.popularity import Popularity
+from recx.parts.split.by_query import ByQuery
+from recx.storage.cache.store import Cache, current
+
+RANKERS = {"identity": Identity(), "bm25": Bm25(), "linear": Linear({"slate": Columns()}, resamples=0)}
+CHAIN = Experiment(
+    SyntheticJudged(queries=40, features=8),
+    ByQuery(),
+    Given(),
+    Identity(),
+    Evaluator(retrieval=["ndcg_at_10"], ranking=["ndcg_at_10"], end_to_end=["ndcg_at_10"]),
+)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Keeps how many lists each call was given."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        self.calls.append(candidates.n_lists)
+        return candidates
+
+
+def how(cache: Cache | None = None, **settings: object) -> How:
+    return How(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
+
+
+def run(ranker: object, measuring: How, chain: Experiment = CHAIN) -> Result:
+    standing = (
+        Learning(measuring, ranker) if isinstance(ranker, Ranker) else Serving(measuring, ranker, lambda _: ranker)
+    )  # type: ignore[arg-type, return-value]
+    return replace(chain, ranker=standing).run()
+
+
+def same(one: RankedLists, other: RankedLists) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item"))
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_single_calls_batches_and_one_call_for_all_give_the_same_lists(name: str) -> None:
+    plain = replace(CHAIN, ranker=RANKERS[name]).run()
+    single, whole = run(RANKERS[name], how()), run(RANKERS[name], how(clocked=False))
+    assert same(single.recommendations, plain.recommendations)
+    assert same(whole.recommendations, plain.recommendations)
+    assert np.allclose(single.recommendations.score, plain.recommendations.score, atol=1e-5)
+    assert single.ranker.measured["differ"] == 0  # type: ignore[attr-defined]
+    assert single.recommendations.columns.keys() == plain.recommendations.columns.keys()
+    assert single.report is not None
+    assert plain.report is not None
+    assert single.report.means == plain.report.means
+
+
+def test_identity_keeps_the_retrievers_own_order() -> None:
+    result = run(Identity(), how())
+    assert same(result.recommendations, result.candidates)
+
+
+def test_calls_are_warmed_up_one_at_a_time_then_in_batches() -> None:
+    counting = Counting()
+    measured = run(counting, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    assert counting.calls == [*[1] * 3, *[1] * 8, 5, 3]
+    assert len(measured["ns"]) == 8
+    assert measured["batch_ns"] > 0
+    counting.calls.clear()
+    assert "batch_ns" not in run(counting, how(warmup=10, batch_size=None)).ranker.measured  # type: ignore[attr-defined]
+    assert counting.calls == [1] * 18
+
+
+@dataclass(frozen=True, eq=False)
+class Letters:
+    """Counts letters, and keeps how many texts each call was given."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def fit(self, texts: Array) -> Letters:
+        return self
+
+    def encode(self, texts: Array) -> Floats:
+        self.calls.append(len(texts))
+        return np.array([[text.count(letter) for letter in "aeiou"] for text in texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize("as_feature", [False, True])
+def test_every_call_that_counts_encodes_its_query_and_none_the_items(as_feature: bool) -> None:
+    letters = Letters()
+    ranker = (
+        Linear({"near": Relevance(letters), "again": Structure(letters)}, resamples=0)
+        if as_feature
+        else Cosine(letters)
+    )
+    measured = run(ranker, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    assert len(measured["ns"]) == 8
+    n_items = CHAIN.dataset.load().n_items
+    assert letters.calls[-14:] == [n_items, *[1] * 3, *[1] * 8, 5, 3]  # once a call, however many features share it
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Keeps what a ranker finds around it."""
+
+    found: list[object] = field(default_factory=list)
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
+        self.found.append(current())
+        return Identity()
+
+
+def test_a_ranker_is_fitted_without_what_others_left_in_the_cache(tmp_path: Path) -> None:
+    looking, cache = Looking(), Cache(tmp_path)
+    with cache.used():
+        run(looking, how())
+    assert looking.found == [None]
+
+
+@pytest.mark.skipif(not CLEAR.exists(), reason="only Linux forgets a peak")
+def test_what_was_needed_before_the_candidates_were_there_is_not_the_rankers() -> None:
+    @dataclass(frozen=True)
+    class Large:
+        def fit(self, history: Interactions) -> object:
+            np.ones(8_000_000)  # 64 MB, gone again
+            return Given().fit(history)
+
+    @dataclass(frozen=True)
+    class Needing:
+        def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+            np.ones(4_000_000)
+            return candidates
+
+    chain = replace(CHAIN, retriever=Large())  # type: ignore[arg-type]
+    small, needing = (run(ranker, how(), chain).ranker.measured["memory"] for ranker in (Identity(), Needing()))  # type: ignore[attr-defined]
+    assert small < 10e6
+    assert 30e6 < needing < 45e6
+
+
+def test_what_learns_nothing_needs_no_past() -> None:
+    chain = replace(CHAIN, splitter=ByQuery(past="none"))
+    assert len(run(Bm25(), how(), chain).recommendations)
+
+
+def test_side_by_side_nothing_is_timed() -> None:
+    result = run(RANKERS["linear"], how(clocked=False))
+    measured = result.ranker.measured  # type: ignore[attr-defined]
+    assert spent_of(measured, {}) is None
+    assert set(figures_of(result.recommendations, measured, {})) == {"memory/model_mb", "time/fit_s"}
+
+
+def test_figures_of_a_model_that_is_saved() -> None:
+    result = run(RANKERS["linear"], how())
+    figures = figures_of(result.recommendations, result.ranker.measured, {})  # type: ignore[attr-defined]
+    assert 0 < (figures["memory/model_mb"] or 0) < 1
+    assert (figures["throughput/queries_per_s"] or 0) == pytest.approx(1000 / (figures["latency/mean_ms"] or 1))
+    assert result.weights.keys() == {str(number) for number in range(1, 9)}
+    assert np.isnan(run(Identity(), how()).ranker.measured["size"])  # type: ignore[attr-defined]
+
+
+def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) -> None:
+    first = run(RANKERS["linear"], how(Cache(tmp_path), load=7.5))
+    again = run(RANKERS["linear"], how(Cache(tmp_path)))
+    one, other = (result.ranker.measured for result in (first, again))  # type: ignore[attr-defined]
+    assert (one["cached"], other["cached"]) == (False, True)
+    assert other["measured_at"] == one["measured_at"]
+    assert other["ns"].tolist() == one["ns"].tolist()
+    assert same(first.recommendations, again.recommendations)
+    assert again.weights == first.weights
+    assert (one["load"], other["load"]) == (7.5, 7.5)  # of the machine when it was measured
+    changed = {
+        "model": run(replace(RANKERS["linear"], l2=0.5), how(Cache(tmp_path))),  # type: ignore[type-var]
+        "settings": run(RANKERS["linear"], how(Cache(tmp_path), warmup=4)),
+        "data": run(RANKERS["linear"], how(Cache(tmp_path)), replace(CHAIN, dataset=SyntheticJudged(41, 8))),
+    }
+    assert {name: result.ranker.measured["cached"] for name, result in changed.items()} == dict.fromkeys(changed, False)  # type: ignore[attr-defined]
+
+
+def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None:
+    split = CHAIN.splitter.split(CHAIN.dataset.load().unnamed(), "test")
+
+    @dataclass(frozen=True)
+    class Done:
+        def split(self, *_: object) -> object:
+            return split
+
+    retrieving = Retrieving(how(), Popularity(), split.fold.requests)
+    chain = replace(CHAIN, splitter=Done(), retriever=retrieving, n_candidates=15)  # type: ignore[arg-type]
+    result = run(Identity(), how(), chain)
+    plain = replace(CHAIN, retriever=Popularity(), n_candidates=15).run()
+    assert same(result.candidates, plain.candidates)
+    both = spent_of(result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
+    assert both is not None
+    memory = [of.measured["memory"] / 1e6 for of in (result.ranker, retrieving)]  # type: ignore[attr-defined]
+    figures = figures_of(result.recommendations, result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
+    assert figures["memory/peak_mb"] == pytest.approx(sum(memory))
+    assert both.tolist() == (result.ranker.measured["ns"] + retrieving.measured["ns"]).tolist()  # type: ignore[attr-defined]
+    assert len(both) == len(split.fold.requests)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recx.core.errors import InputError
+from recx.jobs.benchmark.rerank import Rerank
+
+TWO = {"a": None, "b": None}
+
+
+def test_cost_by_hand() -> None:
+    settings = Rerank(TWO, cost_per_document={"a": 0.002}, cost_per_query={"a": 0.01, "b": 0.5})
+    # 10 queries, 200 documents: 0.002 x 200 + 0.01 x 10
+    assert settings.cost("a", 10, 200) == pytest.approx(
+        {"total": 0.5, "per_query": 0.05, "per_document": 0.0025, "per_1000_queries": 50.0}
+    )
+    assert settings.cost("b", 10, 200)["total"] == pytest.approx(5.0)
+    assert Rerank(TWO).cost("a", 10, 200)["total"] == 0
+
+
+def test_a_weight_is_one_for_all_or_one_by_name() -> None:
+    assert [Rerank(TWO, cost_weight=2.0).weight(name) for name in TWO] == [2.0, 2.0]
+    assert [Rerank(TWO, cost_weight={"b": 3.0}).weight(name) for name in TWO] == [1.0, 3.0]
+
+
+def test_rows_are_rankers_or_pairs() -> None:
+    assert Rerank(TWO).pairs() == [("a", None, "a"), ("b", None, "b")]
+    assert Rerank(TWO, {"x": None}).pairs() == [("a", "x", "a"), ("b", "x", "b")]
+    pairs = Rerank({"a": None}, {"x": None, "y": None})
+    assert pairs.pairs() == [("x + a", "x", "a"), ("y + a", "y", "a")]
+    assert pairs.names == ("x + a", "y + a")
+    assert (pairs.retrieves, Rerank(TWO, {"x": None}).retrieves) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"rankers": {}}, "benchmark.rankers is empty"),
+        ({"rankers": {"../a": None}}, "names a folder"),
+        ({"quality": "ndcg_at_7"}, "did you mean"),
+        ({"timeout_s": 0.0}, "benchmark.timeout_s=0.0"),
+        ({"warmup": -1}, "benchmark.warmup=-1"),
+        ({"batch_size": 0}, "benchmark.batch_size=0"),
+        ({"sample": {"queries": 0, "seed": 0}}, "benchmark.sample.queries"),
+        ({"sample": {"querys": 5, "seed": 0}}, "did you mean 'queries'"),
+        ({"parallel": {}}, "benchmark.parallel.workers"),
+        ({"cost_per_query": {"c": 1.0}}, "no ranker is called so"),
+        ({"cost_per_document": {"a": -1.0}}, "benchmark.cost_per_document.a=-1.0: it must be 0 or more"),
+        ({"cost_weight": 0.0}, "benchmark.cost_weight=0.0: it must be a number \\(above 0\\)"),
+        ({"cost_weight": {"a": float("inf")}}, "benchmark.cost_weight=.*: it must be a number"),
+    ],
+)
+def test_a_wrong_setting_is_told_by_its_key(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Rerank(**{"rankers": TWO, **settings})

@@ -1,0 +1,226 @@
+"""The benchmark from a configuration to its files; what its sentences say is tested on outcomes made by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recx.config.compose import compose, plain
+from recx.core.errors import InputError, RecxError
+from recx.jobs.benchmark import conclusions, prepare
+from recx.jobs.benchmark.outcome import Outcome
+from recx.jobs.benchmark.run import benchmark, check
+
+SMALL = ["+experiment=rerank_benchmark", "tracker=console", "dataset.queries=60", "dataset.features=8"]
+NO_OTHERS = ["~benchmark.rankers.bm25", "~benchmark.rankers.linear"]
+BAD = """
+import os, signal, time
+class Raises:
+    def rerank(self, query, documents): raise ValueError("no luck")
+class Hangs:
+    def rerank(self, query, documents): time.sleep(100)
+class Dies:
+    def rerank(self, query, documents): os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def configured(*words: str) -> dict[str, Any]:
+    return plain(compose([*SMALL, *words]))
+
+
+def named(name: str, kind: str) -> list[str]:
+    return [f"+ranker@benchmark.rankers.{name}=callable", f"benchmark.rankers.{name}.object=bad_rankers:{kind}"]
+
+
+@pytest.mark.slow
+def test_the_default_benchmark_runs_and_a_second_run_measures_nothing(here: Path) -> None:
+    first = benchmark(configured(), here / "first")
+    assert [row.name for row in first.rows] == ["identity", "bm25", "linear"]
+    assert not first.failed
+    identity, bm25, linear = (first.quality(row) for row in first.rows)
+    assert identity < bm25 < linear
+    again = benchmark(configured(), here / "second")
+    assert [row.cached for row in again.rows] == [True] * 3
+    assert [row.figures["latency/mean_ms"] for row in again.rows] == [r.figures["latency/mean_ms"] for r in first.rows]
+    assert [row.quality for row in again.rows] == [row.quality for row in first.rows]
+    anew = benchmark(configured("cache=off"), here / "third")
+    assert [row.quality for row in anew.rows] == [row.quality for row in first.rows]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [True, False])
+def test_identity_needs_the_least_whatever_the_order(here: Path, first: bool) -> None:
+    config = configured("feature=documents", "benchmark.warmup=2", "benchmark.batch_size=null")
+    rankers = config["benchmark"]["rankers"]
+    ordered = rankers if first else dict(reversed(rankers.items()))
+    outcome = benchmark({**config, "benchmark": {**config["benchmark"], "rankers": ordered}}, here / "run")
+    peaks = {row.name: row.figures["memory/peak_mb"] for row in outcome.rows}
+    assert next(iter(peaks)) == ("identity" if first else "linear")
+    assert peaks["identity"] < min(peaks["bm25"], peaks["linear"])
+
+
+@pytest.mark.slow
+def test_a_row_of_which_some_was_measured_before_says_so_with_the_older_moment(here: Path) -> None:
+    retrievers = ["+retriever@benchmark.retrievers.given=given", "+retriever@benchmark.retrievers.popular=popularity"]
+    outcome = benchmark(configured(*retrievers, "~benchmark.rankers.linear"), here / "run")
+    assert [row.cached for row in outcome.rows] == [False, True, False, True]  # retrieving, by the row before
+    assert outcome.rows[1].measured_at <= outcome.rows[0].measured_at
+    said = next(said for said in conclusions.cautions(outcome) if said.startswith("measured before"))
+    assert "given + bm25 on" in said
+    assert "given + identity on" not in said
+
+
+@pytest.mark.slow
+def test_what_fails_is_a_row_that_says_so_and_the_others_go_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "bad_rankers.py").write_text(BAD)
+    monkeypatch.syspath_prepend(here)
+    bad = [word for kind in ("Raises", "Hangs", "Dies") for word in named(kind.lower(), kind)]
+    more = ["benchmark.timeout_s=30", "benchmark.parallel={workers: 3}", "cache=off"]
+    outcome = benchmark(configured(*NO_OTHERS, *bad, "+benchmark.cost_per_query.identity=0.5", *more), here / "run")
+    reasons = {row.name: row.reason for row in outcome.rows}
+    assert reasons["identity"] == ""
+    assert "rerank fails" in reasons["raises"]
+    assert reasons["hangs"] == "timed out: it took longer than timeout_s=30"
+    assert reasons["dies"] == "killed by SIGKILL (out of memory?)"
+    with pytest.raises(RecxError, match="3 of 4 rankers failed: raises, hangs, dies"):
+        check(outcome)
+    assert "latency/mean_ms" not in outcome.rows[0].figures  # side by side
+    assert outcome.rows[0].figures["cost/per_1000_queries"] == pytest.approx(500)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
+    folder = tmp_path_factory.mktemp("benchmark")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        words = ["~benchmark.rankers.linear", "benchmark.sample={queries: 8, seed: 1}"]
+        return benchmark(configured(*words), folder / "run"), folder / "run"
+
+
+def test_a_run_leaves_its_tables_and_a_folder_a_ranker(finished: tuple[Outcome, Path]) -> None:
+    outcome, folder = finished
+    rows = list(csv.DictReader((folder / "benchmark.csv").read_text().splitlines()))
+    assert [row["name"] for row in rows] == ["identity", "bm25"]
+    assert float(rows[1]["quality/ndcg_at_10"]) == pytest.approx(outcome.quality(outcome.rows[1]))
+    document = json.loads((folder / "benchmark.json").read_text())
+    assert (document["queries"], document["queries_in_all"]) == (8, 12)
+    assert sum(document["grades"].values()) == document["documents"]
+    assert [test["run"] for test in document["tests"]] == ["bm25"] * 7
+    assert document["settings"]["rankers"]["bm25"]["k1"] == 1.2
+    assert json.loads((folder / "protocol.json").read_text())["benchmark"]["sample"] == {"queries": 8, "seed": 1}
+    assert {row["currency"] for row in document["rankers"]} == {row["currency"] for row in rows} == {"USD"}
+    assert any(said.startswith("fewer than 30 users") for said in document["cautions"])
+    times = list(csv.DictReader((folder / "bm25" / "latency.csv").read_text().splitlines()))
+    mean = sum(int(row["nanoseconds"]) for row in times) / len(times) / 1e6
+    assert outcome.rows[1].figures["latency/mean_ms"] == pytest.approx(mean)
+    figures = json.loads((folder / "bm25" / "metrics.json").read_text())
+    assert figures["latency/mean_ms"] == pytest.approx(mean)
+    assert figures["time/rank"] == pytest.approx(mean * len(times) / 1000)
+
+
+def test_the_rankers_folders_are_runs_that_compare_takes(
+    finished: tuple[Outcome, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from recx.cli.commands import compare
+
+    _, folder = finished
+    names = [str(folder / name) for name in ("identity", "bm25")]
+    assert compare.run([*names, "--json", "--metrics", "end_to_end/ndcg_at_10"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["baseline"], row["run"], row["users"]) == ("identity", "bm25", 8)
+
+
+@pytest.mark.slow
+def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recx.tracking.store import open_client
+
+    (here / "bad_rankers.py").write_text(BAD)
+    monkeypatch.syspath_prepend(here)
+    config = configured(*NO_OTHERS, *named("raises", "Raises"), "tracker=mlflow", "cache=off")
+    outcome = benchmark(config, here / "run")
+    client = open_client(f"sqlite:///{here / 'outputs' / 'mlflow.db'}")
+    [experiment] = [one for one in client.search_experiments() if one.name == "rerank_benchmark"]
+    runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
+    parent = runs.pop("benchmark of identity, raises")
+    assert set(runs) == {"identity", "raises"}
+    assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
+    assert [runs[name].info.status for name in ("identity", "raises")] == ["FINISHED", "FAILED"]
+    assert "no luck" in runs["raises"].data.tags["recx.reason"]
+    assert parent.info.status == "FINISHED"
+    assert parent.data.tags["recx.conclusions"].startswith("best quality: identity")
+    figures = runs["identity"].data.metrics
+    assert figures["quality/ndcg_at_10"] == pytest.approx(outcome.quality(outcome.rows[0]))
+    assert {"latency/p95_ms", "throughput/queries_per_s", "memory/peak_mb", "cost/total"} <= set(figures)
+    kept = {file.path for file in client.list_artifacts(parent.info.run_id)}
+    assert {"benchmark.csv", "benchmark.json", "report.html", "rankers.json"} <= kept
+    assert not kept & {"identity", "raises"}  # their files lie in their own runs
+    assert "per_user.parquet" in {file.path for file in client.list_artifacts(runs["identity"].info.run_id)}
+
+
+def test_rankers_are_named_added_and_taken_out_on_the_command_line() -> None:
+    words = ["+ranker@benchmark.rankers.strict=linear", "benchmark.rankers.strict.l2=1.0", "~benchmark.rankers.bm25"]
+    read = prepare.read(configured(*words))
+    assert list(read.settings.rankers) == ["identity", "linear", "strict"]
+    jobs = read.jobs(Path("/runs"), Path("/cache"), {"threads": 4, "load_before": 1.5})
+    assert [job["config"]["ranker"].get("l2") for job in jobs] == [None, 0.0001, 1.0]
+    assert {job["config"]["runtime"]["threads"] for job in jobs} == {4}
+    assert jobs[2]["folder"] == "/runs/strict"
+
+
+def test_side_by_side_rankers_share_the_threads() -> None:
+    jobs = prepare.read(configured("benchmark.parallel={workers: 4}")).jobs(
+        Path("a"), Path("b"), {"threads": 6, "load_before": None}
+    )
+    assert {job["config"]["runtime"]["threads"] for job in jobs} == {1}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fold=predict"], "fold=predict"),
+        (["benchmark.rankers.linear.l2=-1.0"], "ranker.l2=-1.0"),
+        (["+benchmark.rankers.mine=3"], "benchmark.rankers.mine names no part"),
+        (["+benchmark.rankers.mine._target_=recx.parts.ranker.linear.Lineal"], "no part of that name"),
+        (["+benchmark.rankers.mine._target_=recx.parts.retriever.given.Giben"], "no part of that name"),
+        (["+benchmark.rankers.mine._target_=recx.parts.feature.words.Length"], "it cannot fit or rank"),
+        (["evaluator.end_to_end=[ndcg_at_10]"], "evaluator.end_to_end has no 'ndcg_at_1'"),
+        (["benchmark.warmup=many"], "benchmark.warmup=many"),
+        (["benchmark.cost_weight=0"], "a weight is above 0"),
+    ],
+)
+def test_a_mistake_is_told_before_any_data_is_read(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        prepare.read(configured(*words))
+
+
+def test_a_package_that_is_not_there_is_left_to_the_rankers_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recx.config import factory
+
+    monkeypatch.setattr(factory, "is_trusted", lambda module: True)
+    option = "+benchmark.rankers.mine._target_=no_such_package.ranker.Mine"
+    assert list(prepare.read(configured(option)).settings.rankers)[-1] == "mine"
+
+
+def test_one_chain_is_no_benchmark_and_a_sweep_of_benchmarks_is_refused() -> None:
+    import recx
+
+    with pytest.raises(InputError, match="it runs several chains"):
+        recx.run(SMALL)
+
+
+def test_a_user_says_a_typo_and_is_told_by_its_key(here: Path) -> None:
+    words = ["+experiment=rerank_benchmark", "tracker=console", "benchmark.warmupp=3"]
+    root = str(Path(__file__).resolve().parents[3])
+    done = subprocess.run(
+        [sys.executable, "-m", "recx", *words], capture_output=True, text=True, env={"PYTHONPATH": root}, check=False
+    )
+    assert done.returncode == 2
+    assert "did you mean" in done.stderr

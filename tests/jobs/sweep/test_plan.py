@@ -1,0 +1,177 @@
+"""What a sweep's words mean, before anything runs: its trials, its name, and that nobody tunes on test by accident."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from recx.config import option_sources
+from recx.config.hydra_internals import parse
+from recx.config.sweepers.grid import Grid
+from recx.core.errors import InputError
+from recx.jobs.sweep.plan import read
+
+PRESETS = [name.removeprefix("sweep/") for name in option_sources.options() if name.startswith("sweep/")]
+OPTUNA = "hydra/sweeper=optuna"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def trials(*words: str, leave_out: str | None = None) -> list[list[str]]:
+    grid = Grid(leave_out=leave_out)
+    grid.config = OmegaConf.create({"feature": {"age": {}, "trend": {}, "words": {}}})
+    [batch] = grid.split_arguments(parse(words), None)
+    return batch
+
+
+def test_every_combination_is_a_trial() -> None:
+    assert trials("a=1,2", "b=x,y", "c=[1,2]") == [
+        ["a=1", "b=x", "c=[1,2]"],
+        ["a=1", "b=y", "c=[1,2]"],
+        ["a=2", "b=x", "c=[1,2]"],
+        ["a=2", "b=y", "c=[1,2]"],
+    ]
+
+
+def test_what_is_taken_out_stays_out() -> None:
+    assert trials("~feature.age", "a=1,2") == [["a=1", "~feature.age"], ["a=2", "~feature.age"]]
+
+
+def test_each_entry_is_left_out_in_turn() -> None:
+    assert trials("a=1", leave_out="feature") == [
+        ["a=1"],
+        ["a=1", "~feature.age"],
+        ["a=1", "~feature.trend"],
+        ["a=1", "~feature.words"],
+    ]
+    assert trials("~feature.age", leave_out="feature")[1:] == [
+        ["~feature.age", "~feature.trend"],
+        ["~feature.age", "~feature.words"],
+    ]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_chooses_on_valid(preset: str) -> None:
+    if preset == "search":
+        pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    sweep = read(["+experiment=news", f"+sweep={preset}"])
+    assert sweep.chooses
+    assert sweep.optimises is (preset == "search")
+    assert sweep.config["fold"] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["+sweep=ranker", "fold=test"], "fold=test: a sweep that chooses the best by this fold would tune on it"),
+        (["+sweep=ranker", "fold=valid,test"], "fold: the trials of a sweep are compared by it"),
+        (["objective=a,b"], "objective: the trials of a sweep are compared by it"),
+        (["fold=valid,test"], "fold: the trials of a sweep are compared by it"),
+        (["objective=ranking/logloss"], "objective=ranking/logloss: less of it is better"),
+        (["objective=funnel/lost_in_retrieval"], "objective=funnel/lost_in_retrieval: less of it is better"),
+        (["objective=time/total"], "objective=time/total: less of it is better"),
+        (
+            ["hydra/sweeper=optuna", "fold=valid", "hydra.sweeper.direction=minimize"],
+            "hydra.sweeper.direction=minimize: recx's objectives are maximized",
+        ),
+        (
+            ["hydra/launcher=joblib", "hydra.launcher.n_jobs=64", "runtime.threads=64"],
+            "runtime.threads=64 in 64 trials at a time is more than the",
+        ),
+        (["allow_tuning_on_test=1"], "allow_tuning_on_test=1: it must be true or false"),
+        (["ranker=lineer,identity"], "did you mean 'linear'"),
+        (["sweep_id=a/b"], "sweep_id=a/b: it names a folder"),
+        (["sweep_id=a", "resume=last"], "give one of them"),
+        (["resume=last"], "no sweep was begun under"),
+        (["resume=mine"], "resume=mine: there is no such sweep"),
+        (["hydra.sweep.dir=x"], "name it by sweep_id=ID"),
+        (["hydra/launcher=nowhere"], "nowhere"),
+        (["hydra.sweeper._target_=hydra_plugins.nowhere.X"], r"hydra_plugins.nowhere is not installed"),
+    ],
+)
+def test_wrong_words_are_one_sentence(words: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read(["+experiment=news", *words])
+
+
+def test_optuna_may_not_choose_on_test() -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    swept = [OPTUNA, "ranker.l2=tag(log,interval(1e-5,1))"]
+    with pytest.raises(InputError, match="would tune on it"):
+        read(swept)
+    assert read([*swept, "fold=valid"]).optimises
+    assert read([*swept, "allow_tuning_on_test=true"]).chooses
+
+
+@pytest.mark.parametrize(
+    ("when", "sentence"),
+    [
+        ("{retriever: {ranker.l2: 1}}", "hydra.sweeper.when: 'retriever' is no condition with ranges"),
+        ("{retriever=item_knn: 3}", "hydra.sweeper.when: 'retriever=item_knn' is no condition with ranges"),
+        ("{'seed=interval(0,1)': {ranker.l2: 1}}", "'seed=interval\\(0,1\\)' is no condition: name one value"),
+        ("{retriever=item_knn: {retriever.last: 'range(1,'}}", r"'retriever.last=range\(1,' cannot be read"),
+        ("{retriever=item_knm: {retriever.last: 'range(1,9)'}}", "retriever=item_knm: .*did you mean 'item_knn'"),
+        ("{retriever=item_knn: {retriever.lst: 'range(1,9)'}}", "'lst': did you mean 'last'"),
+        ("{retriever=popularity: {retriever.last: 'range(1,9)'}}", "retriever has no setting 'last'"),
+        ("{retriever=item_knn: {retriever.last: 1}, retriever.last=1: {ranker.l3: 1}}", "ranker has no setting 'l3'"),
+    ],
+)
+def test_wrong_ranges_are_told_before_anything_runs(when: str, sentence: str, tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    with pytest.raises(InputError, match=sentence):
+        read(_searching(tmp_path, f"when: {when}"))
+
+
+def test_ranges_may_depend_on_what_others_choose(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    when = """{retriever=item_knn: {retriever.last: 'range(1,9)'}, 'retriever.last=1,2': {retriever.distance: '1,2'},
+               'n_candidates=100': {ranker.l2: 'tag(log,interval(1e-5,1))'}}"""
+    assert read(_searching(tmp_path, f"when: {when}")).optimises
+
+
+def test_what_a_preset_says_is_part_of_the_first_trial(tmp_path: Path) -> None:
+    words = _searching(tmp_path, "params: {retriever: item_knn, retriever.last: '7,8', seed: '3,4'}")
+    sweep = read([*words, "seed=5"])
+    assert sweep.config["retriever"]["last"] == 7
+    assert sweep.config["seed"] == 5  # the command line goes before
+    with pytest.raises(InputError, match="retriever has no setting 'lst'"):
+        read([*_searching(tmp_path, "params: {retriever: item_knn, retriever.lst: 'range(1,9)'}")])
+    with pytest.raises(InputError, match="fold: the trials of a sweep are compared by it"):
+        read([*_searching(tmp_path, "params: {fold: 'valid,test'}")])
+
+
+def test_only_plugins_may_bring_a_function_that_proposes(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    with pytest.raises(InputError, match=r"custom_search_space=mine\.propose: it must be a function of recx or of an"):
+        read(_searching(tmp_path, "custom_search_space: mine.propose"))
+
+
+def _searching(folder: Path, line: str) -> list[str]:
+    """Return the words of a sweep with a preset of one's own, which says this of the sweeper."""
+    (folder / "sweep").mkdir(exist_ok=True)
+    preset = ["# @package _global_", "defaults:", "  - override /hydra/sweeper: optuna", "fold: valid"]
+    text = "\n".join([*preset, "hydra:", "  sweeper:", f"    {line}"])
+    (folder / "sweep" / "own.yaml").write_text(text + "\n")
+    return ["+experiment=news", "+sweep=own", f"hydra.searchpath=['file://{folder}']"]
+
+
+def test_a_comparison_on_test_is_allowed() -> None:
+    sweep = read(["+experiment=news", "ranker=identity,linear"])
+    assert (sweep.chooses, sweep.config["fold"]) == (False, "test")
+    assert sweep.config["ranker"]["_target_"].endswith("Identity")  # the first value of what is swept over
+
+
+def test_a_sweep_goes_on_by_its_name_with_the_same_words_only() -> None:
+    words = ["+experiment=news", "ranker=identity,linear"]
+    begun = read([*words, "sweep_id=mine"])
+    assert begun.begin()
+    assert not begun.begin()
+    assert not read([*words, "resume=last", "hydra.sweeper.max_batch_size=1"]).begin()
+    for other in ([*words, "seed=3"], [*reversed(words)], [*words, "hydra.sweep.subdir=x"]):
+        with pytest.raises(InputError, match=r"sweep_id=mine: this sweep was begun with other words"):
+            read([*other, "resume=mine"]).begin()

@@ -1,0 +1,229 @@
+"""Sweeps on a real Ray: workers that are killed in mid-trial, a trial that always kills its worker, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from recx.tracking.store import open_client
+
+pytestmark = pytest.mark.slow
+pytest.importorskip(
+    "hydra_plugins.hydra_ray_launcher", reason="Ray's launcher is not installed: pip install 'recx[ray]'"
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+SMALL = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
+SWEEP = [*SMALL, "ranker=patient", "feature=basic", "runtime.threads=1", "fold=valid", "sweep_id=mine"]
+FIVE = "ranker.number=0,1,2,3,4"
+ON_RAY = ["hydra/launcher=ray", "hydra.launcher.ray.init.num_cpus=2"]
+CLUSTER = """\
+import sys, ray
+ray.init(address="local", include_dashboard=False, num_cpus=2, logging_level="warning")
+print(ray.get_runtime_context().gcs_address, flush=True)
+sys.stdin.read()
+"""
+PART = '''\
+"""A ranker that tells which process it is in, and waits for leave to go on."""
+
+import os, signal, time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Patient:
+    number: int = 0
+
+    def rank(self, candidates, history, requests):
+        Path(f"begun-{self.number}").write_text(str(os.getpid()))
+        while not Path("go").exists():
+            time.sleep(0.02)
+        if self.number == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return candidates.reorder(np.cos(candidates.item * (1.0 + self.number)).astype(np.float32))
+'''
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the plugin that brings the ranker, laid out as pip would."""
+    folder = tmp_path_factory.mktemp("site")
+    conf, info = folder / "recx_patient" / "conf" / "ranker", folder / "recx_patient-1.0.dist-info"
+    conf.mkdir(parents=True)
+    info.mkdir()
+    (folder / "recx_patient" / "__init__.py").write_text(PART)
+    (conf / "patient.yaml").write_text("# waits\n_target_: recx_patient.Patient\nnumber: 0 # which trial\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recx-patient\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[recx.plugins]\npatient = recx_patient\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(site: Path) -> dict[str, str]:
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RECX_"))}
+    return {**known, "PYTHONPATH": f"{ROOT}{os.pathsep}{site}", "OMP_NUM_THREADS": "1", "RAY_AUTH_TOKEN": "0" * 64}
+
+
+@contextmanager
+def started(folder: Path, environment: dict[str, str], *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a sweep beside the test; whatever happens, it is over at the end."""
+    command = [sys.executable, "-m", "recx", "-m", *SWEEP, *words]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def sweep(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
+    (folder / "go").touch()
+    with started(folder, environment, *words) as process:
+        out, err = process.communicate(timeout=240)
+    return process.returncode, out + err
+
+
+def until(found: Callable[[], int | None]) -> int:
+    """Return what is found as soon as it is not None."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        number = found()
+        if number is not None:
+            return number
+        time.sleep(0.05)
+    raise AssertionError("nothing happened for two minutes")
+
+
+def worker(folder: Path, number: int) -> int:
+    """Return the pid of the worker that is in the midst of a trial, as soon as there is one."""
+    file = folder / f"begun-{number}"
+    return until(lambda: int(file.read_text() or 0) or None if file.exists() else None)
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def figures(folder: Path) -> pd.DataFrame:
+    table = pd.read_csv(folder / "outputs" / "sweeps" / "mine" / "summary" / "sweep.csv")
+    return table.drop(columns=["seconds", "cached"])
+
+
+def runs(folder: Path) -> dict[str, list[str]]:
+    """Return name -> how its runs ended, sorted; every run but the sweep's own lies beneath that one."""
+    found = open_client(f"sqlite:///{folder}/outputs/mlflow.db").search_runs(["1"])
+    [parent] = [run.info.run_id for run in found if run.info.run_name == "sweep mine"]
+    assert {run.data.tags.get("mlflow.parentRunId") for run in found if run.info.run_id != parent} == {parent}
+    names = {run.info.run_name for run in found}
+    return {name: sorted(run.info.status for run in found if run.info.run_name == name) for name in names}
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> pd.DataFrame:
+    folder = tmp_path_factory.mktemp("serial")
+    code, said = sweep(folder, environment, FIVE)
+    assert code == 0, said
+    table = figures(folder)
+    assert len(set(table["objective"])) == 5
+    return table
+
+
+def test_a_trial_whose_worker_is_killed_is_tried_again_and_nothing_is_lost(
+    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
+) -> None:
+    with started(tmp_path, environment, FIVE, *ON_RAY) as process:
+        killed, stopped = worker(tmp_path, 0), worker(tmp_path, 1)
+        assert killed != stopped
+        os.kill(killed, signal.SIGKILL)
+        os.kill(stopped, signal.SIGTERM)
+        until(lambda: None if alive(killed) or alive(stopped) else 0)
+        (tmp_path / "go").touch()
+        out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    pd.testing.assert_frame_equal(figures(tmp_path), serial)
+    once, twice = ["FINISHED"], ["FINISHED", "KILLED"]
+    expected = {f"ranker.number={number}": twice if number < 2 else once for number in range(5)}
+    assert runs(tmp_path) == {"sweep mine": once, "best": once, **expected}
+    assert not (tmp_path / "mlruns").exists()
+
+
+def test_a_trial_that_always_kills_its_worker_is_marked_and_the_others_go_on(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    words = ["ranker.number=0,13,2", *ON_RAY, "hydra.launcher.ray.remote.max_retries=2"]
+    code, said = sweep(tmp_path, environment, *words)
+    assert code == 1, said
+    table = figures(tmp_path)
+    assert list(table["ranker.number"])[2] == 13
+    assert table["reason"][2] == "its worker died 2 times (out of memory, killed or crashed)"
+    assert table["objective"].notna().sum() == 2
+    assert "RUNNING" not in {status for statuses in runs(tmp_path).values() for status in statuses}
+
+
+def test_ctrl_c_ends_the_trials_in_order_and_the_sweep_can_go_on(
+    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
+) -> None:
+    with started(tmp_path, environment, FIVE, *ON_RAY) as process:
+        workers = [worker(tmp_path, 0), worker(tmp_path, 1)]
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.endswith("interrupted\n")
+    assert not any(alive(pid) for pid in workers)
+    killed = ["KILLED"]
+    assert runs(tmp_path) == {"sweep mine": killed, "ranker.number=0": killed, "ranker.number=1": killed}
+    code, said = sweep(tmp_path, environment, FIVE, *ON_RAY)
+    assert code == 0, said
+    pd.testing.assert_frame_equal(figures(tmp_path), serial)
+
+
+def test_a_cluster_that_runs_already_works_in_the_folder_of_the_sweep(
+    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    both = {**environment, "RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    with subprocess.Popen(
+        [sys.executable, "-c", CLUSTER],
+        cwd=elsewhere, env=both, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as cluster:  # fmt: skip
+        assert cluster.stdout
+        address = cluster.stdout.readline().strip()
+        code, said = sweep(here, both, FIVE, "hydra/launcher=ray", f"hydra.launcher.ray.init.address={address}")
+        assert cluster.stdin
+        cluster.stdin.close()
+    assert code == 0, said
+    pd.testing.assert_frame_equal(figures(here), serial)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_an_address_where_nobody_answers_is_told_at_once(tmp_path: Path, environment: dict[str, str]) -> None:
+    code, said = sweep(tmp_path, environment, FIVE, "hydra/launcher=ray", "hydra.launcher.ray.init.address=127.0.0.1:9")
+    assert code == 2
+    assert "hydra.launcher.ray.init.address=127.0.0.1:9: nobody answers there" in said
+
+
+def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, environment: dict[str, str]) -> None:
+    with started(tmp_path, environment, "ranker.number=0,1,2", *ON_RAY) as process:
+        worker(tmp_path, 0)
+        worker(tmp_path, 1)
+        (tmp_path / "outputs" / "sweeps" / "mine" / "sweep.json").unlink()  # before the third begins
+        (tmp_path / "go").touch()
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "this is not the sweep's folder: all machines of a cluster need the working directory" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,190 @@
+"""Sweeps from the outside: failing, killed and taken up again, side by side, in MLflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
+SMALL = [*WORLD, "feature=basic", "ranker.resamples=0", "tracker=console", "runtime.threads=1"]
+L2 = "ranker.l2=0.001,0.01,0.1,1"
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "recx", "-m", *words]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1"}
+
+
+def recx(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    folder.mkdir(exist_ok=True)
+    return subprocess.run(
+        command(*words), capture_output=True, text=True, cwd=folder, env=environment(), timeout=180, check=False
+    )
+
+
+def figures(folder: Path) -> pd.DataFrame:
+    """Return a sweep's table without what a second time never is: the seconds, and what came from the cache."""
+    [file] = (folder / "outputs" / "sweeps").glob("*/summary/sweep.csv")
+    return pd.read_csv(file).drop(columns=["seconds", "cached"])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = recx(folder, *SMALL, L2, "fold=valid")
+    assert (done.returncode, done.stderr) == (0, "")
+    [sweep] = (folder / "outputs" / "sweeps").iterdir()
+    written = {path.name for path in (sweep / "0").iterdir()}
+    assert written == {"config.yaml", "metrics.json", "protocol.json", "per_user.parquet"}
+    assert {"recommendations.parquet", "candidates.parquet"} <= {path.name for path in (sweep / "best").iterdir()}
+    assert "fold: test" in (sweep / "best" / "config.yaml").read_text()
+    assert "once on test: end_to_end/ndcg_at_5 = " in done.stdout
+    table = figures(folder)
+    assert list(table["objective"]) == sorted(table["objective"], reverse=True)
+    return table
+
+
+def test_a_failing_trial_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+    words = [*SMALL, "ranker.l2=abc,1", "sweep_id=mine"]
+    done = recx(tmp_path, *words)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "to choose by them would be tuning on test" in done.stdout
+    table = figures(tmp_path)
+    assert list(table["ranker.l2"]) == ["1", "abc"]
+    assert not (tmp_path / "outputs" / "sweeps" / "mine" / "best").exists()
+    assert table["reason"][1] == "ranker.l2=abc: it must be a number"
+    again = recx(tmp_path, *words)
+    assert again.returncode == 1
+    assert "sweep_id=mine: 1 done before" in again.stdout
+    assert "job 1: end_to_end/ndcg_at_5" in again.stdout
+    assert again.stdout.count("(done before)") == 1
+
+
+def kill_and_resume(folder: Path, times: int, seed: int, *words: str) -> None:
+    """Kill a sweep so many times, each time a moment after so many trials were done, and let it end."""
+    moments, trials = random.Random(seed), folder / "outputs" / "sweeps" / "mine" / "trials"
+    for kill in range(times):
+        wanted = min(kill, 3)
+        with subprocess.Popen(command(*words), cwd=folder, env=environment(), stdout=subprocess.DEVNULL) as process:
+            while process.poll() is None and len(list(trials.glob("[0-9]*.json"))) < wanted:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.3) if wanted else moments.uniform(0.8, 3.0))
+            process.send_signal(signal.SIGKILL)
+    done = recx(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("(done before)") >= min(times - 1, 3)
+
+
+def test_a_sweep_that_is_killed_and_taken_up_again_ends_as_if_undisturbed(
+    tmp_path: Path, undisturbed: pd.DataFrame
+) -> None:
+    kill_and_resume(tmp_path, 3, 0, *SMALL, L2, "fold=valid", "sweep_id=mine")
+    pd.testing.assert_frame_equal(figures(tmp_path), undisturbed)
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_nothing(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
+    kill_and_resume(tmp_path, 20, 1, *SMALL, L2, "fold=valid", "sweep_id=mine")
+    pd.testing.assert_frame_equal(figures(tmp_path), undisturbed)
+
+
+def test_side_by_side_gives_the_same_figures(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
+    done = recx(tmp_path, *SMALL, L2, "fold=valid", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    assert done.returncode == 0, done.stderr
+    pd.testing.assert_frame_equal(figures(tmp_path), undisturbed)
+
+
+@pytest.mark.slow
+def test_a_search_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    words = [*SMALL, "fold=valid", "hydra/sweeper=optuna", "ranker.l2=tag(log,interval(1e-4,1))"]
+    for trials in (2, 4):
+        done = recx(tmp_path / "halves", *words, f"hydra.sweeper.n_trials={trials}", "sweep_id=mine")
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.count("(done before)") == 2
+    recx(tmp_path / "whole", *words, "hydra.sweeper.n_trials=4")
+    pd.testing.assert_frame_equal(figures(tmp_path / "halves"), figures(tmp_path / "whole"))
+
+
+def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
+    from recx.core.system.locks import turn
+
+    with turn(tmp_path / "outputs" / "sweeps" / "mine" / ".lock"):
+        done = recx(tmp_path, *SMALL, "seed=0,1", "sweep_id=mine")
+    assert done.returncode == 2
+    assert done.stderr.startswith("sweep_id=mine: another process is at it")
+
+
+def test_a_trial_that_is_judged_otherwise_is_no_part_of_the_sweep(tmp_path: Path) -> None:
+    """An option may set the fold, so that the first configuration does not tell it of all trials."""
+    (tmp_path / "mine" / "experiment").mkdir(parents=True)
+    option = "# @package _global_\n# python -m recx +experiment=other\ndefaults: [news]\nfold: test\n"
+    (tmp_path / "mine" / "experiment" / "other.yaml").write_text(option)
+    words = [word for word in SMALL if not word.startswith("+experiment")]
+    done = recx(tmp_path, "--config-dir", "mine", "+sweep=seeds", "+experiment=news,other", *words, "seed=0")
+    assert (done.returncode, done.stderr) == (1, "")
+    table = figures(tmp_path)
+    assert list(table["objective"].isna()) == [False, True]
+    assert table["reason"][1] == "fold=test: the trials of this sweep are compared by fold=valid"
+
+
+@pytest.mark.slow
+def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
+    side_by_side = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    words = [*WORLD, "feature=basic", "fold=valid", "ranker.l2=0.1,1,10", *side_by_side]
+    started = [
+        subprocess.Popen(
+            command(*words, f"sweep_id={name}"), cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE
+        )
+        for name in ("one", "other")
+    ]
+    for process in started:
+        assert process.communicate(timeout=300)[1] == ""
+        assert process.returncode == 0
+    from recx.tracking.store import open_client
+
+    runs = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db").search_runs(["1"])
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    parents = {run.data.tags["recx.sweep"]: run.info.run_id for run in runs if "recx.role" in run.data.tags}
+    assert set(parents) == {"one", "other"}
+    for name, parent in parents.items():
+        trials = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent]
+        assert sorted(run.info.run_name for run in trials) == ["best", "ranker.l2=0.1", "ranker.l2=1", "ranker.l2=10"]
+        assert {run.data.tags["recx.sweep"] for run in trials} == {name}
+
+
+@pytest.mark.slow
+def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
+    words = [*WORLD, "feature=basic", "fold=valid", "ranker=identity,linear", "sweep_id=mine"]
+    for _ in range(2):  # the second time nothing is left to do, and the parent is still one
+        done = recx(tmp_path, *words)
+        assert (done.returncode, done.stderr) == (0, "")
+    from recx.tracking.store import open_client
+
+    client = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    runs = {run.info.run_name: run for run in client.search_runs(["1"])}
+    assert set(runs) == {"sweep mine", "ranker=identity", "ranker=linear", "best"}
+    parent = runs.pop("sweep mine")
+    assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
+    assert {run.data.tags["recx.sweep"] for run in runs.values()} == {"mine"}
+    assert {run.info.status for run in (parent, *runs.values())} == {"FINISHED"}
+    assert parent.data.tags["recx.varied"] == "ranker"
+    on_test: dict[str, Any] = json.loads((tmp_path / "outputs/sweeps/mine/best/metrics.json").read_text())
+    assert parent.data.metrics["end_to_end/ndcg_at_5"] == on_test["end_to_end/ndcg_at_5"]
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"sweep.csv", "sweep.svg"}

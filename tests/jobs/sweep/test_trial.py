@@ -1,0 +1,117 @@
+"""A trial that a pruner ends: its outcome, what its sweeper is told, and the same table when it is taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recx.config import factory
+from recx.core.pruning import reached
+from recx.core.run_context import RunContext
+from recx.jobs import launch
+from recx.jobs.sweep.journal import Book, Trial
+from recx.jobs.sweep.trial import Attempt
+
+VALUES = {"a": [0.3, 0.4, 0.5], "b": [0.2, 0.3, 0.4], "c": [0.4, 0.1, 0.9], "d": [0.5, 0.5, 0.2], "e": [0.1, 0.2, 0.3]}
+
+
+class BehindAll:
+    """Ends a trial that is behind every other at its second epoch."""
+
+    def prune(self, course: Mapping[int, float], others: Any) -> bool:
+        return max(course) == 2 and bool(others) and all(course[2] < other[2] for other in others)
+
+
+@dataclass(frozen=True)
+class Ran:
+    metrics: Mapping[str, float]
+
+
+@pytest.fixture(autouse=True)
+def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a trial be three epochs, twice, and its objective what the third reached."""
+
+    def run(config: Mapping[str, Any], folder: Path, *, trial: bool, context: RunContext) -> Ran:
+        if config["values"] is None:
+            raise ValueError("it broke")
+        for part in (1, 2):  # a retriever is fitted twice
+            for epoch, value in enumerate(config["values"], start=1):
+                reached(epoch, value / part)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "metrics.json").write_text("{}")
+        return Ran({"o": config["values"][-1], "data/cache_hits": 2.0})
+
+    monkeypatch.setattr(launch, "launch", run)
+    monkeypatch.setattr(factory, "build", lambda config, key: BehindAll())
+
+
+def attempt(folder: Path, number: int, name: str, *, whole: bool = False) -> Attempt:
+    return Attempt(number, [f"x={name}"], folder / str(number), Book(folder / "trials"), whole=whole)
+
+
+def run(folder: Path, number: int, name: str, pruner: str | None = "some", *, whole: bool = False) -> Trial:
+    config = {"values": VALUES.get(name), "pruner": pruner, "objective": "o"}
+    return attempt(folder, number, name, whole=whole).run(lambda: config)
+
+
+def without_seconds(trial: Trial) -> dict[str, Any]:
+    return {**vars(trial), "seconds": 0.0, "folder": ""}
+
+
+def test_the_first_fit_is_written_down_and_a_trial_behind_ends(tmp_path: Path) -> None:
+    trials = [run(tmp_path, number, name) for number, name in enumerate("abcd")]
+    assert [(trial.objective, trial.pruned) for trial in trials] == [(0.5, None), (None, 2), (None, 2), (0.2, None)]
+    assert trials[1].course == {1: 0.2, 2: 0.3}
+    assert trials[3].course == {1: 0.5, 2: 0.5, 3: 0.2}
+    assert [trial.lacks for trial in trials] == ["", "pruned at epoch 2", "pruned at epoch 2", ""]
+    assert [trial.cached for trial in trials] == [2, 0, 0, 2]
+    assert not any(trial.reason for trial in trials)
+    assert Book(tmp_path / "trials").trials() == trials
+
+
+def test_a_pruned_one_is_not_run_again_and_a_failed_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, name in enumerate("abf"):
+        run(tmp_path, number, name)
+    monkeypatch.setitem(VALUES, "f", [0.9, 0.9, 0.9])
+    monkeypatch.setitem(VALUES, "b", [0.9, 0.9, 0.9])
+    assert run(tmp_path, 1, "b").pruned == 2
+    assert run(tmp_path, 2, "f").objective == 0.9
+
+
+def test_trials_that_were_pruned_failed_or_came_later_are_not_compared_with(tmp_path: Path) -> None:
+    undisturbed = [run(tmp_path / "whole", number, name) for number, name in enumerate("abcde")]
+    for number, name in ((0, "a"), (1, "f"), (4, "d"), (2, "b")):
+        run(tmp_path / "other", number, name)
+    trial = run(tmp_path / "other", 3, "c")  # of the others only "a" is done and earlier
+    assert trial.pruned == 2
+    for missing in range(5):  # a sweep that is killed and taken up again is the same, whichever trial is missing
+        for file in (tmp_path / "whole" / "trials").glob("*.json"):
+            if f'"number": {missing},' in file.read_text():
+                file.unlink()
+        again = run(tmp_path / "whole", missing, "abcde"[missing])
+        assert without_seconds(again) == without_seconds(undisturbed[missing])
+
+
+def test_a_sweeper_is_told_the_least_of_those_before(tmp_path: Path) -> None:
+    for number, name in enumerate("adbf"):
+        run(tmp_path, number, name)
+    told = [
+        attempt(tmp_path, number, name).worth(trial)
+        for (number, name), trial in zip(enumerate("adbf"), Book(tmp_path / "trials").trials(), strict=True)
+    ]
+    assert told == [0.5, 0.2, 0.2, None]
+
+
+def test_without_a_pruner_and_for_the_best_on_test_nothing_ends(tmp_path: Path) -> None:
+    run(tmp_path, 0, "a")
+    assert run(tmp_path, 1, "b", None).objective == 0.4
+    assert run(tmp_path, 2, "e", whole=True).objective == 0.3
+
+
+def test_the_course_outlives_the_process(tmp_path: Path) -> None:
+    written = run(tmp_path, 0, "a")
+    assert Book(tmp_path / "trials").done(0, ["x=a"]) == written

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recx.core.errors import InputError
+from recx.parts.dataset.table import Table
+
+FRAME = pd.DataFrame(
+    {
+        "uid": ["b", "a", "b", "b"],
+        "iid": ["007", "01", "3", "3"],
+        "ts": [1506816009, 1506816001, 1506816001, 1506816001],
+    }
+)
+NAMES = {"user": "uid", "item": "iid", "time": "ts", "time_unit": "s"}
+
+
+@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.csv.gz", "c.parquet", "c.txt", "semicolon.csv", "tab.csv"])
+def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    marks = {"c.tsv": "\t", "c.txt": "|", "semicolon.csv": ";", "tab.csv": "\t"}
+    if name.endswith("parquet"):
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_csv(path, index=False, sep=marks.get(name, ","))
+    events = Table(str(path), delimiter={"semicolon.csv": ";", "tab.csv": "\\t"}.get(name), **NAMES).load()  # type: ignore[arg-type]
+    assert events.users.ids.tolist() == ["b", "a"]
+    assert events.items.ids.tolist() == ["007", "01", "3"]
+    assert events.item.tolist() == [2, 0, 1]
+    assert events.time is not None
+    assert events.time.tolist() == [1506816001000, 1506816009000, 1506816001000]
+    assert dict(events.notes) == {"duplicate_rows": 1}
+
+
+def test_without_time_the_rows_are_in_order_and_weights_stay(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv.gz"
+    path.write_bytes(gzip.compress(b"user,item,stars\n4,9,2.5\n3,9,1\n4,8,5\n4,9,2.5\n"))
+    events = Table(str(path), weight="stars").load()
+    assert events.users.ids.dtype == np.int64
+    assert events.users.ids.tolist() == [4, 3]
+    assert events.items.ids[events.item].tolist() == [9, 8, 9, 9]
+    assert events.weight.tolist() == [2.5, 5, 2.5, 1]
+    assert events.time is None
+
+
+def test_equal_times_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("user,item,t\n" + "".join(f"1,{item},1506816000000\n" for item in (5, 3, 9, 1)))
+    events = Table(str(path), time="t").load()
+    assert events.items.ids[events.item].tolist() == [5, 3, 9, 1]
+
+
+def test_what_cannot_be_used_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"dataset.path is not set"):
+        Table().load()
+    with pytest.raises(InputError, match=r"dataset.item=x: dataset.user names this column already"):
+        Table(user="x", item="x")
+    with pytest.raises(InputError, match=r"dataset.delimiter=,,: it must be one character"):
+        Table(delimiter=",,")
+    with pytest.raises(InputError, match=r"dataset.user and dataset.item must name columns"):
+        Table(user="")
+    path = tmp_path / "c.csv"
+    path.write_text("uid,iid\n1,2\n")
+    with pytest.raises(InputError, match=r"c.csv: column 'user' is missing; .*uid"):
+        Table(str(path)).load()
+    path.write_text("user,item,t\n1,2,1506816000\n")
+    with pytest.raises(InputError, match=r"c.csv: column 't': .* set dataset.time_unit=s"):
+        Table(str(path), time="t").load()
+    with pytest.raises(InputError, match=r"cc.csv: no such file; did you mean 'c.csv'"):
+        Table(str(tmp_path / "cc.csv")).load()

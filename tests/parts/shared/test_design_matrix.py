@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from recx.core.errors import RecxError
+from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
+from recx.parts.shared.design_matrix import design_matrix
+
+Problem = tuple[RankedLists, Fold]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same array for every block."""
+
+    values: Array
+
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        return self.values
+
+
+def test_a_column_a_feature_in_the_order_named(made_up: Callable[..., Problem], column: Callable) -> None:
+    lists, fold = made_up(users=5)
+    table = design_matrix({"second": column("b"), "first": column("a")}, lists, fold.history, fold.requests)
+    assert table.dtype == np.float32
+    assert np.array_equal(table, np.stack([lists.columns["b"], lists.columns["a"]], axis=1))
+
+
+def test_blocks_change_nothing(
+    made_up: Callable[..., Problem], column: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists, fold = made_up(users=50)
+    features = {name: column(name) for name in "abcd"}
+    whole = design_matrix(features, lists, fold.history, fold.requests)
+    monkeypatch.setattr(design_matrix, "LISTS", 7)
+    assert np.array_equal(design_matrix(features, lists, fold.history, fold.requests), whole)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_a_value_that_is_not_finite_names_the_feature_and_the_user(
+    value: float, lists_of: Callable, fold_of: Callable
+) -> None:
+    lists = lists_of({3: {10: [0.0], 11: [0.0]}, 8: {10: [0.0]}})
+    fold = fold_of({3: {10: 1}, 8: {10: 1}})
+    feature = Constant(np.array([0.0, 1.0, value]))
+    with pytest.raises(RecxError, match=r"^feature odd is .* for user u8: a feature must be finite"):
+        design_matrix({"odd": feature}, lists, fold.history, fold.requests)
+
+
+def test_one_number_a_row_is_asked_for(lists_of: Callable, fold_of: Callable) -> None:
+    lists, fold = lists_of({3: {10: [0.0], 11: [0.0]}}), fold_of({3: {10: 1}})
+    with pytest.raises(RecxError, match=r"feature short returned an array of \(1,\) for 2 candidates"):
+        design_matrix({"short": Constant(np.zeros(1))}, lists, fold.history, fold.requests)
+
+
+def test_no_lists_make_an_empty_table(made_up: Callable[..., Problem], column: Callable) -> None:
+    lists, fold = made_up(users=5)
+    table = design_matrix({"a": column("a")}, lists[0:0], fold.history, fold.requests[0:0])
+    assert table.shape == (0, 1)

@@ -1,0 +1,197 @@
+"""The page: whole on its own, safe whatever the data holds, and in order for who cannot see it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import recx
+from recx.report.page import write
+from recx.report.page.render import cached, figure, render
+
+EVIL = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"'><svg onload=alert(1)>",
+    "{{ 7 * 7 }}",
+    "新闻 推荐",
+    "خبر عاجل",
+    "]]>-->&amp;",
+]
+
+
+@pytest.fixture(scope="module")
+def pages(folders: dict[str, Path]) -> dict[str, str]:
+    return {name: (folder / "report.html").read_text(encoding="utf-8") for name, folder in folders.items()}
+
+
+@pytest.mark.parametrize("name", ["linear", "identity", "predict"])
+def test_no_request_leaves_the_page(pages: dict[str, str], reader: Any, name: str) -> None:
+    read = reader(pages[name])
+    for tag, attributes in read.elements:
+        assert not [key for key in attributes if key.startswith("on") or key == "style"], (tag, attributes)
+        for key in ("src", "href", "action", "srcset", "poster", "data"):
+            link = attributes.get(key) or "#"
+            assert link.startswith("#") or ((tag, key) == ("link", "href") and link.startswith("data:")), (tag, link)
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", pages[name])
+    assert not {"iframe", "img", "object", "embed", "base"} & set(read.names())
+    assert len(pages[name].encode()) < 5_000_000
+
+
+def test_the_policy_allows_what_is_there_alone(pages: dict[str, str], reader: Any) -> None:
+    read = reader(pages["linear"])
+    [policy] = [
+        attributes["content"]
+        for _, attributes in read.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy.startswith("default-src 'none'")
+    for tag, rule in (("style", "style-src"), ("script", "script-src")):
+        text = "".join(read.inside(tag))
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+        assert read.names().count(tag) == 1
+
+
+@pytest.mark.parametrize("name", ["linear", "identity", "predict"])
+def test_it_is_in_order_for_who_cannot_see_it(pages: dict[str, str], reader: Any, name: str) -> None:
+    read = reader(pages[name])
+    levels = [int(tag[1]) for tag in read.names() if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    names = read.names()
+    assert [names.count(tag) for tag in ("header", "nav", "main", "footer")] == [1, 1, 1, 1]
+    ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    for _, attributes in read.elements:
+        for key in ("aria-labelledby", "aria-describedby", "href"):
+            value = attributes.get(key) or ""
+            if key != "href" or value.startswith("#"):
+                assert set(value.removeprefix("#").split()) <= set(ids)
+    scrolls = [attributes for _, attributes in read.elements if attributes.get("class") == "scroll"]
+    assert scrolls
+    assert all(one["tabindex"] == "0" and one["role"] == "region" for one in scrolls)
+    assert next(tag for tag, attributes in read.elements if attributes.get("class") == "skip") == "a"
+
+
+def test_sections_stand_in_order_and_none_is_empty(pages: dict[str, str], reader: Any) -> None:
+    def sections(name: str) -> list[str]:
+        return [attributes["id"] for tag, attributes in reader(pages[name]).elements if tag == "section"]
+
+    assert sections("linear") == ["answer", "run", "figures", "slices", "learnt", "examples", "checks"]
+    assert sections("identity") == ["answer", "run", "figures", "slices", "examples", "checks"]
+    assert sections("predict") == ["answer", "run", "learnt", "examples", "checks"]
+    assert "This run predicted (fold=predict)" in reader(pages["predict"]).text()
+    assert "The ranker changes nothing" in reader(pages["identity"]).text()
+
+
+def test_the_page_shows_the_figures(pages: dict[str, str], reader: Any, folders: dict[str, Path]) -> None:
+    story, text = write.read(folders["linear"]), reader(pages["linear"]).text()
+    for row in story["metrics"]:
+        assert figure(row["value"], "+" if row["metric"].startswith("lift") else "") in text
+    for row in story["examples"]["rows"]:
+        assert row["user"] in text
+    for finding in story["doctor"]:
+        assert finding["name"].replace("_", " ") in text
+
+
+def test_whatever_stands_in_the_data_stays_text(here: Path, reader: Any) -> None:
+    rows = [
+        (f"{EVIL[user % len(EVIL)]}{user}", f"{EVIL[(user + step) % len(EVIL)]}{(user + step) % 12}", step)
+        for user in range(40)
+        for step in range(5)
+    ]
+    pd.DataFrame(rows, columns=["who", "what", "when"]).to_csv("evil.csv", index=False)
+    words = ["+experiment=table", "dataset.path=evil.csv", "dataset.user=who", "dataset.item=what", "dataset.time=when"]
+    recx.run([*words, "tracker=console", "cache=off", "n_candidates=10", "name=evil"])
+    [file] = here.glob("outputs/*/*_evil/report.html")
+    text = file.read_text(encoding="utf-8")
+    read = reader(text)
+    assert read.names().count("script") == 1
+    assert not {"img"} & set(read.names())
+    assert not [key for _, attributes in read.elements for key in attributes if key.startswith("on")]
+    shown = read.text()
+    for words_of_data in EVIL:
+        assert words_of_data in shown
+    marked = [attributes for tag, attributes in read.elements if tag == "bdi"]
+    assert marked
+    assert all(attributes["dir"] == "auto" for attributes in marked)
+
+
+def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], reader: Any) -> None:
+    evil = EVIL[0]
+    story = write.read(folders["linear"])
+    story |= {"name": evil, "about": evil, "folder": evil, "advice": [evil]}
+    story["run"] |= {
+        "words": [evil],
+        "config": {evil: evil},
+        "protocol": {evil: evil},
+        "git": {"commit": evil, "dirty": "true"},
+    }
+    story["learnt"]["weights"][0]["feature"] = evil
+    story["learnt"]["features"][0]["feature"] = evil
+    story["learnt"]["training"] = {evil: [1.0, None, 2.0]}
+    story["learnt"]["tables"] = {evil: {"of": 1, "rows": [{evil: evil, "x": None, "n": 3}]}}
+    story["slices"][0] |= {"title": evil, "name": evil}
+    story["slices"][0]["groups"][0]["label"] = evil
+    story["metrics"][0] |= {"metric": evil, "meaning": f'"{evil}', "value": None, "low": None}
+    story["doctor"][0] |= {"name": evil, "why": evil, "verdict": "bad"}
+    read = reader(render(story))
+    assert read.names().count("script") == 1
+    assert read.text().count("alert(1)") >= 12
+
+
+def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], reader: Any) -> None:
+    story = write.read(folders["linear"])
+    tables = {
+        "roc_curve": [
+            {"threshold": None, "false_positive_rate": 0.0, "true_positive_rate": 0.0},
+            {"threshold": 0.5, "false_positive_rate": 1.0, "true_positive_rate": 1.0},
+        ],
+        "confusion_matrix": [{"actual": a, "predicted": p, "rows": 10 * a + p + 1} for a in (0, 1) for p in (0, 1)],
+        "reliability_after": [
+            {"low": 0.0, "high": 0.5, "rows": 3, "mean_predicted": 0.2, "observed": 0.1},
+            {"low": 0.5, "high": 1.0, "rows": 0, "mean_predicted": None, "observed": None},
+        ],
+        "cascade": [{"rank": 1, "stops_here": 0.5, "stops_until": 0.5}],
+        "classification": [{"class": "macro", "precision": 0.25, "recall": None, "f": 0.1, "support": 12}],
+        "nothing": [],
+    }
+    story["learnt"]["tables"] = {name: {"of": len(rows), "rows": rows} for name, rows in tables.items()}
+    story["learnt"]["tables"]["classification"]["of"] = 700
+    text = reader(render(story)).text()
+    for words in (
+        "ROC curve",
+        "Rows by actual and predicted class",
+        "Observed share",
+        "stopped",
+        "macro",
+        "0.2500",
+        "Classification: 1 of 700 rows",
+    ):
+        assert words in text
+
+
+def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
+    folders: dict[str, Path], reader: Any
+) -> None:
+    story = write.read(folders["linear"])
+    story["learnt"]["weights"] = [{"feature": f"f{n}", "weight": 9 - n / 100, "low": 0, "high": 9} for n in range(300)]
+    read = reader(render(story))
+    assert "the strongest 40 of 300" in read.text()
+    drawn = [words for words in read.inside("text") if re.fullmatch(r"f\d+", words)]
+    assert drawn == [f"f{n}" for n in range(40)]
+    assert {f"f{n}" for n in range(300)} <= set(read.inside("th"))
+
+
+@pytest.mark.parametrize(("hits", "shown"), [(None, "–"), (0, "no"), (1, "1 of 2"), (2, "yes")])
+def test_a_stage_tells_how_many_of_its_passes_came_from_the_cache(hits: int | None, shown: str) -> None:
+    assert cached({"cached": hits, "passes": 2}) == shown

@@ -1,0 +1,140 @@
+"""The printed outcome of a run."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from recx.report.terminal.console import print_summary
+
+MEANS = {
+    "retrieval/users": 1234.0,
+    "retrieval/recall_at_10": 0.25,
+    "retrieval/recall_at_50": 0.5,
+    "ranking/users": 617.0,
+    "ranking/ndcg_at_5": math.nan,
+    "end_to_end/mrr": 0.125,
+    "funnel/lift_ndcg_at_5": 0.03,
+    "funnel/lost_in_retrieval": 0.5,
+}
+ADDRESS = "http://127.0.0.1:5000/#/experiments/1/runs/0123456789abcdef0123456789abcdef?workflowType=machine_learning"
+
+
+def printed(
+    folder: Path,
+    *,
+    means: dict[str, float] | None = MEANS,
+    width: int = 100,
+    address: str | None = ADDRESS,
+    advice: tuple[str, ...] = (),
+    **of_console: Any,
+) -> str:
+    result: Any = SimpleNamespace(
+        report=None if means is None else SimpleNamespace(means=means),
+        weights={"weak": 0.1, "strong": -2.0, "middle": 1.0},
+        metrics={
+            "data/users": 1234.0,
+            "data/duplicate_rows": 0.0,
+            "data/articles_without_embedding": 17.0,
+            "data/tied_at_5": 0.0123,
+        },
+        seconds={"load": 0.5, "retrieve": 3.0, "total": 12.345},
+        hits={"load": 1, "retrieve": 1},
+        passes={"load": 1, "retrieve": 2},
+    )
+    out = io.StringIO()
+    run: Any = SimpleNamespace(address=address)
+    print_summary(Console(file=out, width=width, **of_console), result, folder, run, advice)
+    return out.getvalue()
+
+
+def test_figures_stand_under_their_cut(tmp_path: Path) -> None:
+    lines = printed(tmp_path).splitlines()
+    head = next(line for line in lines if "uncut" in line)
+    places = {cut: head.index(cut) + len(cut) for cut in ("at 5", "at 10", "at 50", "uncut")}
+
+    def cell(row: str, cut: str) -> str:
+        line = next(line for line in lines if line.startswith(f"  {row} "))
+        return line[: places[cut]].split("  ")[-1].strip()
+
+    assert cell("recall", "at 10") == "0.2500"
+    assert cell("recall", "at 50") == "0.5000"
+    assert cell("ndcg", "at 5") == "–"
+    assert cell("mrr", "uncut") == "0.1250"
+    assert cell("lift ndcg", "at 5") == "+0.0300"
+    assert next(line for line in lines if line.startswith("ranking")).endswith("617 users")
+
+
+def test_weights_are_sorted_by_strength(tmp_path: Path) -> None:
+    text = printed(tmp_path, width=25)
+    assert text.index("strong") < text.index("middle") < text.index("weak")
+    assert "-2.000" in text
+
+
+def test_counts_that_are_zero_are_not_shown(tmp_path: Path) -> None:
+    text = printed(tmp_path)
+    assert "articles without embedding" in text
+    assert "1,234" in text
+    assert "0.0123" in text
+    assert "duplicate rows" not in text
+
+
+def test_a_stage_that_the_cache_spared_says_so(tmp_path: Path) -> None:
+    text = printed(tmp_path)
+    assert "0.50 cached" in text
+    assert "3.00 1 of 2 cached" in text
+    assert "12.35 cached" not in text
+    assert "12.3" in text
+
+
+def test_the_way_to_the_run_is_told(tmp_path: Path) -> None:
+    text = printed(tmp_path)
+    assert str(tmp_path) in text
+    assert "python -m recx ui" in text
+    assert ADDRESS in text
+
+
+@pytest.mark.parametrize("address", [None, "http://host:5000/#/experiments/1"])
+def test_the_command_is_told_only_for_the_local_store(tmp_path: Path, address: str | None) -> None:
+    text = printed(tmp_path, address=address)
+    assert "recx ui" not in text
+    assert address is None or address in text
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 200])
+def test_plain_text_is_never_wrapped_or_coloured(tmp_path: Path, width: int) -> None:
+    text = printed(tmp_path, width=width)
+    assert "\x1b" not in text
+    assert any(line.endswith(ADDRESS) for line in text.splitlines())
+    assert any(line.endswith(str(tmp_path)) for line in text.splitlines())
+    assert "…" not in text
+    if width >= 100:
+        assert max(len(line) for line in text.splitlines() if ADDRESS not in line and str(tmp_path) not in line) <= 100
+
+
+def test_a_terminal_gets_colour_and_the_same_words(tmp_path: Path) -> None:
+    from rich.text import Text
+
+    coloured = printed(tmp_path, force_terminal=True)
+    assert "\x1b" in coloured
+    assert Text.from_ansi(coloured).plain.split() == printed(tmp_path).split()
+
+
+def test_a_prediction_tells_what_was_written(tmp_path: Path) -> None:
+    (tmp_path / "submission.csv").write_bytes(b"x" * 2_500)
+    text = printed(tmp_path, means=None)
+    assert "submission.csv  2.5 kB" in text
+    assert "uncut" not in text
+
+
+def test_advice_stands_a_sentence_a_line_and_is_left_out_where_there_is_none(tmp_path: Path) -> None:
+    text = printed(tmp_path, advice=("the first thing", "the second thing"))
+    at = text.splitlines().index("advice")
+    assert text.splitlines()[at + 1 : at + 3] == ["  • the first thing", "  • the second thing"]
+    assert "advice" not in printed(tmp_path).splitlines()

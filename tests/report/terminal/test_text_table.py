@@ -1,0 +1,117 @@
+"""Tables and paragraphs: nothing is lost, cut or taken for markup, at any width."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from recx.jobs.sweep.output import print_sweep
+from recx.report.terminal.text_table import bullets, cut, entries, show, table, where
+
+
+def printed(*parts: RenderableType, width: int = 100, **of_console: Any) -> list[str]:
+    out = io.StringIO()
+    show(Console(file=out, width=width, **of_console), parts)
+    return out.getvalue().splitlines()
+
+
+ROWS = [["a name of several words", "0.5000", "+12.5 %"], ["b" * 20, "1,234", "–"]]
+
+
+def test_names_stand_to_the_left_and_figures_to_the_right() -> None:
+    assert printed(table(["", "mean", "relative"], ROWS)) == [
+        "                             mean  relative",
+        "  a name of several words  0.5000   +12.5 %",
+        "  bbbbbbbbbbbbbbbbbbbb      1,234         –",
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 10, 30, 80])
+def test_a_narrow_console_folds_names_and_never_cuts(width: int) -> None:
+    lines = printed(table(["", "mean", "relative"], ROWS), width=width)
+    text = " ".join(lines)
+    assert all(figure in text for row in ROWS for figure in row[1:])
+    assert sum(line.count("b") for line in lines) == 20
+    assert max(map(len, lines)) <= max(width, 2 + 8 + 2 + 6 + 2 + 8)
+
+
+def test_names_that_do_not_fold_stay_whole() -> None:
+    rows = [["0123456789abcdef", "some words that fold"]]
+    assert printed(table(["id", "what"], rows, left=(0, 1), folding=(1,), indent=False), width=28) == [
+        "id                what",
+        "0123456789abcdef  some words",
+        "                  that fold",
+    ]
+
+
+def test_a_head_of_two_lines_keeps_the_figures_below_it() -> None:
+    assert printed(table(["\nid", "end_to_end/\nndcg"], [["a", "0.5000"]], indent=False)) == [
+        "    end_to_end/",
+        "id         ndcg",
+        "a        0.5000",
+    ]
+
+
+def test_wide_signs_take_two_columns() -> None:
+    first, second = printed(table(["a", "b"], [["新闻", "1"], ["news", "2"]], indent=False))[1:]
+    assert (first, second) == ("新闻  1", "news  2")
+
+
+def test_nothing_is_markup_and_nothing_steers_the_terminal() -> None:
+    found = printed(table(["[bold]h"], [["[red]x\x1b[2J\ny"]], indent=False), "[dim]said", *bullets(["[i]so"]))
+    assert found == ["[bold]h", "[red]x [2J y", "[dim]said", "  • [i]so"]
+
+
+def test_colour_is_for_terminals() -> None:
+    parts = [table(["a"], [[Text("x", "red")]], styles=["bold"]), Text("said", "dim"), *entries({"name": "1"})]
+    coloured = printed(*parts, force_terminal=True, color_system="standard")
+    assert "\x1b[" in "".join(coloured)
+    assert [Text.from_ansi(line).plain for line in coloured] == printed(*parts)
+
+
+def test_entries_are_read_downwards_in_as_many_columns_as_fit() -> None:
+    values = {"a": "1", "bb": "22", "c": "3"}
+    assert printed(*entries(values), width=20) == ["  a    1    c    3", "  bb  22"]
+    assert printed(*entries(values), width=8) == ["  a    1", "  bb  22", "  c    3"]
+    assert entries({}) == []
+
+
+def test_sentences_hang_below_their_bullet() -> None:
+    assert printed(*bullets(["one two three", "four"]), width=12) == ["  • one two", "    three", "  • four"]
+    assert bullets([]) == []
+
+
+def test_a_path_is_never_wrapped() -> None:
+    folder, address = Path("/long" * 30), "http://127.0.0.1:5000/#/experiments/1"
+    lines = printed(*where(folder, address), width=20)
+    assert lines == [f"  folder   {folder}", "  open     python -m recx ui", f"  address  {address}"]
+    assert printed(*where(folder, "http://host")) == [f"  folder   {folder}", "  address  http://host"]
+
+
+def test_a_long_text_is_cut_at_its_end() -> None:
+    assert (cut("abcdef", 6), cut("abcdef", 5), cut("新闻推荐", 5)) == ("abcdef", "abcd…", "新闻…")
+
+
+def test_a_sweep_shows_at_most_40_trials_and_the_spread_of_all() -> None:
+    n = 42
+    columns = {
+        "trial": list(range(n)),
+        "objective": [0.5] * (n - 2) + [0.25, float("nan")],
+        "ranker.l2": ["x" * 40] * n,
+        "seconds": [1.25] * n,
+        "cached": [0] * n,
+        "reason": [""] * n,
+    }
+    out = io.StringIO()
+    print_sweep(Console(file=out, width=100), columns, "ndcg", Path("here"))
+    blank, head, *rows, more, spread, where = out.getvalue().splitlines()
+    assert (blank, len(rows), more) == ("", 40, "… 2 more")
+    assert head.split() == ["trial", "ndcg", "ranker.l2", "seconds", "cached"]
+    assert rows[0].split() == ["0", "0.5000", "x" * 31 + "…", "1.2", "0"]
+    assert spread == "41 trials: mean 0.4939, standard deviation 0.0390"
+    assert where == "table here/summary/sweep.csv"

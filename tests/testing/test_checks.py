@@ -1,0 +1,302 @@
+"""The contract tests catch a part that breaks its promise, and pass those that keep it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from recx import testing
+from recx.core.judged_lists import Judged
+from recx.core.protocols import Feature
+from recx.core.types import Interactions, RankedLists, Requests, Split
+from recx.evaluation.metrics.registry import parse
+from recx.parts.feature.coclick import PhiCoop, Transition
+from recx.parts.feature.content import Age, CategoryShare, PhiRel, PhiStruct, Words
+from recx.parts.feature.popularity import Clicks, PeerClicks, Trend
+from recx.parts.feature.retrieval import Rank, Score
+from recx.parts.feature.rows import of_rows
+from recx.parts.retriever.popularity import Popularity
+from recx.parts.split.folds import make_fold
+from recx.parts.split.leave_last import LeaveLast
+from recx.testing import (
+    check_dataset,
+    check_feature,
+    check_metric,
+    check_ranker,
+    check_retriever,
+    check_splitter,
+    tiny_world,
+)
+from recx.testing.tiny_dataset import everyone_asks, other_future
+
+Change = Callable[[RankedLists, Interactions, Requests, int], RankedLists]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Popularity whose lists are changed before they are returned."""
+
+    change: Change
+    seen: str = "drop"
+
+    def fit(self, history: Interactions) -> Changed:
+        return self
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        return self.change(Popularity(seen=self.seen).retrieve(history, requests, k), history, requests, k)
+
+
+def by_all_clicks(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return lists.reorder(history.clicks[lists.item])
+
+
+def by_the_batch(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return replace(lists, score=lists.score + np.float32(len(requests)))
+
+
+def what_comes_later(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return replace(lists, item=np.where(lists.rank == 1, 19, lists.item).astype(np.int32))
+
+
+def without_an_item(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return lists.top(3)
+
+
+def with_an_item_twice(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return replace(lists, item=np.zeros_like(lists.item))
+
+
+def one_more(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return Popularity().retrieve(history, requests, k + 1)
+
+
+def keeps_seen(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return Popularity(seen="keep").retrieve(history, requests, k)
+
+
+def spoils_history(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    history.weight[:] = 5
+    return lists
+
+
+calls = count()
+
+
+def another_each_time(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
+    return replace(lists, score=lists.score + np.float32(next(calls)))
+
+
+def test_the_unchanged_lists_pass() -> None:
+    check_retriever(Changed(lambda lists, *_: lists))
+
+
+@pytest.mark.parametrize(
+    ("change", "promise"),
+    [
+        (by_all_clicks, "events at or after a request must not change its list"),
+        (by_the_batch, "a request must get the same list whoever else asks"),
+        (what_comes_later, "neither created nor clicked before the request"),
+        (with_an_item_twice, "an item twice"),
+        (one_more, "at most k=7 items"),
+        (keeps_seen, "must not show what the user has seen"),
+        (spoils_history, "must not change the history"),
+        (another_each_time, "must return the same twice"),
+    ],
+)
+def test_a_retriever_that_breaks_a_promise_is_caught(change: Change, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_retriever(Changed(change))
+
+
+@dataclass(frozen=True)
+class ChangedRanker:
+    """Needs no training; returns the candidates changed."""
+
+    change: Change
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        return self.change(candidates, history, requests, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "promise"),
+    [
+        (by_all_clicks, "events at or after a request must not change its list"),
+        (by_the_batch, "a list must get the same order whatever else is ranked"),
+        (without_an_item, "must return the very pairs"),
+        (with_an_item_twice, "an item twice"),
+        (lambda lists, *_: replace(lists, columns={}), "the very pairs with their columns"),
+        (another_each_time, "must return the same twice"),
+    ],
+)
+def test_a_ranker_that_breaks_a_promise_is_caught(change: Change, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_ranker(ChangedRanker(change))
+
+
+FEATURES: dict[str, Feature] = {
+    "clicks": Clicks(),
+    "clicks of an hour": Clicks(window="1h"),
+    "trend": Trend(),
+    "peers": PeerClicks(column="group", window="1h"),
+    "co-clicks": PhiCoop(),
+    "transition": Transition(),
+    "cosine": PhiRel(),
+    "structure": PhiStruct(),
+    "category": CategoryShare(),
+    "age": Age(),
+    "words": Words(),
+    "score": Score(source="first"),
+    "rank": Rank(),
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES.values(), ids=FEATURES.keys())
+@pytest.mark.parametrize("times", [True, False], ids=["times", "no times"])
+def test_a_built_in_feature_keeps_its_promises(feature: Feature, times: bool) -> None:
+    check_feature(feature, tiny_world(times=times))
+
+
+@pytest.mark.parametrize(
+    ("feature", "promise"),
+    [
+        (lambda lists, history, requests: history.clicks[lists.item], "events at or after the request"),
+        (lambda lists, history, requests: np.zeros(3), "one number a candidate"),
+        (lambda lists, history, requests: lists.columns["first_rank"], "must be finite"),
+        (lambda lists, history, requests: of_rows(np.arange(len(requests)), lists), "others' rows"),
+    ],
+)
+def test_a_feature_that_breaks_a_promise_is_caught(feature: Feature, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_feature(feature)
+
+
+@pytest.mark.parametrize("name", ["ndcg_at_5", "hit_at_1", "recall", "precision_at_10", "map_at_5", "mrr"])
+def test_a_built_in_metric_keeps_its_promises(name: str) -> None:
+    check_metric(parse(name))
+
+
+@dataclass(frozen=True)
+class Odd:
+    figure: Callable[[Judged], Any]
+    name: str = "odd"
+
+    def __call__(self, judged: Judged) -> Any:
+        return self.figure(judged)
+
+
+def test_a_metric_may_be_one_number() -> None:
+    check_metric(Odd(lambda judged: len(np.unique(judged.lists.item)) / 20, "coverage"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "promise"),
+    [
+        (Odd(lambda judged: judged.gain), "one value a user"),
+        (Odd(lambda judged: np.ones(judged.n_users)), "must be 0 for a user without a list"),
+        (Odd(lambda judged: judged.lists.lengths * len(judged.lists)), "must not depend on other users' lists"),
+        (Odd(lambda judged: 1.0, "ndcg@5"), "letters, digits and _ only"),
+    ],
+)
+def test_a_metric_that_breaks_a_promise_is_caught(metric: Odd, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_metric(metric)
+
+
+@dataclass(frozen=True)
+class Overlapping:
+    """Leaves the targets in the history."""
+
+    def split(self, interactions: Interactions, fold: Any) -> Split:
+        split = LeaveLast().split(interactions, fold)
+        if fold == "predict":
+            return split
+        everything = np.ones(len(interactions), dtype=bool)
+        last = np.isin(np.arange(len(interactions)), interactions.indptr[1:] - 1)
+        return Split(None, make_fold(interactions, everything, last, "target"))
+
+
+def test_a_split_that_knows_its_targets_is_caught() -> None:
+    with pytest.raises(AssertionError, match="no event may be in both history and target"):
+        check_splitter(Overlapping())
+
+
+@dataclass(frozen=True)
+class Loads:
+    worlds: list[Interactions] = field(default_factory=lambda: [tiny_world(slates=True)])
+
+    def load(self) -> Interactions:
+        self.worlds.append(self.worlds.pop(0))
+        return self.worlds[-1]
+
+
+def test_a_dataset_must_load_the_same_twice_and_events_in_order() -> None:
+    check_dataset(Loads())
+    with pytest.raises(AssertionError, match="loading twice must give the same"):
+        check_dataset(Loads([tiny_world(), replace(tiny_world(), weight=tiny_world().weight * 2)]))
+    world = tiny_world()
+    assert world.time is not None
+    with pytest.raises(AssertionError, match="oldest first"):
+        check_dataset(Loads([replace(world, time=world.time[::-1].copy())]))
+
+
+def test_the_tiny_world_has_all_that_makes_data_awkward() -> None:
+    world = tiny_world(slates=True)
+    assert world.time is not None
+    assert world.slates is not None
+    assert len(np.unique(world.time)) < len(world) / 2  # ties
+    assert world.lengths[0] == 1
+    assert world.lengths[-1] == 0
+    assert np.array_equal(np.unique(world.item[world.user == 1]), np.flatnonzero(world.clicks))
+    assert np.flatnonzero(world.clicks == 0).tolist() == [18, 19]
+    assert np.flatnonzero(~world.items.has_embedding).tolist() == [16, 17, 19]
+    pairs = world.user * 100 + world.item
+    assert len(np.unique(pairs)) < len(pairs)  # clicked again
+    last = world.item[world.indptr[world.slates.user + 1] - 1]
+    offered = np.repeat(last, world.slates.lengths) == world.slates.item
+    assert np.bincount(world.slates.list_of_row[offered], minlength=29)[:28].all()
+    history, requests = everyone_asks(world)
+    changed, asked = other_future(history, requests)
+    assert (changed.item != history.item).sum() > 10
+    assert len(asked) > 10
+
+
+def test_the_same_seed_gives_the_same_world() -> None:
+    assert tiny_world(3).item.tolist() == tiny_world(3).item.tolist()
+    assert tiny_world(3).item.tolist() != tiny_world(4).item.tolist()
+
+
+def test_plugin_authors_need_no_pytest() -> None:
+    script = "import sys; import recx.testing; print('pytest' in sys.modules, 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False False"
+
+
+@pytest.mark.parametrize(
+    ("written", "promise"),
+    [
+        ({"seed": "${seed}", "seen": "drop"}, None),
+        ({"seed": "${oc.env:SEED}", "seen": "${seen}"}, None),
+        ({"seed": 1, "seen": "${seen}"}, "seed must be 0, the default"),
+        ({"seen": "${seen}"}, "must name the settings seed, seen"),
+        ({"seed": 0, "seen": "drop", "sead": 0}, "must name the settings seed, seen"),
+    ],
+)
+def test_an_option_that_is_not_its_part_s_is_caught(
+    written: dict[str, object], promise: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    option = OmegaConf.create({"retriever": {"_target_": "recx.parts.retriever.random.Random", **written}})
+    monkeypatch.setattr(testing, "compose", lambda words: option)
+    if promise is None:
+        testing.check_option("retriever/random")
+    else:
+        with pytest.raises(AssertionError, match=promise):
+            testing.check_option("retriever/random")

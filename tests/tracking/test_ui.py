@@ -1,0 +1,74 @@
+"""``python -m recx ui``: what it refuses, and one real start and stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from recx.core.errors import InputError
+from recx.tracking import store
+from recx.tracking.ui import open_ui
+
+
+def test_no_store_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"there are no runs in .*mlflow\.db yet"):
+        open_ui()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_server_has_pages_of_its_own() -> None:
+    with pytest.raises(InputError, match="open http://host:5000 in a browser"):
+        open_ui("http://host:5000")
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").touch()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
+            open_ui(f"sqlite:///{tmp_path}/mlflow.db", port)
+
+
+def test_no_such_port(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").touch()
+    with pytest.raises(InputError, match="--port 70000: it must be a whole number from 1 to 65535"):
+        open_ui(f"sqlite:///{tmp_path}/mlflow.db", 70_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    store.open_experiment(uri, tmp_path / "artifacts", "news")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = f"from recx.tracking.ui import open_ui; open_ui({uri!r}, {port})"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+    assert process.stdout is not None
+    said = ""
+    while f":{port}/#/" not in said:
+        said = process.stdout.readline()
+        assert said, "the server ended before it told its address"
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+        assert page.status == 200
+    process.send_signal(stop)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
