@@ -25,7 +25,7 @@ from recx.parts.dataset.agents import Agents
 from recx.parts.dataset.calling_graphs import askers_of, perturbation_of, read_calling_graphs
 from recx.parts.dataset.events import at_home
 from recx.parts.dataset.tool_pool import ToolPool
-from recx.parts.dataset.trees import Asker, Traces, interactions_of
+from recx.parts.dataset.trees import Query, Traces, interactions_of
 from recx.parts.ranker.linear import Linear
 from recx.parts.shared.design_matrix import design_matrix, names_of
 
@@ -96,7 +96,7 @@ def misled(dataset: Agents) -> Traces:
     read = read_calling_graphs(next(folder.glob("tool_calling_graphs.json*")), pool, Counter())
     perturbation = perturbation_of(read, pool)
     traces = askers_of(read, pool, dataset.n_candidates, dataset.seed)
-    askers: list[Asker] = []
+    askers: list[Query] = []
     for asker in traces.askers:
         random = Random(f"misled/{asker.trace}/{asker.node}")
         whole = [tree for tree in asker.trees[1:] if len(tree.edges) == len(tree.labels) - 1]

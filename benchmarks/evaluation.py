@@ -27,8 +27,8 @@ from recx.core.entities import Entities
 from recx.core.ragged import indptr_of
 from recx.core.resampling import bootstrap
 from recx.core.types import Interactions, Requests
-from recx.evaluation.inputs import world_of
-from recx.parts.shared.top_k import best
+from recx.evaluation.inputs import inputs_of
+from recx.parts.shared.top_k import top_k
 
 SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)
 FIGURES = {  # recx's name -> ranx's, pytrec_eval's
@@ -107,7 +107,7 @@ def peers(users: int = 50_000) -> dict[str, float]:
     assert all(abs(ours[name] - theirs[name]) < 1e-9 for name in METRICS), "recx and ranx differ"
     assert abs(ours["ndcg_at_10"] - trec["ndcg_cut_10"]) < 1e-9, "recx and pytrec_eval differ"
     shuffled, other = lists.sample(frac=1, random_state=0), truth.sample(frac=1, random_state=0)
-    found = world_of(lists, truth)
+    found = inputs_of(lists, truth)
     target = Interactions(
         indptr=indptr_of(np.bincount(found.target_user)),
         item=found.target_item,
@@ -166,7 +166,7 @@ def full_ranking(users: int = 50_000, items: int = 50_000, dims: int = 32) -> di
     requests = Requests(np.arange(users, dtype=np.int32))
     with highest_memory() as peak:
         start = time.perf_counter()
-        lists = best(lambda block: of_user[block.user] @ of_item.T, nothing, requests, 10, "keep")
+        lists = top_k(lambda block: of_user[block.user] @ of_item.T, nothing, requests, 10, "keep")
         recx.evaluate(lists, target, ["recall_at_10"])
         return {"seconds": time.perf_counter() - start, "whole": peak[0]}
 

@@ -91,12 +91,12 @@ def _fail(sentence: str, code: int) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     first = arguments[0] if arguments else ""
-    if first in VERBS:
-        return VERBS[first](arguments[1:])
+    if first in COMMANDS:
+        return COMMANDS[first](arguments[1:])
     if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
         return _help()
     if first and not first.startswith(("-", "+", "~")) and "=" not in first:
-        verbs = did_you_mean(first, [*VERBS, "help"])
+        verbs = did_you_mean(first, [*COMMANDS, "help"])
         raise InputError(f"{first!r} is no verb of recx and no KEY=VALUE: {verbs}")
     return _run_hydra(arguments)
 
@@ -116,7 +116,7 @@ def _verb(name: str, arguments: Sequence[str]) -> int:
     return int(import_module(f"recx.cli.commands.{name.replace('-', '_')}").run(arguments))
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     name: partial(_verb, name)
     for name in ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "report", "runs", "ui")
 }

@@ -13,7 +13,7 @@ from recx.core.types import Array, Bools, Doubles, Interactions, Longs, RankedLi
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedLists:
     """Lists held against the targets of one line: what metrics are computed from (``recx.evaluation.ground_truth``).
 
     lists: one list for every user of the line, empty where none was made.
@@ -101,7 +101,7 @@ class Judged:
     def _shown(self) -> dict[int | None, Longs]:
         return {}
 
-    def at(self, rel_threshold: float) -> Judged:
+    def at(self, rel_threshold: float) -> JudgedLists:
         """Return the same by another threshold of relevance, for the users alone who have a target from there on."""
         rel_threshold = float(rel_threshold)  # a NumPy float64 would widen the float32 that it is compared with
         if rel_threshold == self.rel_threshold:
@@ -112,10 +112,10 @@ class Judged:
         return self._at[rel_threshold]
 
     @cached_property
-    def _at(self) -> dict[float, Judged]:
+    def _at(self) -> dict[float, JudgedLists]:
         return {}
 
-    def of_users(self, chosen: Bools) -> Judged:
+    def of_users(self, chosen: Bools) -> JudgedLists:
         """Return the same for some of the users, chosen by a mask [n_users]."""
         if chosen.all():
             return self
@@ -134,7 +134,7 @@ class Judged:
             ideal=self.ideal[np.repeat(chosen, n_ideal)],
         )
 
-    def spread(self, values: Doubles, of: Judged) -> Doubles:
+    def spread(self, values: Doubles, of: JudgedLists) -> Doubles:
         """Return a value for every user [n_users], NaN where ``of`` (see ``at``) leaves the user out."""
         if of.n_users == self.n_users:
             return values

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from recx.core.evaluation import Evaluation
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.run_context import RunContext
 from recx.core.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
@@ -106,10 +106,10 @@ class Explainable(Protocol):
 
 
 @runtime_checkable
-class Readied(Protocol):
+class Preflight(Protocol):
     """A ranker or pruner that may lack what it needs, which is to be told before any data is read."""
 
-    def ready(self) -> None:
+    def preflight(self) -> None:
         """Get what it needs.
 
         Raises:
@@ -119,10 +119,10 @@ class Readied(Protocol):
 
 
 @runtime_checkable
-class Leaner(Protocol):
+class HasDiagnostics(Protocol):
     """A ranker that computes more than its lists depend on, such as intervals, which no trial of a sweep shows."""
 
-    def lean(self) -> Ranker:
+    def without_diagnostics(self) -> Ranker:
         """Return the ranker that makes the same lists and computes nothing else."""
         ...
 
@@ -174,7 +174,7 @@ class Metric(Protocol):
     @property
     def name(self) -> str: ...
 
-    def __call__(self, judged: Judged) -> Doubles | float:
+    def __call__(self, judged: JudgedLists) -> Doubles | float:
         """Return one value a user [n_users], or one number for all."""
         ...
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.types import Fold, RankedLists
-from recx.evaluation.ground_truth import ANY_GAIN, Truth
+from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.evaluation.metrics.classification import auc_pooled, logloss
 from recx.evaluation.metrics.curves import Table, reliability
 
 
-def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, Judged]:
+def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, JudgedLists]:
     """Hold the lists of the users that a ranker set apart (``before``, ``after``) against the past fold's targets."""
-    truth = Truth.of(past, ANY_GAIN) if held_out else None
+    truth = GroundTruth.of(past, ANY_GAIN) if held_out else None
     return {} if truth is None else {name: truth.judge(lists) for name, lists in held_out.items()}
 
 
-def figures(held_out: Mapping[str, Judged]) -> dict[str, float]:
+def figures(held_out: Mapping[str, JudgedLists]) -> dict[str, float]:
     """Return ``calibration/auc_before`` (of all rows together), ``calibration/logloss_before`` and so on."""
     measures = {"auc": auc_pooled, "logloss": logloss}
     return {
@@ -27,6 +27,6 @@ def figures(held_out: Mapping[str, Judged]) -> dict[str, float]:
     }
 
 
-def tables(held_out: Mapping[str, Judged]) -> dict[str, Table]:
+def tables(held_out: Mapping[str, JudgedLists]) -> dict[str, Table]:
     """Return ``reliability_before`` and ``reliability_after``."""
     return {f"reliability_{when}": reliability(lists) for when, lists in held_out.items()}

@@ -17,14 +17,14 @@ from recx.core.bounds import PositiveFloat, coerce
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.core.ragged import repeats
 from recx.core.types import Array, Bools, Interactions, RankedLists
 from recx.evaluation import frames
 from recx.evaluation.evaluator import slices_of
-from recx.evaluation.ground_truth import Truth
-from recx.evaluation.inputs import world_of
+from recx.evaluation.ground_truth import GroundTruth
+from recx.evaluation.inputs import inputs_of
 from recx.evaluation.measure import cut_of, measure, tied
 from recx.evaluation.metrics.ranking import Grade
 from recx.evaluation.metrics.registry import NEEDS_SCORES, NamedMetric, resolve
@@ -83,10 +83,12 @@ def evaluate(
     }
     chosen = _resolved(metrics, defaults)
     own = [getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen]
-    world = world_of(recommendations, relevance, order=order, history=history, items=items)
+    world = inputs_of(recommendations, relevance, order=order, history=history, items=items)
     if not world.scored:
         _refuse_scores_asked_for(chosen)
-    truth = Truth.of_pairs(world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own]))
+    truth = GroundTruth.of_pairs(
+        world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own])
+    )
     judged = truth.judge(world.lists)
     later = _later_copies(judged, world.history.users.ids, on_duplicates)
     if later.any():
@@ -154,7 +156,7 @@ def _odd_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None])
     return {name: of for name, of in odd.items() if of}
 
 
-def _later_copies(judged: Judged, users: Array, on_duplicates: OnDuplicates) -> Bools:
+def _later_copies(judged: JudgedLists, users: Array, on_duplicates: OnDuplicates) -> Bools:
     """Return which rows show an item that their list has shown before [n].
 
     Raises:
@@ -172,7 +174,7 @@ def _later_copies(judged: Judged, users: Array, on_duplicates: OnDuplicates) -> 
     return later
 
 
-def _tied(metrics: Sequence[Metric], judged: Judged, order: frames.Order) -> dict[str, float]:
+def _tied(metrics: Sequence[Metric], judged: JudgedLists, order: frames.Order) -> dict[str, float]:
     """Return the share of users with a tie at each cut, where the scores give the order."""
     cuts = sorted({cut for metric in metrics if (cut := cut_of(metric)) is not None})
     return {f"tied_at_{k}": tied(judged.lists, k) for k in cuts} if order == "score" else {}

@@ -10,12 +10,12 @@ import numpy as np
 from recx.core.bounds import PositiveFloat, PositiveInt, check
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.core.ragged import sum_of_groups
 from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists
 from recx.evaluation.funnel import funnel
-from recx.evaluation.ground_truth import Truth, among_retrieved
+from recx.evaluation.ground_truth import GroundTruth, among_retrieved
 from recx.evaluation.measure import cut_of, cuts_of, measure, tied
 from recx.evaluation.metrics.curves import TABLES
 from recx.evaluation.metrics.ranking import Grade
@@ -110,7 +110,7 @@ class Evaluator:
             InputError: there is nothing to judge, or a grade is above ``max_grade``.
             RecxError: the ranker added an item, or a metric did not return one value a user or one number.
         """
-        truth = Truth.of(fold, self.rel_threshold)
+        truth = GroundTruth.of(fold, self.rel_threshold)
         retrieval, end_to_end = truth.judge(candidates), truth.judge(recommendations)
         judged = {
             "retrieval": retrieval,
@@ -139,7 +139,7 @@ class Evaluator:
             tables=self._tables(end_to_end),
         )
 
-    def _tables(self, judged: Judged) -> dict[str, dict[str, Array]]:
+    def _tables(self, judged: JudgedLists) -> dict[str, dict[str, Array]]:
         settings: dict[str, dict[str, float]] = {
             "confusion_matrix": {"threshold": self.threshold},
             "classification": {"threshold": self.threshold},
@@ -156,7 +156,7 @@ class Evaluator:
         """Return the cuts of the metrics that these lines report, smallest first."""
         return cuts_of(filter(self._reports, (metric for line in lines for metric in self.metrics(line))))
 
-    def _notes(self, recommendations: RankedLists, end_to_end: Judged) -> dict[str, float]:
+    def _notes(self, recommendations: RankedLists, end_to_end: JudgedLists) -> dict[str, float]:
         without_list = end_to_end.lists.lengths == 0
         return {
             "users_without_target": int((~np.isin(recommendations.user, end_to_end.lists.user)).sum()),
@@ -166,7 +166,7 @@ class Evaluator:
         }
 
 
-def slices_of(truth: Truth, history: Interactions) -> dict[str, Doubles]:
+def slices_of(truth: GroundTruth, history: Interactions) -> dict[str, Doubles]:
     """Return what users may be grouped by when runs are compared [n_users each].
 
     history_length: how many events the user's history has. item_popularity: how many events of anyone's history are

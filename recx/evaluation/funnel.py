@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.types import Doubles
 from recx.evaluation.metrics import ranking
 
 
-def funnel(retrieved: Judged, recommended: Judged, cuts: Iterable[int]) -> dict[str, Doubles]:
+def funnel(retrieved: JudgedLists, recommended: JudgedLists, cuts: Iterable[int]) -> dict[str, Doubles]:
     """Return name -> one value a user [n_users] for the judged candidates and recommendations of the same users.
 
     candidate_recall: share of the targets that were retrieved: the ceiling of every ranker.

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from recx.core.errors import InputError, RecxError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.memo import once_per_input
 from recx.core.protocols import Evaluator, Thresholded
 from recx.core.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
@@ -31,7 +31,7 @@ MANY = 48  # targets of one user from which on a search is faster than comparing
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class GroundTruth:
     """The answers of a fold: for every user with a relevant target, all targets with a gain.
 
     user: int32 [n_users], increasing. indptr: int64 [n_users + 1]. item: int32 [n], none twice within a user.
@@ -49,7 +49,7 @@ class Truth:
     notes: Notes
 
     @classmethod
-    def of(cls, fold: Fold, rel_threshold: float = 1.0) -> Truth:
+    def of(cls, fold: Fold, rel_threshold: float = 1.0) -> GroundTruth:
         """Clean a fold's targets: a pair that stands there twice keeps its highest weight, a negative weight is 0.
 
         Done once for a fold and a threshold, and kept as long as the fold lives.
@@ -60,14 +60,14 @@ class Truth:
         return _of_fold(fold, rel_threshold)
 
     @classmethod
-    def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> Truth:
+    def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> GroundTruth:
         """Return a fold's targets, relevant from the evaluator's threshold on (1 if it has none); raises as ``of``."""
         return cls.of(fold, float(evaluator.rel_threshold) if isinstance(evaluator, Thresholded) else 1.0)
 
     @classmethod
     def of_pairs(
         cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
-    ) -> Truth:
+    ) -> GroundTruth:
         """Clean targets that are given as pairs of user and item with weights [n each]; see ``of``."""
         n_rows = len(user)
         if not np.isfinite(weight).all():
@@ -115,7 +115,7 @@ class Truth:
             digest.update(array[order].tobytes())
         return digest.hexdigest()
 
-    def judge(self, lists: RankedLists) -> Judged:
+    def judge(self, lists: RankedLists) -> JudgedLists:
         """Match lists with the targets: one list for every user with a target, empty where none was made.
 
         Lists of other users are ignored. The judged lists leave the columns behind. Done once for the same lists, and
@@ -129,10 +129,10 @@ class Truth:
         return self._judged[lists]
 
     @cached_property
-    def _judged(self) -> WeakKeyDictionary[RankedLists, Judged]:
+    def _judged(self) -> WeakKeyDictionary[RankedLists, JudgedLists]:
         return WeakKeyDictionary()
 
-    def _matched(self, lists: RankedLists) -> Judged:
+    def _matched(self, lists: RankedLists) -> JudgedLists:
         if not np.isin(self.user, lists.user).any():
             raise InputError(
                 f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "
@@ -140,7 +140,7 @@ class Truth:
             )
         aligned = _for_users(lists, self.user)
         hits, targets = _matches(aligned.indptr, aligned.item, self.indptr, self.item)
-        return Judged(
+        return JudgedLists(
             lists=aligned,
             hit_row=hits,
             hit_gain=self.gain[targets],
@@ -153,11 +153,11 @@ class Truth:
 
 
 @once_per_input
-def _of_fold(fold: Fold, rel_threshold: float) -> Truth:
+def _of_fold(fold: Fold, rel_threshold: float) -> GroundTruth:
     target = fold.target
     if target is None or not len(target):
         raise InputError("the fold has no targets to judge against: choose fold=test or fold=valid, not fold=predict")
-    return Truth.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
+    return GroundTruth.of_pairs(target.user, target.item, target.weight, fold.history, rel_threshold)
 
 
 def _hashes(ids: Array) -> Array:
@@ -166,7 +166,7 @@ def _hashes(ids: Array) -> Array:
     return np.frombuffer(b"".join(hashlib.blake2b(word, digest_size=8).digest() for word in words), np.uint64)
 
 
-def among_retrieved(recommended: Judged, retrieved: Judged) -> Judged:
+def among_retrieved(recommended: JudgedLists, retrieved: JudgedLists) -> JudgedLists:
     """Return the ranking line: the recommendations against those targets alone that are among the candidates.
 
     recommended, retrieved: the judged recommendations and candidates of the same users. Its users are those with a
@@ -206,7 +206,7 @@ def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, 
     return np.flatnonzero(has_target).astype(np.int32), positive & has_target[user]
 
 
-def _pairs_hit(judged: Judged) -> Longs:
+def _pairs_hit(judged: JudgedLists) -> Longs:
     return judged.hit_user * len(judged.items) + judged.lists.item[judged.hit_row]
 
 

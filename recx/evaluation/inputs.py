@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class EvaluationInputs:
     """What an evaluation looks at.
 
     scored: whether the lists' values are scores, and not just ranks.
@@ -37,9 +37,9 @@ class World:
     scored: bool = True
 
 
-def world_of(
+def inputs_of(
     recommendations: Any, relevance: Any, *, order: frames.Order = "score", history: Any = None, items: Any = None
-) -> World:
+) -> EvaluationInputs:
     """Return the world of these frames, files or arrays; see ``recx.evaluate``.
 
     Raises:
@@ -60,7 +60,7 @@ def world_of(
     return replace(world, scored=order == "score" and "score" in tables["recommendations"])
 
 
-def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> World:
+def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> EvaluationInputs:
     given = {"recommendations": lists, "relevance": target, "history": history, "items": items}
     kinds = {"recommendations": RankedLists, "relevance": Interactions, "history": Interactions, "items": Entities}
     for name, kind in kinds.items():
@@ -80,7 +80,7 @@ def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> World:
     outside = lists.user >= target.n_users
     only_in_lists = outside | (target.lengths[np.where(outside, 0, lists.user)] == 0)
     notes = {"users_only_in_lists": int(only_in_lists.sum()), "items_unknown": 0}
-    return World(lists, target.user, target.item, target.weight, known, notes)
+    return EvaluationInputs(lists, target.user, target.item, target.weight, known, notes)
 
 
 def _check_lists(lists: RankedLists, known: Interactions) -> None:
@@ -100,7 +100,7 @@ def _check_lists(lists: RankedLists, known: Interactions) -> None:
 
 def _of_tables(
     lists: frames.Grouped, truth: frames.Grouped, history: pd.DataFrame | None, items: pd.DataFrame | None
-) -> World:
+) -> EvaluationInputs:
     import pandas as pd
 
     known = None if history is None else frames.events_of(history)
@@ -124,7 +124,7 @@ def _of_tables(
         )
     rows: Any = slice(None) if asked.all() else rows_of_groups(lists.indptr, np.flatnonzero(asked))
     entities = _entities(item_ids, items, number.get("items"))
-    return World(
+    return EvaluationInputs(
         lists=RankedLists(
             user=place[asked].astype(np.int32),
             indptr=indptr_of(lists.lengths[asked]),

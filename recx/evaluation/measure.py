@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from recx.core.errors import RecxError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.core.types import Array, Doubles, Notes, RankedLists
 
 
 def measure(
-    metrics: Iterable[Metric], judged: Judged, rel_threshold: float | None = None
+    metrics: Iterable[Metric], judged: JudgedLists, rel_threshold: float | None = None
 ) -> tuple[dict[str, Doubles], dict[str, float], Notes]:
     """Return name -> one value a user [n_users], name -> one number for all, and the counts of the metrics.
 
@@ -44,7 +44,7 @@ def measure(
     return values, scalars, notes
 
 
-def _numbers(metric: Metric, judged: Judged) -> Array:
+def _numbers(metric: Metric, judged: JudgedLists) -> Array:
     """Return what a metric makes of the judged lists, float64.
 
     Raises:

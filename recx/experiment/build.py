@@ -15,7 +15,7 @@ from recx.core.protocols import CacheMode, FoldName, Seen, Tracker
 from recx.experiment.experiment import Experiment
 from recx.experiment.report_writers import ReportWriter
 
-VERBS: Mapping[str, Mapping[str, int]] = {
+METHODS: Mapping[str, Mapping[str, int]] = {
     "dataset": {"load": 0},
     "split": {"split": 2},
     "retriever": {"fit": 1},
@@ -59,7 +59,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     Raises:
         InputError: a setting is unknown, missing, of the wrong type or out of bounds, or a part cannot play its role.
     """
-    known = [*TOP_LEVEL, *VERBS, "feature", "runtime", "benchmark"]  # recx.jobs.benchmark.prepare builds the last
+    known = [*TOP_LEVEL, *METHODS, "feature", "runtime", "benchmark"]  # recx.jobs.benchmark.prepare builds the last
     for key in config:
         if key not in known:
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
@@ -70,7 +70,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
         raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
-    built = {stage: _stage(config[stage], stage) for stage in VERBS if stage not in MAY_BE_NULL or config[stage]}
+    built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
     experiment = Experiment(*chain, **{key: top[key] for key in ("fold", "n_candidates", "refit")})
     return Plan(experiment, built["tracker"], built.get("report"))
@@ -104,8 +104,8 @@ def _stage(config: Any, stage: str) -> Any:
     if not isinstance(config, Mapping) or "_target_" not in config:
         raise InputError(f"{stage} names no part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
     kind = factory.locate(config["_target_"], stage)
-    if not any(_takes(kind, verb, n) for verb, n in VERBS[stage].items()):
-        verbs = " or ".join(VERBS[stage])
+    if not any(_takes(kind, verb, n) for verb, n in METHODS[stage].items()):
+        verbs = " or ".join(METHODS[stage])
         raise InputError(
             f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which must {verbs}: "
             f"see `python -m recx list {stage}`"

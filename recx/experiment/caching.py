@@ -22,8 +22,8 @@ from recx.core.protocols import (
     FittedRanker,
     FittedRetriever,
     FoldName,
+    Preflight,
     Ranker,
-    Readied,
     Retriever,
     Saveable,
     Splitter,
@@ -101,7 +101,7 @@ class _Ranker:
     cache: Cache
     part: Ranker
 
-    def ready(self) -> None:
+    def preflight(self) -> None:
         _ready(self.part)
 
     def fit(self, candidates: RankedLists, fold: Fold) -> _Fitted:
@@ -116,7 +116,7 @@ class _Untrained:
     cache: Cache
     part: FittedRanker
 
-    def ready(self) -> None:
+    def preflight(self) -> None:
         _ready(self.part)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
@@ -135,8 +135,8 @@ class _Untrained:
 
 
 def _ready(ranker: Ranker | FittedRanker) -> None:
-    if isinstance(ranker, Readied):
-        ranker.ready()
+    if isinstance(ranker, Preflight):
+        ranker.preflight()
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from recx.core.contracts import check_same_pairs, checked
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.progress import Stages
 from recx.core.protocols import (
     Dataset,
@@ -24,8 +24,8 @@ from recx.core.protocols import (
     FittedRanker,
     FittedRetriever,
     FoldName,
+    Preflight,
     Ranker,
-    Readied,
     Retriever,
     Splitter,
 )
@@ -64,8 +64,8 @@ class Experiment:
             RecxError: a part broke a promise of its protocol.
         """
         stage = Stages()
-        if isinstance(self.ranker, Readied):
-            self.ranker.ready()
+        if isinstance(self.ranker, Preflight):
+            self.ranker.preflight()
         interactions, split = self.load_and_split(stage)
         early, ranker = self._learn_from_past(split.past, stage)
 
@@ -194,7 +194,7 @@ class Result:
         }
 
     @cached_property
-    def _held_out(self) -> dict[str, Judged]:
+    def _held_out(self) -> dict[str, JudgedLists]:
         past = self.split.past
         return {} if past is None else calibration.judged(summary_of(self.ranker).held_out, past)
 

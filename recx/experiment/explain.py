@@ -16,11 +16,11 @@ import numpy as np
 
 from recx.core.contracts import checked
 from recx.core.errors import InputError, RecxError, did_you_mean
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Explainable, FittedRanker, Ranker, Reloadable
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment import build, protocol_card
 from recx.experiment.saved_runs import SavedRun
 
@@ -59,7 +59,7 @@ class Reopened:
     run: SavedRun
     interactions: Interactions
     fold: Fold
-    truth: Truth | None
+    truth: GroundTruth | None
     ranker: Explainable | None
 
     @classmethod
@@ -77,7 +77,7 @@ class Reopened:
                 "put the data back, or run the experiment again"
             )
         ranker = explainable_of(run.folder, experiment.ranker)
-        truth = None if split.fold.target is None else Truth.for_evaluator(experiment.evaluator, split.fold)
+        truth = None if split.fold.target is None else GroundTruth.for_evaluator(experiment.evaluator, split.fold)
         return cls(run, interactions, split.fold, truth, ranker)
 
     @cached_property
@@ -151,7 +151,7 @@ class Reopened:
         target = judged.lists.item[judged.hit_row[hits][first[chosen]]]
         return self._lost(judged, users, target, rank)
 
-    def _lost(self, judged: Judged, users: Array, target: Ints, rank: Array) -> Frame:
+    def _lost(self, judged: JudgedLists, users: Array, target: Ints, rank: Array) -> Frame:
         places = np.searchsorted(self.fold.requests.user, judged.lists.user[users])
         best = judged.lists.item[judged.lists.indptr[users]]
         retrieved, pulled = [], []

@@ -64,10 +64,10 @@ def _of_folder(folder: Path, outputs: Path, last: Path) -> PastRun:
 
 def _of_sweep(folder: Path, trials: Sequence[PastRun], outputs: Path) -> Iterator[PastRun]:
     """Yield a sweep as its best trial, and its trials with it as their parent."""
-    from recx.jobs.sweep.journal import Book
+    from recx.jobs.sweep.journal import TrialJournal
     from recx.jobs.sweep.summary import differing as varied
 
-    told = Book(folder / "trials").trials()
+    told = TrialJournal(folder / "trials").trials()
     by_folder = {run.folder: run for run in trials}
     done = [trial for trial in told if trial.objective is not None]
     best = max(done, key=lambda trial: trial.objective or 0.0, default=None)

@@ -109,10 +109,10 @@ def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result
 
     Of a trial, only what other trials can use is kept.
     """
-    from recx.core.protocols import Leaner
+    from recx.core.protocols import HasDiagnostics
 
-    if trial and isinstance(experiment.ranker, Leaner):
-        experiment = replace(experiment, ranker=experiment.ranker.lean())
+    if trial and isinstance(experiment.ranker, HasDiagnostics):
+        experiment = replace(experiment, ranker=experiment.ranker.without_diagnostics())
     if mode == "off":
         return experiment.run()
     from recx.experiment.caching import cached

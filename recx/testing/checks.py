@@ -23,8 +23,8 @@ from recx.core.errors import RecxError
 from recx.core.protocols import Dataset, Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, Splitter
 from recx.core.ragged import position_of_rows
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
-from recx.evaluation.ground_truth import Truth
-from recx.parts.shared.top_k import Shelf
+from recx.evaluation.ground_truth import GroundTruth
+from recx.parts.shared.top_k import Eligibility
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
 __all__ = [
@@ -145,11 +145,11 @@ def _check_shelf(retriever: Retriever, lists: RankedLists, history: Interactions
     name = type(retriever).__name__
     pairs = lists.list_of_row, lists.item
     _expect(
-        not Shelf(history, "keep").hidden(requests)[pairs].any(),
+        not Eligibility(history, "keep").hidden(requests)[pairs].any(),
         f"{name} must not show an item that was neither created nor clicked before the request",
     )
     if getattr(retriever, "seen", "keep") == "drop":
-        seen = Shelf(history, "drop").hidden(requests)[pairs].any()
+        seen = Eligibility(history, "drop").hidden(requests)[pairs].any()
         _expect(not seen, f"{name} must not show what the user has seen where seen=drop")
 
 
@@ -213,7 +213,7 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
     """Raise AssertionError unless the metric gives one number, or one a user that depends on that user alone."""
     fold = last_out(tiny_world() if interactions is None else interactions)
     candidates = some_candidates(fold)
-    truth = Truth.of(fold)
+    truth = GroundTruth.of(fold)
     values = metric(truth.judge(candidates))
     _expect(
         metric.name.replace("_", "").isalnum(), f"the metric's name {metric.name!r} may have letters, digits and _ only"

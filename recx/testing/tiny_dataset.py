@@ -9,7 +9,7 @@ import numpy as np
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.ragged import indptr_of, position_of_rows
 from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import Shelf
+from recx.parts.shared.top_k import Eligibility
 
 START = 1_600_000_000_000  # ms, a Sunday in 2020
 MINUTE = 60_000  # ms
@@ -104,7 +104,7 @@ def other_future(history: Interactions, requests: Requests) -> tuple[Interaction
 def some_candidates(fold: Fold) -> RankedLists:
     """Return lists of 0 to 9 items that were there, drawn at random, with columns as a union of retrievers has."""
     rng = np.random.default_rng(len(fold.history))
-    shown = ~Shelf(fold.history, "keep").hidden(fold.requests)
+    shown = ~Eligibility(fold.history, "keep").hidden(fold.requests)
     noise = np.where(shown, rng.random(shown.shape), -1)
     items = [np.argsort(-line, kind="stable")[: min(n, 9, (line >= 0).sum())] for n, line in enumerate(noise)]
     item = np.concatenate(items).astype(np.int32)

@@ -16,7 +16,7 @@ import pytest
 import recx
 from recx.cli.commands import new_plugin
 from recx.core.errors import InputError, RecxError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.evaluation.compare import compare
 from recx.evaluation.evaluate import evaluate
@@ -101,7 +101,7 @@ class Odd:
     def __init__(self, value: object) -> None:
         self.value = value
 
-    def __call__(self, judged: Judged) -> Any:
+    def __call__(self, judged: JudgedLists) -> Any:
         return self.value
 
 

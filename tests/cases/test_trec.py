@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import recx
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.types import Doubles
 from recx.storage.readers.lists import read
 
@@ -27,9 +27,9 @@ class Count:
     """One of trec_eval's counts, as a metric of one's own: one value a user."""
 
     name: str
-    of: Callable[[Judged], Any]
+    of: Callable[[JudgedLists], Any]
 
-    def __call__(self, judged: Judged) -> Doubles:
+    def __call__(self, judged: JudgedLists) -> Doubles:
         return np.asarray(self.of(judged), dtype=np.float64)
 
 

@@ -145,7 +145,7 @@ def test_other_ends(
         raise error
 
     monkeypatch.delenv("RECX_DEBUG", raising=False)
-    monkeypatch.setitem(main.VERBS, "list", fail)
+    monkeypatch.setitem(main.COMMANDS, "list", fail)
     assert run_main(monkeypatch, "list") == code
     said = capsys.readouterr().err
     assert said.startswith(sentence)
@@ -201,7 +201,7 @@ def test_what_the_system_refuses_is_one_sentence(
         raise error
 
     monkeypatch.delenv("RECX_DEBUG", raising=False)
-    monkeypatch.setitem(main.VERBS, "list", refuse)
+    monkeypatch.setitem(main.COMMANDS, "list", refuse)
     assert run_main(monkeypatch, "list") == 1
     said = capsys.readouterr().err
     assert said.startswith(sentence)

@@ -104,7 +104,7 @@ def test_an_experiment_chooses_options_and_sets_top_level_keys_only(name: str) -
 def test_the_schema_knows_the_keys_of_the_top_level_and_no_others() -> None:
     assert {field.name for field in fields(Schema)} == {
         *build.TOP_LEVEL,
-        *build.VERBS,
+        *build.METHODS,
         "feature",
         "runtime",
         "benchmark",

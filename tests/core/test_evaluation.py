@@ -16,7 +16,7 @@ import pytest
 import recx
 from recx.core.entities import Entities
 from recx.core.errors import InputError, RecxError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of
 from recx.core.types import Doubles, Interactions, RankedLists
 from recx.experiment import saved_runs
@@ -223,7 +223,7 @@ class Length:
 
     name: str = "length"
 
-    def __call__(self, judged: Judged) -> Doubles:
+    def __call__(self, judged: JudgedLists) -> Doubles:
         assert judged.rel_threshold == 2
         return judged.lists.lengths.astype(np.float64)
 
@@ -243,7 +243,7 @@ def test_a_metric_that_returns_the_wrong_shape_is_named() -> None:
     class Rows:
         name: str = "rows"
 
-        def __call__(self, judged: Judged) -> Any:
+        def __call__(self, judged: JudgedLists) -> Any:
             return judged.gain
 
     with pytest.raises(RecxError, match="the metric 'rows' must return one number, or one for each of the 3 users"):

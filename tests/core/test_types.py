@@ -14,7 +14,7 @@ from recx.core.contracts import checked
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError
 from recx.core.evaluation import Evaluation
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists, Requests
 
@@ -201,7 +201,7 @@ def test_a_broken_promise_is_named_with_its_maker(lists: RankedLists, reason: st
 
 def test_what_metrics_start_from() -> None:
     data = Interactions.from_frame(FRAME)
-    judged = Judged(
+    judged = JudgedLists(
         lists=THREE,
         hit_row=np.array([1, 2, 4]),
         hit_gain=np.array([2, 0.5, 1], dtype=np.float32),
@@ -235,7 +235,7 @@ def test_means_leave_out_whom_a_line_leaves_out() -> None:
 def test_another_threshold_leaves_out_who_has_no_such_target() -> None:
     """User 0 has targets of grade 2 and 0.5, user 1 one of 1, user 2 two of 1; the second list is empty."""
     data = Interactions.from_frame(FRAME)
-    judged = Judged(
+    judged = JudgedLists(
         lists=THREE,
         hit_row=np.array([1, 2, 4]),
         hit_gain=np.array([2, 0.5, 1], dtype=np.float32),

@@ -65,7 +65,7 @@ def _missing() -> list[str]:
 
 
 def is_verb(command: str) -> bool:
-    return command.split()[0] in main.VERBS
+    return command.split()[0] in main.COMMANDS
 
 
 @pytest.mark.parametrize("command", [command for command in commands() if not is_verb(command)])

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from recx.core.entities import Entities
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 
 Shown = Mapping[int, Sequence[int]]
 Grades = Mapping[int, Mapping[int, float]]
@@ -52,8 +52,8 @@ def fold_of() -> Callable[[Grades], Fold]:
 
 
 @pytest.fixture(scope="session")
-def judge() -> Callable[..., Judged]:
-    def judged(shown: Shown, grades: Grades, rel_threshold: float = 1.0) -> Judged:
-        return Truth.of(_fold(grades), rel_threshold).judge(_lists(shown))
+def judge() -> Callable[..., JudgedLists]:
+    def judged(shown: Shown, grades: Grades, rel_threshold: float = 1.0) -> JudgedLists:
+        return GroundTruth.of(_fold(grades), rel_threshold).judge(_lists(shown))
 
     return judged

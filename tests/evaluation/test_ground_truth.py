@@ -14,7 +14,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation import ground_truth
-from recx.evaluation.ground_truth import Truth, among_retrieved
+from recx.evaluation.ground_truth import GroundTruth, among_retrieved
 
 
 def interactions(*rows):
@@ -55,7 +55,7 @@ def as_dict(judged):
 def test_one_list_for_every_user_with_a_target():
     """User 1 has no list, user 2 an empty one, user 4 no target."""
     answers = fold([(0, 7, 1), (0, 3, 2), (1, 7, 1), (2, 7, 1), (5, 7, 1)])
-    judged = Truth.of(answers).judge(lists({0: [3, 9, 7], 2: [], 4: [7], 5: [9, 8, 7]}, columns=True))
+    judged = GroundTruth.of(answers).judge(lists({0: [3, 9, 7], 2: [], 4: [7], 5: [9, 8, 7]}, columns=True))
     assert as_dict(judged) == {
         0: ([3, 9, 7], [2, 0, 1], [2, 1]),
         1: ([], [], [1]),
@@ -69,7 +69,7 @@ def test_one_list_for_every_user_with_a_target():
 
 def test_lists_may_come_in_any_order_of_users():
     answers = fold([(0, 7, 1), (3, 8, 1)])
-    assert as_dict(Truth.of(answers).judge(lists({3: [8, 1], 0: [2, 7]}))) == {
+    assert as_dict(GroundTruth.of(answers).judge(lists({3: [8, 1], 0: [2, 7]}))) == {
         0: ([2, 7], [0, 1], [1]),
         3: ([8, 1], [1, 0], [1]),
     }
@@ -77,14 +77,14 @@ def test_lists_may_come_in_any_order_of_users():
 
 def test_the_same_item_is_a_target_of_its_own_user_alone():
     """User numbers equal to item numbers, and the same items in neighbouring lists, must not be mixed up."""
-    judged = Truth.of(fold([(0, 1, 1), (1, 0, 1)])).judge(lists({0: [0, 1], 1: [0, 1]}))
+    judged = GroundTruth.of(fold([(0, 1, 1), (1, 0, 1)])).judge(lists({0: [0, 1], 1: [0, 1]}))
     assert as_dict(judged) == {0: ([0, 1], [0, 1], [1]), 1: ([0, 1], [1, 0], [1])}
 
 
 def test_targets_that_stand_twice_or_have_no_gain_are_counted():
     """Pair (0, 7) stands three times, once of weight 3; a negative weight and one below the threshold have a count."""
     answers = fold([(0, 7, 1), (0, 7, 3), (0, 7, 2), (0, 8, -1), (0, 9, 0.5), (1, 9, 0.5), (2, 5, 0)])
-    judging = Truth.of(answers)
+    judging = GroundTruth.of(answers)
     assert as_dict(judging.judge(lists({0: [9, 8, 7], 1: [9]}))) == {0: ([9, 8, 7], [0.5, 0, 3], [3, 0.5])}
     assert judging.notes == {
         "targets_duplicated": 2,
@@ -97,11 +97,11 @@ def test_targets_that_stand_twice_or_have_no_gain_are_counted():
 
 def test_targets_seen_in_the_users_own_history_are_counted_once():
     history = [(0, 7, 1), (0, 7, 1), (1, 8, 1), (2, 9, 1)]
-    assert Truth.of(fold([(0, 7, 1), (1, 7, 1), (2, 9, 1)], history)).notes["targets_seen_in_history"] == 2
+    assert GroundTruth.of(fold([(0, 7, 1), (1, 7, 1), (2, 9, 1)], history)).notes["targets_seen_in_history"] == 2
 
 
 def test_the_ranking_line_is_about_the_targets_among_the_candidates():
-    answers = Truth.of(fold([(0, 7, 1), (0, 3, 2), (1, 7, 1), (2, 7, 0.5), (2, 8, 1)]))
+    answers = GroundTruth.of(fold([(0, 7, 1), (0, 3, 2), (1, 7, 1), (2, 7, 0.5), (2, 8, 1)]))
     candidates = answers.judge(lists({0: [9, 7], 1: [9], 2: [7, 9]}))
     recommended = answers.judge(lists({0: [7, 9], 1: [9], 2: [9, 7]}))
     # User 1 has no target there; user 2 has only one that is not relevant.
@@ -110,10 +110,10 @@ def test_the_ranking_line_is_about_the_targets_among_the_candidates():
 
 def test_lists_are_judged_once_and_forgotten_with_them():
     answers, shown = fold([(0, 7, 1)]), lists({0: [3, 7]})
-    judged = Truth.of(answers).judge(shown)
-    assert Truth.of(answers, rel_threshold=1).judge(shown) is judged
-    assert Truth.of(answers, 0.5).judge(shown) is not judged
-    assert Truth.of(answers).judge(lists({0: [3, 7]})) is not judged
+    judged = GroundTruth.of(answers).judge(shown)
+    assert GroundTruth.of(answers, rel_threshold=1).judge(shown) is judged
+    assert GroundTruth.of(answers, 0.5).judge(shown) is not judged
+    assert GroundTruth.of(answers).judge(lists({0: [3, 7]})) is not judged
     gone = weakref.ref(judged)
     del judged
     gc.collect()
@@ -121,7 +121,7 @@ def test_lists_are_judged_once_and_forgotten_with_them():
     del shown
     gc.collect()
     assert gone() is None
-    gone = weakref.ref(Truth.of(answers))
+    gone = weakref.ref(GroundTruth.of(answers))
     del answers
     gc.collect()
     assert gone() is None
@@ -129,23 +129,23 @@ def test_lists_are_judged_once_and_forgotten_with_them():
 
 def test_no_common_user_is_an_error():
     with pytest.raises(InputError, match="none of the 1 users with a target has a list"):
-        Truth.of(fold([(0, 7, 1)])).judge(lists({3: [7]}))
+        GroundTruth.of(fold([(0, 7, 1)])).judge(lists({3: [7]}))
 
 
 def test_no_relevant_target_is_an_error():
     with pytest.raises(InputError, match=r"^rel_threshold=4: none of the 2 targets .* lower it"):
-        Truth.of(fold([(0, 7, 1), (1, 7, 3)]), rel_threshold=4)
+        GroundTruth.of(fold([(0, 7, 1), (1, 7, 3)]), rel_threshold=4)
 
 
 def test_a_weight_that_is_no_number_is_an_error():
     with pytest.raises(InputError, match="a target of user 1 has the weight nan"):
-        Truth.of(fold([(0, 7, 1.0), (1, 7, float("nan"))]))
+        GroundTruth.of(fold([(0, 7, 1.0), (1, 7, float("nan"))]))
 
 
 def test_predicting_has_nothing_to_judge():
     answers = fold([(0, 7, 1)])
     with pytest.raises(InputError, match="the fold has no targets"):
-        Truth.of(Fold(answers.history, None, answers.requests))
+        GroundTruth.of(Fold(answers.history, None, answers.requests))
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 7, 1000])
@@ -157,6 +157,6 @@ def test_blocks_do_not_show(monkeypatch, rows_at_once, many):
     shown = {user: rng.permutation(100)[: rng.integers(0, 100)].tolist() for user in range(6)}
     pairs = {(int(u), int(i)) for u, i in zip(rng.integers(0, 6, 80), rng.integers(0, 100, 80), strict=True)}
     monkeypatch.setattr(ground_truth, "ROWS_AT_ONCE", rows_at_once)
-    judged = Truth.of(fold([(u, i, 1) for u, i in pairs])).judge(lists(shown))
+    judged = GroundTruth.of(fold([(u, i, 1) for u, i in pairs])).judge(lists(shown))
     expected = [float((user, item) in pairs) for user in range(6) for item in shown[user]]
     assert judged.gain.tolist() == expected

@@ -14,12 +14,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from recx import testing
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Feature
 from recx.core.types import Interactions, RankedLists, Requests, Split
 from recx.evaluation.metrics.registry import parse
-from recx.parts.feature.coclick import PhiCoop, Transition
-from recx.parts.feature.content import Age, CategoryShare, PhiRel, PhiStruct, Words
+from recx.parts.feature.coclick import CoClicks, Transition
+from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, StretchedSimilarity, Words
 from recx.parts.feature.popularity import Clicks, PeerClicks, Trend
 from recx.parts.feature.retrieval import Rank, Score
 from recx.parts.feature.rows import of_rows
@@ -147,10 +147,10 @@ FEATURES: dict[str, Feature] = {
     "clicks of an hour": Clicks(window="1h"),
     "trend": Trend(),
     "peers": PeerClicks(column="group", window="1h"),
-    "co-clicks": PhiCoop(),
+    "co-clicks": CoClicks(),
     "transition": Transition(),
-    "cosine": PhiRel(),
-    "structure": PhiStruct(),
+    "cosine": ContentSimilarity(),
+    "structure": StretchedSimilarity(),
     "category": CategoryShare(),
     "age": Age(),
     "words": Words(),
@@ -186,10 +186,10 @@ def test_a_built_in_metric_keeps_its_promises(name: str) -> None:
 
 @dataclass(frozen=True)
 class Odd:
-    figure: Callable[[Judged], Any]
+    figure: Callable[[JudgedLists], Any]
     name: str = "odd"
 
-    def __call__(self, judged: Judged) -> Any:
+    def __call__(self, judged: JudgedLists) -> Any:
         return self.figure(judged)
 
 

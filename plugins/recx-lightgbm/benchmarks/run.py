@@ -18,7 +18,7 @@ from lightgbm import LGBMRanker
 
 from recx import Experiment
 from recx.config.compose import compose, plain
-from recx.evaluation.ground_truth import ANY_GAIN, Truth
+from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.experiment.build import plan
 
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
@@ -36,7 +36,7 @@ def own_ndcg(result: Any) -> float:
     """Return ndcg_at_5 of LightGBM's own ranker: the settings and number of trees of recx's, fitted by hand."""
     settings, past, trees = result.experiment.ranker, result.split.past, result.notes["lambdamart_trees"]
     lists = result.experiment.retriever.fit(past.history).retrieve(past.history, past.requests, 1)
-    grade = Truth.of(past, ANY_GAIN).judge(lists).gain
+    grade = GroundTruth.of(past, ANY_GAIN).judge(lists).gain
     worth = np.arange(int(grade.max()) + 1)
     ranker = LGBMRanker(
         n_estimators=int(trees),

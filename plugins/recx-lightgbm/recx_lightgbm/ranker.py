@@ -19,7 +19,7 @@ from recx.core.fit_summary import FitSummary
 from recx.core.system.atomic import replacing, write_text
 from recx.core.types import Floats, Fold, Interactions, RankedLists, Requests
 from recx.parts.shared.design_matrix import Features, design_blocks, names_of
-from recx.parts.shared.training_examples import Examples, Missed
+from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx_lightgbm.growing import Grades, Grower, Rows
 
 __all__ = ["FittedLambdamart", "Lambdamart"]
@@ -56,7 +56,7 @@ class Lambdamart:
     validation_share: Annotated[float, Interval(ge=0, lt=1)] = 0.1
     patience: PositiveInt = 50
     refit_all: bool = True
-    missed: Missed = "drop"
+    missed: Unretrieved = "drop"
     max_users: PositiveInt = 30_000
     seed: Seed = 0
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.core.bounds import PositiveFloat, PositiveInt, Unit, check
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Seen
 from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import Shelf, best
+from recx.parts.shared.top_k import Eligibility, top_k
 
 HOUR = 3_600_000  # ms
 
@@ -25,13 +25,13 @@ class Newest:
         return self  # nothing to learn; else return another object, the fitted retriever
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        since = Shelf(history, self.seen).since  # when each item was created or first clicked
+        since = Eligibility(history, self.seen).since  # when each item was created or first clicked
         newness = np.arange(history.n_items) if since is None else np.argsort(np.argsort(since, kind="stable"))
 
         def score(block: Requests) -> Floats:
             return np.tile(newness.astype(np.float32), (len(block), 1))  # [requests of the block, items]
 
-        return best(score, history, requests, k, self.seen)  # leaves out what is seen or not yet published
+        return top_k(score, history, requests, k, self.seen)  # leaves out what is seen or not yet published
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Freshness:
         check(self, "feature")  # each setting against its annotation
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        since = Shelf(history, "keep").since
+        since = Eligibility(history, "keep").since
         if since is None or requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
         age = np.maximum(0, requests.time[candidates.list_of_row] - since[candidates.item]) / HOUR
@@ -79,5 +79,5 @@ class CappedRecall:
     def name(self) -> str:
         return f"template_capped_recall_at_{self.k}"
 
-    def __call__(self, judged: Judged) -> Doubles:
+    def __call__(self, judged: JudgedLists) -> Doubles:
         return judged.shown(self.k) / np.minimum(self.k, judged.n_targets)

@@ -16,7 +16,7 @@ from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
 from recx.core.system.atomic import replacing, write_text
 from recx.core.types import Bools, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import best
+from recx.parts.shared.top_k import top_k
 from recx_transformer.catalogue import Catalogue
 from recx_transformer.device import device_of
 from recx_transformer.model import Network, Shape
@@ -51,7 +51,7 @@ class FittedTransformer:
         order = np.arange(len(requests))
         if requests.time is not None:  # recent clicks are counted along the clock
             order = np.argsort(requests.time, kind="stable")
-        lists = best(scores, history, requests[order], k, self.settings.seen)
+        lists = top_k(scores, history, requests[order], k, self.settings.seen)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         without = int((history.lengths[requests.user] == 0).sum())

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from recx.core.errors import InputError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
 from recx.core.types import Array, Doubles, Interactions, Ints, Longs, Notes
 from recx.evaluation.metrics.ranking import Figure, hit
@@ -24,13 +24,13 @@ from recx.evaluation.metrics.ranking import Figure, hit
 ROWS_AT_ONCE = 50_000  # keeps a block in the processor's cache
 
 
-def coverage(judged: Judged, k: int | None) -> float:
+def coverage(judged: JudgedLists, k: int | None) -> float:
     """Distinct items shown / items of the catalogue (Ge, Delgado-Battenfeld, Jannach, RecSys 2010)."""
     times = _exposure(judged, k)
     return np.count_nonzero(times) / max(len(times), 1)
 
 
-def gini(judged: Judged, k: int | None) -> float:
+def gini(judged: JudgedLists, k: int | None) -> float:
     """Gini index of how often each item is shown: sum over i of (2i - n - 1) x_i / (n · sum of x).
 
     x_1 <= ... <= x_n are the times that each of the n items of the whole catalogue is shown, 0 included: twice the area
@@ -42,7 +42,7 @@ def gini(judged: Judged, k: int | None) -> float:
     return float((2 * np.arange(1, n + 1) - n - 1) @ times) / max(n * int(times.sum()), 1)
 
 
-def entropy(judged: Judged, k: int | None) -> float:
+def entropy(judged: JudgedLists, k: int | None) -> float:
     """Shannon entropy in bits of the shares of exposure: sum over items of p · log2(1/p), p = times shown / all rows.
 
     Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole takes the natural logarithm and divides by
@@ -53,17 +53,17 @@ def entropy(judged: Judged, k: int | None) -> float:
     return float((p * np.log2(1 / p)).sum())
 
 
-def hit_num(judged: Judged, k: int | None) -> float:
+def hit_num(judged: JudgedLists, k: int | None) -> float:
     """Number of users with a hit: with any target in the first k."""
     return float(hit(judged, k).sum())
 
 
-def num_queries(judged: Judged, k: int | None) -> float:
+def num_queries(judged: JudgedLists, k: int | None) -> float:
     """Number of judged users: those with a target, whether or not they have a list."""
     return float(np.count_nonzero(judged.n_targets))
 
 
-def novelty(judged: Judged, k: int | None) -> Doubles:
+def novelty(judged: JudgedLists, k: int | None) -> Doubles:
     """Mean self-information of the items shown: log2(users / users who had the item).
 
     Users are those with an event in the history, who had the item if one of their events is with it; an item that
@@ -77,7 +77,7 @@ def novelty(judged: Judged, k: int | None) -> Doubles:
     return _mean(judged, k, np.log2(np.count_nonzero(history.lengths) / np.maximum(_users_of_items(history), 1)))
 
 
-def popularity(judged: Judged, k: int | None) -> Doubles:
+def popularity(judged: JudgedLists, k: int | None) -> Doubles:
     """Mean number of the history's events with the items shown.
 
     Raises:
@@ -86,7 +86,7 @@ def popularity(judged: Judged, k: int | None) -> Doubles:
     return _mean(judged, k, _history(judged, "popularity").clicks)
 
 
-def new_items(judged: Judged, k: int | None) -> Doubles:
+def new_items(judged: JudgedLists, k: int | None) -> Doubles:
     """Share of the items shown that have no event in the history.
 
     Raises:
@@ -95,7 +95,7 @@ def new_items(judged: Judged, k: int | None) -> Doubles:
     return _mean(judged, k, _history(judged, "new_items").clicks == 0)
 
 
-def serendipity(judged: Judged, k: int | None) -> Doubles:
+def serendipity(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets in the first k that the k most popular items of the history would not show / k, also for short lists.
 
     Not cut: / the list's length, and the most popular items are as many as the longest list shows. Among equally
@@ -117,7 +117,7 @@ def serendipity(judged: Judged, k: int | None) -> Doubles:
     return shown / (np.maximum(lengths, 1) if k is None else k)
 
 
-def diversity(judged: Judged, k: int | None) -> Doubles:
+def diversity(judged: JudgedLists, k: int | None) -> Doubles:
     """Intra-list diversity: the mean over pairs of items shown of 1 - the cosine of their embeddings, from 0 to 2.
 
     Items without an embedding are left out of the pairs; 0 where fewer than two are left. A vector of zeros has the
@@ -152,7 +152,7 @@ def diversity(judged: Judged, k: int | None) -> Doubles:
     return value
 
 
-def category_diversity(judged: Judged, k: int | None) -> Doubles:
+def category_diversity(judged: JudgedLists, k: int | None) -> Doubles:
     """Share of the pairs of items shown that are of different categories (``items.table["category"]``).
 
     Items without a category are left out of the pairs; 0 where fewer than two are left. (RePlay's CategoricalDiversity
@@ -179,12 +179,12 @@ def category_diversity(judged: Judged, k: int | None) -> Doubles:
     return value
 
 
-def without_embedding(judged: Judged, k: int | None) -> Notes:
+def without_embedding(judged: JudgedLists, k: int | None) -> Notes:
     """Count the rows shown that diversity leaves out because their item has no embedding."""
     return {_at("diversity_without_embedding", k): int(_exposure(judged, k)[~judged.items.has_embedding].sum())}
 
 
-def without_category(judged: Judged, k: int | None) -> Notes:
+def without_category(judged: JudgedLists, k: int | None) -> Notes:
     """Count the rows shown that category_diversity leaves out because their item has no category."""
     missing = judged.items.table["category"] < 0
     return {_at("category_diversity_without_category", k): int(_exposure(judged, k)[missing].sum())}
@@ -208,7 +208,7 @@ FIGURES: dict[str, Figure] = {
 UNCUT = {"num_queries"}
 """Figures that take no cut."""
 
-NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {
+NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {
     "diversity": without_embedding,
     "category_diversity": without_category,
 }
@@ -219,7 +219,7 @@ def _at(name: str, k: int | None) -> str:
     return name if k is None else f"{name}_at_{k}"
 
 
-def _history(judged: Judged, figure: str) -> Interactions:
+def _history(judged: JudgedLists, figure: str) -> Interactions:
     """Return the history, of which this figure needs at least one event."""
     if not len(judged.history):
         raise InputError(
@@ -229,7 +229,7 @@ def _history(judged: Judged, figure: str) -> Interactions:
     return judged.history
 
 
-def _exposure(judged: Judged, k: int | None) -> Longs:
+def _exposure(judged: JudgedLists, k: int | None) -> Longs:
     """Return how often each item is shown [n_items]."""
     times = np.zeros(len(judged.items), dtype=np.int64)
     for _, _, item in _shown(judged, k):
@@ -237,7 +237,7 @@ def _exposure(judged: Judged, k: int | None) -> Longs:
     return times
 
 
-def _mean(judged: Judged, k: int | None, of_item: Array) -> Doubles:
+def _mean(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
     """Return each user's mean over the items shown of a value that every item has [n_users]."""
     of_item = of_item.astype(np.float64)
     mean = np.zeros(judged.n_users)
@@ -256,7 +256,7 @@ def _users_of_items(history: Interactions) -> Longs:
     return users
 
 
-def _shown(judged: Judged, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
+def _shown(judged: JudgedLists, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
     """Yield blocks of lists: which lists they are, their ``indptr`` cut at k, and the items shown."""
     lists = judged.lists
     cut = lists.indptr if k is None else indptr_of(np.minimum(lists.lengths, k))

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from recx.core.errors import InputError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Array, Bools, Doubles, Longs, Notes, RankedLists
 from recx.evaluation.metrics.ranking import Figure
@@ -27,7 +27,7 @@ CLIP = 1e-15
 """How near to 0 and 1 a probability may come: one click that was given 0 would make the whole loss infinite."""
 
 
-def auc(judged: Judged, k: int | None) -> Doubles:
+def auc(judged: JudgedLists, k: int | None) -> Doubles:
     """P(score of a target > score of a non-target) in the user's list, a tie counts 1/2; NaN for one-class users."""
     indptr, positive, targets = judged.lists.indptr, _positive_rows(judged), judged.shown(None)
     by_user = indptr_of(targets)
@@ -44,7 +44,7 @@ def auc(judged: Judged, k: int | None) -> Doubles:
     return value
 
 
-def auc_weighted(judged: Judged, k: int | None) -> float:
+def auc_weighted(judged: JudgedLists, k: int | None) -> float:
     """The mean of the users' AUC weighted by their numbers of rows (GAUC); NaN if all are one-class users.
 
     Zhu, Jin, Tan, Pan, Zeng, Li, Gai: Optimized cost per click in Taobao display advertising, KDD 2017.
@@ -54,7 +54,7 @@ def auc_weighted(judged: Judged, k: int | None) -> float:
     return float(np.average(values[both], weights=judged.lists.lengths[both])) if both.any() else float("nan")
 
 
-def auc_pooled(judged: Judged, k: int | None) -> float:
+def auc_pooled(judged: JudgedLists, k: int | None) -> float:
     """P(score of a target > score of a non-target) over all rows together, a tie counts 1/2; NaN if one class lacks."""
     relevant, score = is_relevant(judged), judged.lists.score
     targets, others = np.sort(score[relevant]), np.sort(score[~relevant])
@@ -64,7 +64,7 @@ def auc_pooled(judged: Judged, k: int | None) -> float:
     return won_twice / (2 * len(targets) * len(others))
 
 
-def logloss(judged: Judged, k: int | None) -> float:
+def logloss(judged: JudgedLists, k: int | None) -> float:
     """-mean over all rows of y log p + (1 - y) log(1 - p), p the score as float64, clipped at 1e-15; NaN without rows.
 
     Raises:
@@ -77,14 +77,14 @@ def logloss(judged: Judged, k: int | None) -> float:
     return float(-np.log(np.where(is_relevant(judged), p, 1 - p)).mean())
 
 
-def is_relevant(judged: Judged) -> Bools:
+def is_relevant(judged: JudgedLists) -> Bools:
     """Return which rows show a relevant target [n_rows]."""
     relevant = np.zeros(len(judged.lists), dtype=bool)
     relevant[_positive_rows(judged)] = True
     return relevant
 
 
-def probabilities(judged: Judged, asked_by: str) -> Array:
+def probabilities(judged: JudgedLists, asked_by: str) -> Array:
     """Return the scores of all rows [n_rows] if they can be probabilities.
 
     Raises:
@@ -99,7 +99,7 @@ def probabilities(judged: Judged, asked_by: str) -> Array:
     return score
 
 
-def confusion(judged: Judged, *, threshold: float = 0.5) -> Longs:
+def confusion(judged: JudgedLists, *, threshold: float = 0.5) -> Longs:
     """Return the numbers of rows by class and prediction [actual, predicted], 1 where score >= threshold."""
     positive, predicted = _positive_rows(judged), judged.lists.score >= float(threshold)
     n, actual_1, predicted_1 = len(predicted), len(positive), np.count_nonzero(predicted)
@@ -107,7 +107,7 @@ def confusion(judged: Judged, *, threshold: float = 0.5) -> Longs:
     return np.array([[n - actual_1 - predicted_1 + both, predicted_1 - both], [actual_1 - both, both]])
 
 
-def by_class(judged: Judged, *, threshold: float = 0.5, beta: float = 1.0) -> tuple[Doubles, Doubles, Doubles]:
+def by_class(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) -> tuple[Doubles, Doubles, Doubles]:
     """Return precision, recall and F of the classes 0 and 1, [2] each; 0/0 is 0."""
     rows = confusion(judged, threshold=threshold)
     precision, recall = ratio(rows.diagonal(), rows.sum(axis=0)), ratio(rows.diagonal(), rows.sum(axis=1))
@@ -119,23 +119,23 @@ def ratio(part: Array, whole: Array) -> Doubles:
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole != 0)
 
 
-def accuracy(judged: Judged, k: int | None, *, threshold: float = 0.5) -> float:
+def accuracy(judged: JudgedLists, k: int | None, *, threshold: float = 0.5) -> float:
     """Rows whose prediction (score >= threshold) is right / all rows."""
     rows = confusion(judged, threshold=threshold)
     return float(ratio(rows.trace(), rows.sum()))
 
 
-def class_precision(judged: Judged, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
+def class_precision(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
     """Rows of the class among those predicted to be / rows predicted to be; "macro": the mean of both classes."""
     return _of(by_class(judged, threshold=threshold)[0], of)
 
 
-def class_recall(judged: Judged, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
+def class_recall(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
     """Rows of the class that are predicted to be / rows of the class; "macro": the mean of both classes."""
     return _of(by_class(judged, threshold=threshold)[1], of)
 
 
-def class_f(judged: Judged, k: int | None, *, threshold: float = 0.5, beta: float = 1.0, of: Class = 1) -> float:
+def class_f(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, beta: float = 1.0, of: Class = 1) -> float:
     """(1 + b²) P R / (b² P + R) of the class; "macro": the mean of both classes' F."""
     return _of(by_class(judged, threshold=threshold, beta=beta)[2], of)
 
@@ -162,18 +162,18 @@ FIGURES: dict[str, Figure] = {
 """Name -> figure. ``auc`` gives one value a user, every other figure one number."""
 
 
-def one_class_users(judged: Judged, k: int | None) -> Notes:
+def one_class_users(judged: JudgedLists, k: int | None) -> Notes:
     """Count the users that AUC leaves out: no target shown, nothing else shown, or nothing at all."""
     return {"auc_one_class_users": int(np.isnan(auc(judged, None)).sum())}
 
 
-def clipped_rows(judged: Judged, k: int | None) -> Notes:
+def clipped_rows(judged: JudgedLists, k: int | None) -> Notes:
     """Count the rows whose probability the log loss clips."""
     p = judged.lists.score.astype(np.float64)
     return {"logloss_clipped": int(((p < CLIP) | (p > 1 - CLIP)).sum())}
 
 
-NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {
+NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {
     "auc": one_class_users,
     "auc_weighted": one_class_users,
     "logloss": clipped_rows,
@@ -181,7 +181,7 @@ NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {
 """Name of a figure -> the counts that belong to it."""
 
 
-def _positive_rows(judged: Judged) -> Longs:
+def _positive_rows(judged: JudgedLists) -> Longs:
     """Return the rows that show a relevant target, rising."""
     return judged.hit_row[judged.relevant_hits(None)]
 

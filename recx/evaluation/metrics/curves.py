@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from recx.core.errors import InputError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.types import Array, Doubles
 from recx.evaluation.metrics.classification import by_class, confusion, is_relevant, probabilities, ratio
 from recx.evaluation.metrics.ranking import stop_chance
@@ -19,7 +19,7 @@ from recx.evaluation.metrics.ranking import stop_chance
 Table = dict[str, Array]
 
 
-def roc_curve(judged: Judged, *, points: int = 1000) -> Table:
+def roc_curve(judged: JudgedLists, *, points: int = 1000) -> Table:
     """Return the ROC curve of all rows: threshold (falling, first inf), false_positive_rate, true_positive_rate.
 
     Points on a straight line between their neighbours are left out; of a curve with more than ``points`` points so many
@@ -46,7 +46,7 @@ def roc_curve(judged: Judged, *, points: int = 1000) -> Table:
     }
 
 
-def confusion_matrix(judged: Judged, *, threshold: float = 0.5) -> Table:
+def confusion_matrix(judged: JudgedLists, *, threshold: float = 0.5) -> Table:
     """Return the counts of all rows by class and prediction: actual, predicted (0 or 1), rows; four lines."""
     return {
         "actual": np.array([0, 0, 1, 1]),
@@ -55,7 +55,7 @@ def confusion_matrix(judged: Judged, *, threshold: float = 0.5) -> Table:
     }
 
 
-def classification(judged: Judged, *, threshold: float = 0.5, beta: float = 1.0) -> Table:
+def classification(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) -> Table:
     """Return class, precision, recall, f and support (rows) of the classes 0 and 1 and of their means.
 
     macro: the plain mean of both classes; weighted: weighted by their numbers of rows. 0/0 is 0.
@@ -75,7 +75,7 @@ def classification(judged: Judged, *, threshold: float = 0.5, beta: float = 1.0)
     }
 
 
-def reliability(judged: Judged, *, bins: int = 10) -> Table:
+def reliability(judged: JudgedLists, *, bins: int = 10) -> Table:
     """Return what came of the probabilities, by bins of one width: low, high, rows, mean_predicted, observed.
 
     A bin holds ``low < p <= high``, the first 0 as well. observed: the share of its rows that show a relevant target;
@@ -102,7 +102,7 @@ def reliability(judged: Judged, *, bins: int = 10) -> Table:
     }
 
 
-def cascade(judged: Judged, *, max_grade: float, k: int | None = None) -> Table:
+def cascade(judged: JudgedLists, *, max_grade: float, k: int | None = None) -> Table:
     """Return by rank, up to the longest list or ``k``, the chance that a user who reads from the top stops there.
 
     stops_here: the mean over users of R_r · prod_{i<r} (1 - R_i), R = (2^g - 1) / 2^max_grade. stops_until: summed up

@@ -20,7 +20,7 @@ import numpy as np
 from annotated_types import Interval
 
 from recx.core.errors import InputError
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of, position_of_rows
 from recx.core.types import Array, Doubles, Longs, Notes
 
@@ -32,22 +32,22 @@ LARGEST_GRADE = 1000
 Grade = Annotated[float, Interval(gt=0, le=LARGEST_GRADE)]
 
 
-def hit(judged: Judged, k: int | None) -> Doubles:
+def hit(judged: JudgedLists, k: int | None) -> Doubles:
     """1 if any target is in the first k."""
     return (judged.shown(k) > 0).astype(np.float64)
 
 
-def recall(judged: Judged, k: int | None) -> Doubles:
+def recall(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets shown / all targets, not capped."""
     return _ratio(judged.shown(k), judged.n_targets)
 
 
-def precision(judged: Judged, k: int | None) -> Doubles:
+def precision(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets shown / k, also for a list shorter than k; without a cut, / the list's length."""
     return _ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
 
 
-def f(judged: Judged, k: int | None, *, beta: float = 1.0) -> Doubles:
+def f(judged: JudgedLists, k: int | None, *, beta: float = 1.0) -> Doubles:
     """(1 + b²) P R / (b² P + R)."""
     p, r = precision(judged, k), recall(judged, k)
     return _ratio((1 + beta**2) * p * r, beta**2 * p + r)
@@ -72,20 +72,20 @@ def exponential(gain: Doubles) -> Doubles:
     return np.exp2(gain) - 1
 
 
-def cg(judged: Judged, k: int | None) -> Doubles:
+def cg(judged: JudgedLists, k: int | None) -> Doubles:
     """The sum of the gains shown."""
     hits = _within(judged, k)
     return _sum(judged.hit_user[hits], _doubles(judged.hit_gain[hits]), judged)
 
 
-def dcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
+def dcg(judged: JudgedLists, k: int | None, *, gain: Gain = linear) -> Doubles:
     """The sum of the gains shown, each divided by log2(rank + 1)."""
     hits = _within(judged, k)
     gains = gain(_doubles(judged.hit_gain[hits]))
     return _sum(judged.hit_user[hits], gains * _discount(judged.hit_rank[hits]), judged)
 
 
-def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
+def ndcg(judged: JudgedLists, k: int | None, *, gain: Gain = linear) -> Doubles:
     """DCG / the DCG of the best list, which shows all targets of the line first and is cut at k too."""
     ideal, rank, lengths = judged.ideal, judged.ideal_rank, np.diff(judged.ideal_indptr)
     if k is not None and k < lengths.max(initial=0):
@@ -94,7 +94,7 @@ def ndcg(judged: Judged, k: int | None, *, gain: Gain = linear) -> Doubles:
     return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
 
 
-def means_by_cut(judged: Judged, cuts: Longs) -> dict[str, list[float]]:
+def means_by_cut(judged: JudgedLists, cuts: Longs) -> dict[str, list[float]]:
     """Return the means over users of ``recall`` and ``ndcg`` at every cut [n_cuts, rising], each row read only once."""
     hits = judged.relevant_hits(None)
     share = _ratio(np.ones(judged.n_users), judged.n_targets)[judged.hit_user[hits]]
@@ -106,7 +106,7 @@ def means_by_cut(judged: Judged, cuts: Longs) -> dict[str, list[float]]:
     return {"recall": (found / judged.n_users).tolist(), "ndcg": means}
 
 
-def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: Judged, cuts: Longs) -> Iterator[Doubles]:
+def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: JudgedLists, cuts: Longs) -> Iterator[Doubles]:
     """Yield every user's DCG at each of the cuts, by rows that belong to users and have a gain and a rank."""
     order = np.argsort(rank, kind="stable")
     worth, total = (_doubles(gain) * _discount(rank))[order], np.zeros(judged.n_users)
@@ -115,17 +115,17 @@ def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: Judged, cuts: Lon
         yield total
 
 
-def map_trec(judged: Judged, k: int | None) -> Doubles:
+def map_trec(judged: JudgedLists, k: int | None) -> Doubles:
     """The sum of P(i) over the targets shown, i their ranks / all targets (as trec_eval has it)."""
     return _ratio(_summed_precision(judged, k), judged.n_targets)
 
 
-def map_(judged: Judged, k: int | None) -> Doubles:
+def map_(judged: JudgedLists, k: int | None) -> Doubles:
     """The sum of P(i) over the targets shown, i their ranks / min(k, all targets)."""
     return _ratio(_summed_precision(judged, k), judged.n_targets if k is None else np.minimum(k, judged.n_targets))
 
 
-def mrr(judged: Judged, k: int | None) -> Doubles:
+def mrr(judged: JudgedLists, k: int | None) -> Doubles:
     """1 / rank of the first target by rank, 0 if it is not in the first k."""
     users, first = judged.first_hits(k)
     value = np.zeros(judged.n_users)
@@ -133,7 +133,7 @@ def mrr(judged: Judged, k: int | None) -> Doubles:
     return value
 
 
-def err(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
+def err(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
     """Expected reciprocal rank: sum over r of 1/r · R_r · prod_{i<r} (1 - R_i), R = (2^g - 1) / 2^max_grade.
 
     Chapelle, Metzler, Zhang, Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
@@ -146,7 +146,7 @@ def err(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
     return _sum(judged.hit_user[hits], (stops / judged.hit_rank)[hits], judged)
 
 
-def cascade(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
+def cascade(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
     """The chance that a user who reads from the top stops at one of the first k: 1 - prod (1 - R_i), R as in ``err``.
 
     Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models, WSDM 2008.
@@ -155,7 +155,7 @@ def cascade(judged: Judged, k: int | None, *, max_grade: float) -> Doubles:
     return _sum(judged.hit_user[hits], stop_chance(judged, max_grade)[hits], judged)
 
 
-def stop_chance(judged: Judged, max_grade: float) -> Doubles:
+def stop_chance(judged: JudgedLists, max_grade: float) -> Doubles:
     """Return R_r · prod_{i<r} (1 - R_i) at every hit [n_hits]: that a user reads so far and stops there.
 
     Raises:
@@ -181,14 +181,14 @@ def stop_chance(judged: Judged, max_grade: float) -> Doubles:
     return chance
 
 
-def _trivial(judged: Judged, k: int | None) -> Notes:
+def _trivial(judged: JudgedLists, k: int | None) -> Notes:
     """Count the users whose whole list fits into k, so that a hit says nothing about its order."""
     lengths = judged.lists.lengths
     trivial = (lengths > 0) & (True if k is None else lengths <= k)
     return {f"top_{k}_trivial": int(trivial.sum())}
 
 
-NOTES: dict[str, Callable[[Judged, int | None], Notes]] = {"top_accuracy": _trivial}
+NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {"top_accuracy": _trivial}
 
 FIGURES: dict[str, Figure] = {
     "hit": hit,
@@ -211,7 +211,7 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def _within(judged: Judged, k: int | None) -> Longs | slice:
+def _within(judged: JudgedLists, k: int | None) -> Longs | slice:
     """Return which hits are in the first k."""
     return slice(None) if k is None else np.flatnonzero(judged.hit_rank <= k)
 
@@ -226,12 +226,12 @@ def _discount(rank: Longs) -> Doubles:
     return discount[rank - 1]
 
 
-def _sum(users: Longs, values: Doubles, judged: Judged) -> Doubles:
+def _sum(users: Longs, values: Doubles, judged: JudgedLists) -> Doubles:
     """Return each user's sum of the values [n_users]."""
     return np.bincount(users, weights=values, minlength=judged.n_users).astype(np.float64, copy=False)
 
 
-def _summed_precision(judged: Judged, k: int | None) -> Doubles:
+def _summed_precision(judged: JudgedLists, k: int | None) -> Doubles:
     """Return each user's sum of P(i) at the ranks i of relevant targets within k [n_users]."""
     hits = judged.relevant_hits(k)  # the cut leaves out only what comes after
     nth = position_of_rows(indptr_of(judged.shown(k))) + 1

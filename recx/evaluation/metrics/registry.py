@@ -14,7 +14,7 @@ from annotated_types import Interval, Predicate, doc
 from recx.config import factory, option_sources
 from recx.core.bounds import PositiveFloat, check
 from recx.core.errors import InputError, did_you_mean
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.core.types import Doubles, Notes
 from recx.evaluation.metrics import beyond_accuracy, classification, ranking
@@ -97,7 +97,7 @@ class NamedMetric:
             )
         return metric
 
-    def __call__(self, judged: Judged) -> Doubles | float:
+    def __call__(self, judged: JudgedLists) -> Doubles | float:
         """Return one value a user, float64 [n_users], or one number for all."""
         given = {param: getattr(self, param) for param in _params(self.figure)}
         params = {param: value for param, value in given.items() if value is not None}
@@ -105,7 +105,7 @@ class NamedMetric:
         outcome = FIGURES[self.figure](at, self.k, **params)
         return outcome if isinstance(outcome, float) else judged.spread(outcome, at)
 
-    def notes(self, judged: Judged) -> Notes:
+    def notes(self, judged: JudgedLists) -> Notes:
         """Return the counts that belong to this metric, such as the users whom it leaves out."""
         if self.figure not in NOTES:
             return {}

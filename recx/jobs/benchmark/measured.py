@@ -36,7 +36,7 @@ Renewed = Callable[[Interactions], Interactions]
 
 
 @dataclass(frozen=True, eq=False)
-class How:
+class Timing:
     """How calls are measured.
 
     warmup: calls before the first that counts. batch_size: of a pass of its own; None: none. clocked: False: all
@@ -106,27 +106,27 @@ def _differing(lists: RankedLists, others: RankedLists) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Learning:
+class TimedFit:
     """Stands where a ranker stands that learns: it is fitted when the lists are asked for, unless they are kept."""
 
-    how: How
+    how: Timing
     part: Ranker
 
-    def fit(self, candidates: RankedLists, fold: Fold) -> Serving:
+    def fit(self, candidates: RankedLists, fold: Fold) -> TimedRanker:
         def fitted(renewed: Renewed) -> FittedRanker:
             return self.part.fit(candidates, replace(fold, history=renewed(fold.history)))
 
-        return Serving(self.how, self.part, fitted, (candidates, fold))
+        return TimedRanker(self.how, self.part, fitted, (candidates, fold))
 
 
 @dataclass(frozen=True, eq=False)
-class Serving:
+class TimedRanker:
     """Stands where a fitted ranker stands. learnt_from: what its fit was given. measured: filled by ``rank``.
 
     fitted: fits it, given what makes new objects of histories.
     """
 
-    how: How
+    how: Timing
     part: Ranker | FittedRanker
     fitted: Callable[[Renewed], FittedRanker]
     learnt_from: tuple[Any, ...] = ()
@@ -167,13 +167,13 @@ class Serving:
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieving:
+class TimedRetriever:
     """Stands where a retriever stands whose calls for these requests are to be measured.
 
     since: the moment from which its memory counts.
     """
 
-    how: How
+    how: Timing
     part: Retriever
     asked: Requests
     since: Memory = field(default_factory=Memory.now)
@@ -187,7 +187,7 @@ class Retrieving:
 class Finding:
     """Stands where a fitted retriever stands."""
 
-    of: Retrieving
+    of: TimedRetriever
     fitted: FittedRetriever
     learnt_from: Interactions
 

@@ -79,18 +79,18 @@ def _run(
 ) -> dict[str, Any]:
     """Build the ranker, now that the data lies in memory, run the chain with it, and write its files."""
     from recx.config import factory
-    from recx.core.protocols import Ranker, Readied
-    from recx.jobs.benchmark.measured import How, Learning, Retrieving, Serving
+    from recx.core.protocols import Preflight, Ranker
+    from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
     from recx.jobs.benchmark.peak_memory import Memory
     from recx.jobs.benchmark.sample import Loaded
 
     before = Memory.now()
     ranker = factory.build(job["config"]["ranker"], f"benchmark.rankers.{job['ranker']}")
-    if isinstance(ranker, Readied):
-        ranker.ready()
-    how = How(**job["how"], cache=cache, built=before.more(), load=job["load"])
-    standing = Learning(how, ranker) if isinstance(ranker, Ranker) else Serving(how, ranker, lambda _: ranker)
-    loaded, retrieving = Loaded(*data), Retrieving(how, experiment.retriever, data[1].fold.requests)
+    if isinstance(ranker, Preflight):
+        ranker.preflight()
+    how = Timing(**job["how"], cache=cache, built=before.more(), load=job["load"])
+    standing = TimedFit(how, ranker) if isinstance(ranker, Ranker) else TimedRanker(how, ranker, lambda _: ranker)
+    loaded, retrieving = Loaded(*data), TimedRetriever(how, experiment.retriever, data[1].fold.requests)
     chain = replace(chain, dataset=loaded, splitter=loaded, ranker=standing)
     if job["retrieves"]:
         chain = replace(chain, retriever=retrieving)

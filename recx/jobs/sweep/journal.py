@@ -40,7 +40,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Book:
+class TrialJournal:
     """A folder with one JSON file a trial, named by its number."""
 
     folder: Path

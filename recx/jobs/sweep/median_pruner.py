@@ -31,7 +31,7 @@ class Median:
     def __post_init__(self) -> None:
         check(self, "pruner")
 
-    def ready(self) -> None:
+    def preflight(self) -> None:
         """Look whether Optuna is there.
 
         Raises:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from recx.core.errors import InputError
 from recx.core.run_context import ALONE, RunContext
 from recx.jobs.sweep import plan
-from recx.jobs.sweep.journal import Book, Trial
-from recx.jobs.sweep.trial import Attempt
+from recx.jobs.sweep.journal import Trial, TrialJournal
+from recx.jobs.sweep.trial import TrialRunner
 
 if TYPE_CHECKING:
     from recx.core.protocols import Run
@@ -27,13 +27,13 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> i
         InputError: the words are wrong, or the sweep would tune on test, or it is running already.
     """
     from recx.config import factory
-    from recx.core.protocols import Readied, SweepTracker
+    from recx.core.protocols import Preflight, SweepTracker
 
     now = plan.read(overrides)
     tracker = factory.build(now.config["tracker"], "tracker")
     pruner = factory.build(now.config["pruner"], "pruner")
-    if isinstance(pruner, Readied):
-        pruner.ready()
+    if isinstance(pruner, Preflight):
+        pruner.preflight()
     with _alone(now):
         _say_hello(now, now.begin())
         named = (str(now.config["name"]), {"words": " ".join(now.words)})
@@ -53,7 +53,7 @@ def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]
         with nullcontext() if now.ray is None else ray.cluster(now.ray):
             start(words)
     except ValueError:  # Optuna's, where it looks for the best of trials that have all failed; the table tells why
-        trials = Book(now.folder / "trials").trials()
+        trials = TrialJournal(now.folder / "trials").trials()
         if not trials or any(trial.objective is not None for trial in trials):
             raise
 
@@ -66,7 +66,7 @@ def _for_hydra(now: plan.Sweep, context: RunContext) -> list[str]:
 
 
 def _say_hello(now: plan.Sweep, new: bool) -> None:
-    done = len([trial for trial in Book(now.folder / "trials").trials() if not trial.reason])
+    done = len([trial for trial in TrialJournal(now.folder / "trials").trials() if not trial.reason])
     print(f"sweep_id={now.id}" if new else f"sweep_id={now.id}: {done} done before", flush=True)
     if now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]:
         print("these figures are of the test fold: to choose by them would be tuning on test (fold=valid is for that)")
@@ -82,7 +82,7 @@ def _finish(now: plan.Sweep, parent: Run, context: RunContext) -> int:
     from recx.jobs.sweep.summary import differing, table
     from recx.report.terminal.console import console_of_stdout
 
-    trials = Book(now.folder / "trials").trials()
+    trials = TrialJournal(now.folder / "trials").trials()
     columns, objective = table(trials), str(now.config["objective"])
     done = [trial for trial in trials if trial.objective is not None]
     failed = [trial for trial in trials if trial.reason]
@@ -111,7 +111,7 @@ def _on_test(now: plan.Sweep, best: Trial, context: RunContext) -> Trial:
     from recx.config.compose import compose, plain
 
     words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
-    attempt = Attempt(0, words, now.folder / "best", Book(now.folder / "final"), context, whole=True)
+    attempt = TrialRunner(0, words, now.folder / "best", TrialJournal(now.folder / "final"), context, whole=True)
     where = [word for word in now.words if word.startswith("hydra.searchpath=")]  # options of one's own lie there
     return attempt.run(lambda: plain(compose([*where, *words])))
 

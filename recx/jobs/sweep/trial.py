@@ -16,7 +16,7 @@ from recx.core.errors import InputError, reason
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
-from recx.jobs.sweep.journal import Book, Trial, begun_in
+from recx.jobs.sweep.journal import Trial, TrialJournal, begun_in
 from recx.jobs.sweep.plan import FIXED
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class TrialRunner:
     """What is to be run, where its files go (whole: all that a run writes), and where its outcome is written down.
 
     context: what its tracked run belongs to.
@@ -36,7 +36,7 @@ class Attempt:
     number: int
     words: Sequence[str]
     folder: Path
-    book: Book
+    book: TrialJournal
     context: RunContext = ALONE
     whole: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -118,7 +118,7 @@ def job(config: DictConfig) -> float | None:
     varied = " ".join(word for word in words if word not in begun["words"])
     context = replace(RunContext.from_environment(), name=varied)
     fixed = {key: begun[key] for key in FIXED}
-    attempt = Attempt(int(hydra.job.num), words, folder, Book(home / "trials"), context, fixed=fixed)
+    attempt = TrialRunner(int(hydra.job.num), words, folder, TrialJournal(home / "trials"), context, fixed=fixed)
     known = attempt.book.done(attempt.number, words) is not None
     print(f"job {attempt.number}: {' '.join(words)}", flush=True)
 

@@ -17,7 +17,7 @@ from typing import Any
 from recx.core.errors import InputError
 from recx.parts.dataset.perturbation import Perturbation
 from recx.parts.dataset.tool_pool import ToolPool
-from recx.parts.dataset.trees import Asker, Traces, Tree, edges_of, label_of, order_of
+from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, label_of, order_of
 from recx.storage.readers.json import entry, read_json
 
 
@@ -94,7 +94,7 @@ def perturbation_of(traces: Sequence[Trace], pool: ToolPool) -> Perturbation:
     return Perturbation(pool.names, list(accumulate(used[name] + 1 for name in pool.names)))
 
 
-def _askers(trace: Trace, pool: ToolPool, notes: Counter[str]) -> Iterator[Asker]:
+def _askers(trace: Trace, pool: ToolPool, notes: Counter[str]) -> Iterator[Query]:
     leads: dict[str, list[str]] = {}
     for start, end in trace.edges:
         leads.setdefault(start, []).append(end)
@@ -107,7 +107,7 @@ def _askers(trace: Trace, pool: ToolPool, notes: Counter[str]) -> Iterator[Asker
         tree = _subtree(trace, node, leads)
         notes["nodes_with_unknown_tool"] += sum(label not in pool.number for label in tree.labels[1:])
         notes["users_without_text"] += not trace.tasks[node].strip()
-        yield Asker(trace.name, node, trace.tasks[node], "" if node in roots else request, [tree], ["true"])
+        yield Query(trace.name, node, trace.tasks[node], "" if node in roots else request, [tree], ["true"])
 
 
 def _subtree(trace: Trace, root: str, leads: dict[str, list[str]]) -> Tree:

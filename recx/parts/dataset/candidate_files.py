@@ -14,7 +14,7 @@ from typing import Any
 
 from recx.core.errors import InputError
 from recx.parts.dataset.tool_pool import ToolPool, file_of, words_of_name
-from recx.parts.dataset.trees import Asker, Traces, Tree, edges_of, label_of, order_of
+from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, label_of, order_of
 from recx.storage.readers.json import entry, read_json
 
 FOUND = "graph_selection_results.json"
@@ -49,13 +49,13 @@ class _Reader:
     known: dict[str, int]
     notes: Counter[str]
 
-    def askers(self, content: Any) -> Iterator[Asker]:
+    def askers(self, content: Any) -> Iterator[Query]:
         for trace, record, where in _nodes(content, "node_candidates", self.where):
             asker = self._asker(trace, record, where)
             if asker is not None:
                 yield asker
 
-    def _asker(self, trace: str, record: Any, where: str) -> Asker | None:
+    def _asker(self, trace: str, record: Any, where: str) -> Query | None:
         node, task = (entry(record, key, str, where) for key in ("node_id", "node_task"))
         truth = record.get("ground_truth")
         asker = node, label_of({"task": task}, self.known, where)
@@ -68,7 +68,7 @@ class _Reader:
         self.notes["users_without_text"] += not task.strip()
         if len(trees) < 1 + sum(other is not None for other in others):
             raise InputError(f"{where}: a candidate_id stands twice: every candidate needs one of its own")
-        return Asker(trace, node, task, "", list(trees.values()), list(trees))
+        return Query(trace, node, task, "", list(trees.values()), list(trees))
 
     def _tree(self, record: Any, asker: tuple[str, str], where: str) -> tuple[str, Tree] | None:
         """Return a candidate's id and its tree; its root is whoever asks, as other roots would tell the answer."""
@@ -110,12 +110,12 @@ def _fault(nodes: dict[str, Any], edges: Sequence[tuple[str, str]]) -> str | Non
     return "trees_with_cycle" if order_of(nodes, edges) is None else None
 
 
-def _pool_of(askers: Sequence[Asker]) -> ToolPool:
+def _pool_of(askers: Sequence[Query]) -> ToolPool:
     labels = {label for asker in askers for tree in asker.trees for label in tree.labels[1:]}
     return ToolPool.of({label: words_of_name(label) for label in labels})
 
 
-def _offered(askers: Sequence[Asker], path: Path, notes: Counter[str]) -> list[Asker]:
+def _offered(askers: Sequence[Query], path: Path, notes: Counter[str]) -> list[Query]:
     """Return the askers with what the file says was found for each; a node that it lacks is offered nothing."""
     found: dict[tuple[str, str], list[str]] = {}
     for trace, record, where in _nodes(read_json(path), "node_selections", str(path)):

@@ -45,7 +45,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Asker:
+class Query:
     """A node that needs a tree: where it stands, what it is to do, and the trees that it may get.
 
     request: the task of the root of its trace, "" for the root itself. names: what the files call each tree. right:
@@ -67,7 +67,7 @@ class Traces:
     """What was read: the pool, the nodes that ask, and counts of what was left out or is odd."""
 
     pool: ToolPool
-    askers: Sequence[Asker]
+    askers: Sequence[Query]
     notes: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -151,7 +151,7 @@ def interactions_of(traces: Traces, seed: int) -> Interactions:
     )
 
 
-def _users(askers: Sequence[Asker]) -> Entities:
+def _users(askers: Sequence[Query]) -> Entities:
     columns = {"text": "task", "request": "request", "trace": "trace", "node": "node"}
     table = {name: np.array([getattr(asker, key) for asker in askers], dtype=object) for name, key in columns.items()}
     ids = [f"{asker.trace}/{asker.node}" for asker in askers]

@@ -12,11 +12,11 @@ from recx.core.memo import once_per_input
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.feature.rows import clicks_within, of_rows
-from recx.parts.shared.click_counts import item_clock, pair_clock
+from recx.parts.shared.click_counts import item_counter, pair_counter
 
 
 @dataclass(frozen=True)
-class PhiCoop:
+class CoClicks:
     """log(1 + sum over the user's last clicks of recency ** place x co-clicks of that click and the item).
 
     A co-click is a pair of one user's events at most ``distance`` places apart, one of either item; with ``both_ways:
@@ -74,7 +74,7 @@ def _together(
     """Return the co-clicks before the request of every row's item and the user's last click but ``place`` [n_rows]."""
     clicked, there = _last_click(history, requests, place)
     now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
-    counts = pair_clock(history, distance, both_ways).before(
+    counts = pair_counter(history, distance, both_ways).before(
         of_rows(clicked, candidates), candidates.item, of_rows(now, candidates)
     )
     return np.where(of_rows(there, candidates), counts, 0)
@@ -93,7 +93,7 @@ def _clicks_of(history: Interactions, requests: Requests, item: Ints) -> Longs:
     """Return the clicks of each user's item before the request [n_lists]."""
     if history.time is None or requests.time is None:
         return history.clicks[item]
-    return item_clock(history).before(item, requests.time)
+    return item_counter(history).before(item, requests.time)
 
 
 def _all_clicks(history: Interactions, requests: Requests, window: int) -> Longs:

@@ -15,7 +15,7 @@ from recx.parts.feature.rows import cosine, of_rows
 
 
 @dataclass(frozen=True)
-class PhiRel:
+class ContentSimilarity:
     """Cosine of the user's mean embedding and the item's, mapped to [0, 1]; 0.5 where either is unknown.
 
     last, recency: how many last clicks make the user, and how much each older one counts of the next.
@@ -34,7 +34,7 @@ class PhiRel:
 
 
 @dataclass(frozen=True)
-class PhiStruct:
+class StretchedSimilarity:
     """sqrt(phi_rel + 0.1): phi_rel with its lower end stretched."""
 
     last: PositiveInt = 10
@@ -44,7 +44,9 @@ class PhiStruct:
         check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        stretched: Floats = np.sqrt(PhiRel(self.last, self.recency)(candidates, history, requests) + np.float32(0.1))
+        stretched: Floats = np.sqrt(
+            ContentSimilarity(self.last, self.recency)(candidates, history, requests) + np.float32(0.1)
+        )
         return stretched
 
 

@@ -20,7 +20,7 @@ from recx.parts.shared.texts import asked, encoded, products_of_pairs, texts_of
 
 
 @dataclass(frozen=True)
-class PhiRel:
+class TextSimilarity:
     """Cosine of the task and the graph's text (tools below the root, size), mapped to [0, 1].
 
     encoder: makes vectors of texts.
@@ -35,7 +35,7 @@ class PhiRel:
 
 
 @dataclass(frozen=True)
-class PhiHist:
+class ToolUsage:
     """Mean over the graph's tools of 0.5 + 0.5 x the tool's share of all uses in the history; 0.5 if unknown."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
@@ -49,7 +49,7 @@ class PhiHist:
 
 
 @dataclass(frozen=True)
-class PhiCoop:
+class SizeFit:
     """The graph's size n against the task's length: 0.2 + 0.8 f.
 
     f is 1 / (1 + ln(1 + n)) for a task of fewer than 5 words, min(1, ln(1 + n) / 5) for a longer one.
@@ -111,7 +111,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class PhiStruct:
+class StructureFit:
     """0.6 min(1, edges / nodes) + 0.4 min(1, |n - m| / (2 max(m, 1))), m the mean size n of the list's other graphs.
 
     Alone in its list a graph has 0.5 for the second part.

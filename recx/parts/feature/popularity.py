@@ -11,7 +11,7 @@ from recx.core.memo import once_per_input
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.feature.rows import clicks_within, of_rows
-from recx.parts.shared.click_counts import Clock
+from recx.parts.shared.click_counts import EventCounter
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class PeerClicks:
 
 
 @once_per_input
-def _peer_clock(history: Interactions, column: str) -> Clock:
+def _peer_clock(history: Interactions, column: str) -> EventCounter:
     """Return the clock of clicks by item and group of user, of the users whose group is known."""
     assert history.time is not None
     group = history.users.table[column]
     known = group[history.user] >= 0
     kind = history.item[known].astype(np.int64) * (int(group.max(initial=0)) + 1) + group[history.user[known]]
-    return Clock(kind, history.time[known])
+    return EventCounter(kind, history.time[known])

@@ -7,7 +7,7 @@ import numpy as np
 from recx.core.memo import once_per_input
 from recx.core.ragged import blocks, max_of_groups
 from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
-from recx.parts.shared.click_counts import item_clock, last_clicks
+from recx.parts.shared.click_counts import item_counter, last_clicks
 from recx.parts.shared.vectors import unit, unit_embedding
 
 ROWS = 100_000  # rows whose vectors lie in memory at once
@@ -32,7 +32,7 @@ def clicks_before(candidates: RankedLists, history: Interactions, requests: Requ
     """
     if history.time is None or requests.time is None:
         return history.clicks[candidates.item]
-    return item_clock(history).before(candidates.item, of_rows(requests.time - earlier, candidates))
+    return item_counter(history).before(candidates.item, of_rows(requests.time - earlier, candidates))
 
 
 def clicks_within(candidates: RankedLists, history: Interactions, requests: Requests, window: int | None) -> Longs:

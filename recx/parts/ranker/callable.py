@@ -32,7 +32,7 @@ class Callable:
     object: str | None = None
     cacheable: ClassVar[bool] = False  # what the object depends on, nobody knows but the object
 
-    def ready(self) -> None:
+    def preflight(self) -> None:
         """Import the object, so that what is wrong with it is told before any data is read.
 
         Building the ranker imports nothing: a saved configuration is no command line (``recx explain``).
@@ -73,7 +73,7 @@ class Callable:
             InputError: no object is named, or the users or the items have no texts.
             RecxError: the object fails, or its answer is none of those above.
         """
-        self.ready()
+        self.preflight()
         queries, documents = texts_of(history.users, "users"), texts_of(history.items, "items")
         score: Floats = np.zeros(len(candidates), dtype=np.float32)
         for number in track(range(candidates.n_lists), "lists reranked"):

@@ -18,7 +18,7 @@ from recx.parts.ranker.fitted_linear import FittedLinear, load
 from recx.parts.ranker.probability import Platt, cross_fitted, softmax
 from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.parts.shared.design_matrix import Features, design_matrix, names_of
-from recx.parts.shared.training_examples import Examples, Missed
+from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.storage.cache.store import kept
 
 CALIBRATED_ON = 0.1  # share of the past fold's users whom Platt's calibration is fitted on
@@ -48,7 +48,7 @@ class Linear:
     probabilities: Literal["none", "softmax", "platt"] = "none"
     user_weight: str | None = None
     resamples: NonNegativeInt = 1_000
-    missed: Missed = "drop"
+    missed: Unretrieved = "drop"
     max_users: PositiveInt = 30_000
     seed: Seed = 0
 
@@ -104,7 +104,7 @@ class Linear:
         """Return the ranker that was fitted with these settings and saved into a folder; raises as ``load`` does."""
         return load(folder, self)
 
-    def lean(self) -> Linear:
+    def without_diagnostics(self) -> Linear:
         """Return the same ranker without the weights' intervals."""
         return replace(self, resamples=0)
 

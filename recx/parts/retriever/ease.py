@@ -14,7 +14,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.protocols import Seen
 from recx.core.ragged import rows_of_groups
 from recx.core.types import Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import OfItems, best
+from recx.parts.shared.top_k import OfItems, top_k
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,4 @@ class FittedEASE:
             table[np.diff(clicks.indptr) == 0] = -np.inf
             return OfItems(table, self.known)
 
-        return best(score, history, requests, k, self.settings.seen)
+        return top_k(score, history, requests, k, self.settings.seen)

@@ -12,7 +12,7 @@ from recx.core.protocols import Seen
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.click_counts import last_clicks
 from recx.parts.shared.nearest import Neighbours, Search, has_vector
-from recx.parts.shared.top_k import Shelf
+from recx.parts.shared.top_k import Eligibility
 from recx.parts.shared.vectors import item_vectors
 
 
@@ -67,7 +67,7 @@ class FittedFaiss:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest items that may be shown; a user none of whose clicks has a vector gets an empty list."""
         query = self._users(history, requests)
-        lists = self.near.lists(query, Shelf(history, self.settings.seen), requests, k)
+        lists = self.near.lists(query, Eligibility(history, self.settings.seen), requests, k)
         return replace(lists, notes={**self.notes, "requests_without_vector": int((~has_vector(query)).sum())})
 
     def _users(self, history: Interactions, block: Requests) -> Floats:

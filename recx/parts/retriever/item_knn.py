@@ -13,7 +13,7 @@ from recx.core.protocols import Seen
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.click_counts import keep_largest, last_clicks, pairs_within
-from recx.parts.shared.top_k import best
+from recx.parts.shared.top_k import top_k
 
 
 @dataclass(frozen=True)
@@ -80,4 +80,4 @@ class FittedItemKNN:
         def score(block: Requests) -> Any:
             return last_clicks(history, block, self.settings.last, self.settings.recency) @ self.similarity
 
-        return best(score, history, requests, k, self.settings.seen)
+        return top_k(score, history, requests, k, self.settings.seen)

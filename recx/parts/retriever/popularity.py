@@ -10,7 +10,7 @@ from recx.core.bounds import check
 from recx.core.protocols import Seen
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.shared.top_k import OfItems, best
+from recx.parts.shared.top_k import OfItems, top_k
 
 NEGLIGIBLE = 1e-6  # a click that ageing has brought below this does not count
 SPAN = 500  # half-lives between the requests that are counted together: 2 ** SPAN and its inverse fit a float64
@@ -40,7 +40,7 @@ class Popularity:
         """Return each request's most clicked items."""
         if history.time is None or requests.time is None:
             counts = np.where(history.clicks > 0, history.clicks, -np.inf).astype(np.float32)
-            return best(lambda block: np.tile(counts, (len(block), 1)), history, requests, k, self.seen)
+            return top_k(lambda block: np.tile(counts, (len(block), 1)), history, requests, k, self.seen)
 
         # Neighbours in time share nearly all counts, so the requests are served in the order of time.
         by_time = np.argsort(requests.time, kind="stable")
@@ -50,7 +50,7 @@ class Popularity:
         def score(block: Requests) -> OfItems:
             return self._counts(time, item, block, history.n_items)
 
-        lists = best(score, history, requests[by_time], k, self.seen)
+        lists = top_k(score, history, requests[by_time], k, self.seen)
         back = np.empty_like(by_time)
         back[by_time] = np.arange(len(by_time))
         return lists.take(back)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from recx.core.bounds import Seed, check
 from recx.core.protocols import Seen
 from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import best
+from recx.parts.shared.top_k import top_k
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Random:
         def score(block: Requests) -> Floats:
             return noise(block.user[:, None], np.arange(history.n_items), self.seed)
 
-        return best(score, history, requests, k, self.seen)
+        return top_k(score, history, requests, k, self.seen)
 
 
 def noise(user: Array, item: Array, seed: int) -> Floats:

@@ -12,7 +12,7 @@ from recx.core.protocols import Encoder, FittedEncoder, Seen
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Neighbours, Search, has_vector
 from recx.parts.shared.texts import encoded, past_tasks, scaled_rows, texts_of, unit_rows
-from recx.parts.shared.top_k import Shelf
+from recx.parts.shared.top_k import Eligibility
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,5 @@ class FittedText:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest items that may be shown; a user without a known word gets an empty list."""
         query = self.fitted.encode(texts_of(history.users, "users")[requests.user])
-        lists = self.near.lists(query, Shelf(history, self.settings.seen), requests, k)
+        lists = self.near.lists(query, Eligibility(history, self.settings.seen), requests, k)
         return replace(lists, notes={**self.notes, "requests_without_vector": int((~has_vector(query)).sum())})

@@ -32,7 +32,7 @@ def places(keys: Longs, asked: Longs) -> Longs:
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
+class EventCounter:
     """Counts events of a kind before a moment. kind: number of the kind of every event [n]. time: ms [n]."""
 
     kind: Longs
@@ -84,21 +84,21 @@ class Clock:
 
 
 @once_per_input
-def item_clock(history: Interactions) -> Clock:
+def item_counter(history: Interactions) -> EventCounter:
     """Return the clock of the items' clicks. Needs times."""
     assert history.time is not None
-    return Clock(history.item.astype(np.int64), history.time)
+    return EventCounter(history.item.astype(np.int64), history.time)
 
 
 @dataclass(frozen=True, eq=False)
-class PairClock:
+class PairCounter:
     """Counts co-clicks before a moment: a pair counts from its later event on.
 
     pair: sorted numbers ``first item * n_items + second item`` of all pairs that occur. clock: by place in ``pair``.
     """
 
     pair: Longs
-    clock: Clock
+    clock: EventCounter
     n_items: int
 
     def before(self, first: Array, second: Array, time: Longs) -> Longs:
@@ -114,7 +114,7 @@ class PairClock:
 
 
 @once_per_input
-def pair_clock(history: Interactions, distance: int, both_ways: bool) -> PairClock:
+def pair_counter(history: Interactions, distance: int, both_ways: bool) -> PairCounter:
     """Return the clock of pairs at most ``distance`` places apart; ``both_ways``: in either order.
 
     Where the data has no times every pair lies before every request.
@@ -128,7 +128,7 @@ def pair_clock(history: Interactions, distance: int, both_ways: bool) -> PairClo
     if both_ways:
         keys, time = np.concatenate([keys, b * history.n_items + a]), np.concatenate([time, time])
     pair, kind = np.unique(keys, return_inverse=True)
-    return PairClock(pair, Clock(kind, time), history.n_items)
+    return PairCounter(pair, EventCounter(kind, time), history.n_items)
 
 
 def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:

@@ -11,7 +11,7 @@ from recx.core.bounds import PositiveInt, check
 from recx.core.errors import InputError
 from recx.core.ragged import blocks, indptr_of
 from recx.core.types import Bools, Floats, Longs, RankedLists, Requests, Vectors
-from recx.parts.shared.top_k import CELLS, OfItems, Shelf, best, top_of_table
+from recx.parts.shared.top_k import CELLS, Eligibility, OfItems, top_k, top_of_table
 
 EXACT = "Flat"  # the index that compares with every item
 
@@ -81,13 +81,13 @@ class Neighbours:
     listed: Longs
     index: Any
 
-    def lists(self, query: Vectors, shelf: Shelf, requests: Requests, k: int) -> RankedLists:
+    def lists(self, query: Vectors, shelf: Eligibility, requests: Requests, k: int) -> RankedLists:
         """Return the ``k`` nearest items that may be shown; a request whose vector [n_lists, d] is 0 gets none."""
         if self.index is None:
             return self._of_all(query, shelf, requests, k)
         return self._of_neighbours(np.ascontiguousarray(query, dtype=np.float32), shelf, requests, k)
 
-    def _of_all(self, query: Vectors, shelf: Shelf, requests: Requests, k: int) -> RankedLists:
+    def _of_all(self, query: Vectors, shelf: Eligibility, requests: Requests, k: int) -> RankedLists:
         """Compare with every item, as a flat index does, but in one go with what may be shown at the request.
 
         Most items of a news site are not yet published at most requests: of a flat index one would ask for ever more
@@ -103,16 +103,16 @@ class Neighbours:
             near[unknown[rows]] = -np.inf
             return OfItems(near, self.listed)
 
-        return best(score, shelf.history, requests, k, shelf.seen)
+        return top_k(score, shelf.history, requests, k, shelf.seen)
 
-    def _of_neighbours(self, query: Floats, shelf: Shelf, requests: Requests, k: int) -> RankedLists:
+    def _of_neighbours(self, query: Floats, shelf: Eligibility, requests: Requests, k: int) -> RankedLists:
         found = [
             self._search(query[start:stop], shelf, requests[start:stop], k)
             for start, stop in blocks(len(requests), max(1, CELLS // max(1, shelf.history.n_items)))
         ]
         return RankedLists.concat(found)
 
-    def _search(self, query: Floats, shelf: Shelf, block: Requests, k: int) -> RankedLists:
+    def _search(self, query: Floats, shelf: Eligibility, block: Requests, k: int) -> RankedLists:
         """Ask for more and more neighbours until every user has ``k`` that may be shown, or all were asked for."""
         hidden = shelf.hidden(block)
         wide = min(len(self.listed), 2 * k)

@@ -37,7 +37,7 @@ class OfItems:
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
+class Eligibility:
     """Which items may be shown at a request."""
 
     history: Interactions
@@ -67,11 +67,11 @@ class Shelf:
         return mask
 
 
-def best(
+def top_k(
     score: Callable[[Requests], Scores], history: Interactions, requests: Requests, k: int, seen: Seen
 ) -> RankedLists:
     """Return each request's ``k`` best items that may be shown; ``score`` is asked for blocks of requests."""
-    shelf = Shelf(history, seen)
+    shelf = Eligibility(history, seen)
     lists: list[RankedLists] = []
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
     for start, stop in track(borders, "blocks of requests"):

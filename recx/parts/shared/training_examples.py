@@ -10,10 +10,10 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.ragged import group_of_rows, indptr_of
 from recx.core.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
-from recx.evaluation.ground_truth import ANY_GAIN, Truth
+from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.storage.cache.values import storable
 
-Missed = Literal["drop", "add"]
+Unretrieved = Literal["drop", "add"]
 
 
 @storable
@@ -31,7 +31,12 @@ class Examples:
 
     @classmethod
     def of(
-        cls, candidates: RankedLists, fold: Fold, missed: Missed = "drop", max_users: int | None = None, seed: int = 0
+        cls,
+        candidates: RankedLists,
+        fold: Fold,
+        missed: Unretrieved = "drop",
+        max_users: int | None = None,
+        seed: int = 0,
     ) -> Examples:
         """Return what there is to learn from.
 
@@ -41,7 +46,7 @@ class Examples:
         Raises:
             InputError: no user has a target among the candidates.
         """
-        truth = Truth.of(fold, ANY_GAIN)
+        truth = GroundTruth.of(fold, ANY_GAIN)
         lists = candidates.take(np.isin(candidates.user, truth.user))
         if missed == "add":
             lists = _with_missed(lists, truth)
@@ -88,7 +93,7 @@ class Examples:
         return Examples(self.lists.take(chosen), self.gain[rows], self.requests[chosen], notes)
 
 
-def _with_missed(lists: RankedLists, truth: Truth) -> RankedLists:
+def _with_missed(lists: RankedLists, truth: GroundTruth) -> RankedLists:
     """Return the lists with each user's targets that were not retrieved put at the end, columns NaN."""
     width = np.int64(truth.history.n_items)
     at = np.searchsorted(truth.user, lists.user)

@@ -14,7 +14,7 @@ from recx.core.system.serialize import plain, title
 from recx.core.types import Longs
 from recx.experiment.experiment import Result
 from recx.parts.shared.design_matrix import design_matrix, names_of
-from recx.report.page.report_data import Held
+from recx.report.page.report_data import ReportData
 from recx.report.page.sampled_features import Contributions
 from recx.report.page.section_examples import SEED, chosen_requests, chosen_users, examples
 from recx.report.page.section_figures import answer, curves_of, intervals, metric_rows
@@ -28,7 +28,7 @@ SAMPLE, SAMPLED_ROWS = 200, 30_000
 """Users, and rows at most, whose features make the histograms."""
 
 
-def story(
+def contents(
     result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], advice: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the story of a run. What there is nothing to tell of is left out.
@@ -36,7 +36,7 @@ def story(
     folder: of the run, whose files are written already. config: the composed configuration. card: the protocol card.
     advice: sentences on what the figures call for.
     """
-    held = Held.of(result, config)
+    held = ReportData.of(result, config)
     told: dict[str, Any] = {
         "version": VERSION,
         "name": str(config.get("name", folder.name)),
@@ -68,14 +68,14 @@ def story(
     return whole
 
 
-def _drawn(held: Held) -> Longs:
+def _drawn(held: ReportData) -> Longs:
     """Return a sample of the judged users' lists, drawn by a fixed seed."""
     typical = max(float(held.before.lists.lengths.mean()), 1.0)
     n = min(SAMPLE, held.n_users, max(int(SAMPLED_ROWS / typical), 1))
     return np.sort(held.list_of_user[np.random.default_rng(SEED).choice(held.n_users, n, replace=False)])
 
 
-def _features(held: Held) -> dict[str, Any]:
+def _features(held: ReportData) -> dict[str, Any]:
     """Return how the features of targets differ from those of other candidates, over a sample of users."""
     ranker, fold = held.result.experiment.ranker, held.result.split.fold
     if not isinstance(ranker, Featured) or not ranker.features:

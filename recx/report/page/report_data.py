@@ -10,33 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.types import Array, Bools, Doubles, Longs
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.metrics.ranking import ndcg
 from recx.experiment.experiment import Result
 
 KINDS = ("hit", "gained", "lost by the ranker", "lost in ranking", "lost in retrieval")
-"""What became of a user: see ``Held.kind``."""
+"""What became of a user: see ``ReportData.kind``."""
 USUAL_CUT = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class ReportData:
     """before, after: the judged candidates and recommendations of the same users. k: the cut that the page goes by."""
 
     result: Result
-    truth: Truth
-    before: Judged
-    after: Judged
+    truth: GroundTruth
+    before: JudgedLists
+    after: JudgedLists
     k: int
 
     @classmethod
-    def of(cls, result: Result, config: Mapping[str, Any]) -> Held | None:
+    def of(cls, result: Result, config: Mapping[str, Any]) -> ReportData | None:
         """Judge the run's lists; None where the run predicted, so that nobody knows the targets."""
         if result.report is None:
             return None
-        truth = Truth.for_evaluator(result.experiment.evaluator, result.split.fold)
+        truth = GroundTruth.for_evaluator(result.experiment.evaluator, result.split.fold)
         before, after = truth.judge(result.candidates), truth.judge(result.recommendations)
         return cls(result, truth, before, after, cut_of(str(config.get("objective", "")), result.report.means))
 
@@ -101,7 +101,7 @@ def cut_of(objective: str, means: Mapping[str, float]) -> int:
     return min([*cuts, USUAL_CUT])
 
 
-def first_rank(judged: Judged) -> Longs:
+def first_rank(judged: JudgedLists) -> Longs:
     """Return the rank of every user's first relevant target, 0 where the list shows none [n_users]."""
     users, first = judged.first_hits(None)
     rank = np.zeros(judged.n_users, dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.core.types import Array, Longs
 from recx.experiment.experiment import Result
-from recx.report.page.report_data import KINDS, Held
+from recx.report.page.report_data import KINDS, ReportData
 from recx.report.page.sampled_features import Contributions
 
 OF_EACH_KIND, ASKED = 40, 100
@@ -19,7 +19,7 @@ LONGEST_NAME, LONGEST_TEXT = 80, 300
 SEED = 0
 
 
-def chosen_users(held: Held) -> Longs:
+def chosen_users(held: ReportData) -> Longs:
     """Return judged users, increasing, so many of each kind at most, drawn by a fixed seed."""
     rng = np.random.default_rng(SEED)
     of_kind = [np.flatnonzero(held.kind == kind) for kind in range(len(KINDS))]
@@ -56,7 +56,9 @@ class Names:
         return told
 
 
-def examples(result: Result, held: Held | None, users: Longs, contributions: Contributions | None) -> dict[str, Any]:
+def examples(
+    result: Result, held: ReportData | None, users: Longs, contributions: Contributions | None
+) -> dict[str, Any]:
     """Return the items by number, and a row a user; ``users``: judged ones, or places among the requests."""
     names = Names(result)
     places = users if held is None else held.list_of_user[users]
@@ -83,7 +85,7 @@ def _asked(result: Result, names: Names, place: int) -> dict[str, Any]:
     }
 
 
-def _judged(held: Held, names: Names, user: int) -> dict[str, Any]:
+def _judged(held: ReportData, names: Names, user: int) -> dict[str, Any]:
     rows = slice(*held.truth.indptr[user : user + 2].tolist())
     gains = held.truth.gain[rows]
     best = np.argsort(-gains, kind="stable")[:TARGETS]
@@ -96,7 +98,7 @@ def _judged(held: Held, names: Names, user: int) -> dict[str, Any]:
     }
 
 
-def _why(held: Held, user: int, place: int, contributions: Contributions | None) -> list[dict[str, Any]]:
+def _why(held: ReportData, user: int, place: int, contributions: Contributions | None) -> list[dict[str, Any]]:
     """Return the features that speak most for the first item (over the target), with their parts of both scores."""
     lists = held.result.recommendations
     shown = lists.item[lists.indptr[place] : lists.indptr[place + 1]]

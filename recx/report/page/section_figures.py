@@ -13,7 +13,7 @@ from recx.core.resampling import bootstrap
 from recx.core.types import Array, Doubles
 from recx.evaluation.definitions import FUNNEL, METRICS
 from recx.evaluation.metrics.ranking import means_by_cut
-from recx.report.page.report_data import KINDS, Held
+from recx.report.page.report_data import KINDS, ReportData
 
 RESAMPLES = 1_000
 """Of the bootstrap: enough for the ends of intervals that a page shows; `recx compare` takes 10,000."""
@@ -59,7 +59,7 @@ def split_name(name: str) -> tuple[str, str, int | None]:
     return (line, found[1], int(found[2])) if found else (line, metric, None)
 
 
-def answer(held: Held, rows: Sequence[Row], objective: str) -> Row:
+def answer(held: ReportData, rows: Sequence[Row], objective: str) -> Row:
     """Return the answer first: the headline's rows, the funnel at k and what the ranker adds."""
     share = np.bincount(held.kind, minlength=len(KINDS)) / max(held.n_users, 1)
     hit, gained, lost, in_ranking, in_retrieval = share.tolist()
@@ -81,7 +81,7 @@ def answer(held: Held, rows: Sequence[Row], objective: str) -> Row:
     }
 
 
-def _lift(held: Held, rows: Sequence[Row]) -> Row:
+def _lift(held: ReportData, rows: Sequence[Row]) -> Row:
     """Return what the ranker adds to NDCG at k, with its interval, which the rows may hold already."""
     known = next((row for row in rows if row["name"] == f"funnel/lift_ndcg_at_{held.k}"), None)
     if known is not None:
@@ -102,7 +102,7 @@ def headline(rows: Sequence[Row], objective: str, k: int) -> list[Row]:
     return [by_name[name] for name in found][:5] or list(rows[:5])
 
 
-def curves_of(held: Held) -> dict[str, dict[str, list[list[float]]]]:
+def curves_of(held: ReportData) -> dict[str, dict[str, list[list[float]]]]:
     """Return recall and ndcg -> candidates and recommendations -> pairs of cut and mean over users."""
     cuts = _cuts(int(held.before.lists.lengths.max(initial=1)))
     lines = {"candidates": means_by_cut(held.before, cuts), "recommendations": means_by_cut(held.after, cuts)}

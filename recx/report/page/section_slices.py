@@ -10,7 +10,7 @@ import numpy as np
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.types import Array, Bools, Doubles
 from recx.evaluation.compare import quarters
-from recx.report.page.report_data import Held
+from recx.report.page.report_data import ReportData
 from recx.report.page.section_figures import Ends
 
 HOUR = 3_600_000
@@ -31,20 +31,20 @@ Groups = Mapping[str, Mapping[str, Bools]]
 """Slice -> label of a group -> whether a user is one of it [n_users]."""
 
 
-def groups_of(held: Held) -> Groups:
+def groups_of(held: ReportData) -> Groups:
     """Return the slices that the data has and that tell at least two groups of users apart."""
     found: dict[str, Mapping[str, Bools]] = {name: quarters(values) for name, values in _values(held).items()}
     found |= {"hour": _hours(held), "category": _categories(held)}
     return {name: groups for name, groups in found.items() if len(groups) > 1}
 
 
-def columns_of(held: Held, slices: Groups) -> list[Doubles]:
+def columns_of(held: ReportData, slices: Groups) -> list[Doubles]:
     """Return of every group, in order, the values whose intervals its row shows: ndcg, and what the ranker adds."""
     masks = [users for groups in slices.values() for users in groups.values()]
     return [np.where(users, values, np.nan) for users in masks for values in (held.ndcg, held.lift)]
 
 
-def slices_of(held: Held, slices: Groups, intervals: Sequence[Ends]) -> list[dict[str, Any]]:
+def slices_of(held: ReportData, slices: Groups, intervals: Sequence[Ends]) -> list[dict[str, Any]]:
     """Return the slices with a row a group; intervals: of ``columns_of``."""
     ends = iter(intervals)
     return [
@@ -57,7 +57,7 @@ def slices_of(held: Held, slices: Groups, intervals: Sequence[Ends]) -> list[dic
     ]
 
 
-def _group(held: Held, label: str, users: Bools, ends: tuple[Ends, Ends]) -> dict[str, Any]:
+def _group(held: ReportData, label: str, users: Bools, ends: tuple[Ends, Ends]) -> dict[str, Any]:
     """Return the figures of some users [n_users, mask]; hit and ndcg are cut at k; ends: low and high of both."""
     lift = held.lift[users]
     return {
@@ -72,7 +72,7 @@ def _group(held: Held, label: str, users: Bools, ends: tuple[Ends, Ends]) -> dic
     }
 
 
-def _values(held: Held) -> dict[str, Doubles]:
+def _values(held: ReportData) -> dict[str, Doubles]:
     report = held.result.report
     assert report is not None
     values = dict(report.slices) if np.array_equal(report.users, held.truth.history.users.ids[held.truth.user]) else {}
@@ -80,7 +80,7 @@ def _values(held: Held) -> dict[str, Doubles]:
     return values if age is None else {**values, "item_age": age}
 
 
-def _age(held: Held) -> Doubles | None:
+def _age(held: ReportData) -> Doubles | None:
     """Return how old every user's first target is at the request [n_users] hours, NaN where that is not known."""
     fold = held.result.split.fold
     if fold.requests.time is None:
@@ -91,7 +91,7 @@ def _age(held: Held) -> Doubles | None:
     return np.where((born == UNKNOWN_TIME) | (age < 0), np.nan, age.round(1))
 
 
-def _hours(held: Held) -> dict[str, Bools]:
+def _hours(held: ReportData) -> dict[str, Bools]:
     time = held.result.split.fold.requests.time
     if time is None:
         return {}
@@ -102,7 +102,7 @@ def _hours(held: Held) -> dict[str, Bools]:
     }
 
 
-def _categories(held: Held) -> dict[str, Bools]:
+def _categories(held: ReportData) -> dict[str, Bools]:
     """Return the users of the most frequent categories of their first targets, then those of all others."""
     column = held.result.split.fold.history.items.table.get("category")
     if column is None:
@@ -116,5 +116,5 @@ def _categories(held: Held) -> dict[str, Bools]:
     return {**groups, "all others": others} if others.any() else groups
 
 
-def _first_target(held: Held) -> Array:
+def _first_target(held: ReportData) -> Array:
     return held.truth.item[held.truth.indptr[:-1]]

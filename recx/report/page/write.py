@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError
 from recx.core.system.atomic import write_text
-from recx.report.page.contents import VERSION, story
+from recx.report.page.contents import VERSION, contents
 from recx.report.page.render import render
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def write(
     result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], advice: Sequence[str] = ()
 ) -> None:
     """Write ``report.json`` and ``report.html`` of a run into its folder, which holds the run's other files already."""
-    told = story(result, folder, config, card, advice)
+    told = contents(result, folder, config, card, advice)
     save(folder, told, render(told))
 
 

@@ -14,7 +14,7 @@ from recx.core.entities import Entities
 from recx.core.ragged import order_in_groups
 from recx.core.system.atomic import replacing
 from recx.core.types import Array, Ints, RankedLists
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Result
@@ -90,7 +90,7 @@ def _judged(result: Result) -> tuple[RankedLists, Ints, Array]:
     if fold.target is None:
         nothing = np.full(lists.n_lists, -1, dtype=np.int32)
         return lists, nothing, nothing
-    truth = Truth.for_evaluator(result.experiment.evaluator, fold)
+    truth = GroundTruth.for_evaluator(result.experiment.evaluator, fold)
     judged = truth.judge(lists)
     highest = order_in_groups(truth.gain, truth.indptr)[truth.indptr[:-1]]
     true, rank = truth.item[highest].copy(), np.zeros(judged.n_users, dtype=np.int64)

@@ -11,7 +11,7 @@ from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requ
 from recx.evaluation.evaluator import Evaluator
 from recx.experiment.experiment import Experiment, Result
 from recx.jobs.benchmark.figures import figures_of, spent_of
-from recx.jobs.benchmark.measured import How, Learning, Retrieving, Serving
+from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
 from recx.jobs.benchmark.peak_memory import CLEAR
 from recx.parts.dataset.synthetic_judged import SyntheticJudged
 from recx.parts.feature.columns import Columns
@@ -46,13 +46,13 @@ class Counting:
         return candidates
 
 
-def how(cache: Cache | None = None, **settings: object) -> How:
-    return How(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
+def how(cache: Cache | None = None, **settings: object) -> Timing:
+    return Timing(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
 
 
-def run(ranker: object, measuring: How, chain: Experiment = CHAIN) -> Result:
+def run(ranker: object, measuring: Timing, chain: Experiment = CHAIN) -> Result:
     standing = (
-        Learning(measuring, ranker) if isinstance(ranker, Ranker) else Serving(measuring, ranker, lambda _: ranker)
+        TimedFit(measuring, ranker) if isinstance(ranker, Ranker) else TimedRanker(measuring, ranker, lambda _: ranker)
     )  # type: ignore[arg-type, return-value]
     return replace(chain, ranker=standing).run()
 
@@ -204,7 +204,7 @@ def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None
         def split(self, *_: object) -> object:
             return split
 
-    retrieving = Retrieving(how(), Popularity(), split.fold.requests)
+    retrieving = TimedRetriever(how(), Popularity(), split.fold.requests)
     chain = replace(CHAIN, splitter=Done(), retriever=retrieving, n_candidates=15)  # type: ignore[arg-type]
     result = run(Identity(), how(), chain)
     plain = replace(CHAIN, retriever=Popularity(), n_candidates=15).run()

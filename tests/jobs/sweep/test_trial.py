@@ -13,8 +13,8 @@ from recx.config import factory
 from recx.core.pruning import reached
 from recx.core.run_context import RunContext
 from recx.jobs import launch
-from recx.jobs.sweep.journal import Book, Trial
-from recx.jobs.sweep.trial import Attempt
+from recx.jobs.sweep.journal import Trial, TrialJournal
+from recx.jobs.sweep.trial import TrialRunner
 
 VALUES = {"a": [0.3, 0.4, 0.5], "b": [0.2, 0.3, 0.4], "c": [0.4, 0.1, 0.9], "d": [0.5, 0.5, 0.2], "e": [0.1, 0.2, 0.3]}
 
@@ -49,8 +49,8 @@ def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "build", lambda config, key: BehindAll())
 
 
-def attempt(folder: Path, number: int, name: str, *, whole: bool = False) -> Attempt:
-    return Attempt(number, [f"x={name}"], folder / str(number), Book(folder / "trials"), whole=whole)
+def attempt(folder: Path, number: int, name: str, *, whole: bool = False) -> TrialRunner:
+    return TrialRunner(number, [f"x={name}"], folder / str(number), TrialJournal(folder / "trials"), whole=whole)
 
 
 def run(folder: Path, number: int, name: str, pruner: str | None = "some", *, whole: bool = False) -> Trial:
@@ -70,7 +70,7 @@ def test_the_first_fit_is_written_down_and_a_trial_behind_ends(tmp_path: Path) -
     assert [trial.lacks for trial in trials] == ["", "pruned at epoch 2", "pruned at epoch 2", ""]
     assert [trial.cached for trial in trials] == [2, 0, 0, 2]
     assert not any(trial.reason for trial in trials)
-    assert Book(tmp_path / "trials").trials() == trials
+    assert TrialJournal(tmp_path / "trials").trials() == trials
 
 
 def test_a_pruned_one_is_not_run_again_and_a_failed_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_sweeper_is_told_the_least_of_those_before(tmp_path: Path) -> None:
         run(tmp_path, number, name)
     told = [
         attempt(tmp_path, number, name).worth(trial)
-        for (number, name), trial in zip(enumerate("adbf"), Book(tmp_path / "trials").trials(), strict=True)
+        for (number, name), trial in zip(enumerate("adbf"), TrialJournal(tmp_path / "trials").trials(), strict=True)
     ]
     assert told == [0.5, 0.2, 0.2, None]
 
@@ -114,4 +114,4 @@ def test_without_a_pruner_and_for_the_best_on_test_nothing_ends(tmp_path: Path) 
 
 def test_the_course_outlives_the_process(tmp_path: Path) -> None:
     written = run(tmp_path, 0, "a")
-    assert Book(tmp_path / "trials").done(0, ["x=a"]) == written
+    assert TrialJournal(tmp_path / "trials").done(0, ["x=a"]) == written

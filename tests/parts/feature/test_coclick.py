@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recx.core.errors import InputError
-from recx.parts.feature.coclick import PhiCoop, Transition
+from recx.parts.feature.coclick import CoClicks, Transition
 
 HOUR = 3_600_000
 
@@ -32,7 +32,7 @@ def slow_together(world: Any, row: int, clicked: int, distance: int, both_ways: 
 @pytest.mark.parametrize(("timed", "both_ways"), [(True, True), (True, False), (False, True)])
 def test_phi_coop_is_what_a_loop_counts(world: Callable, timed: bool, both_ways: bool) -> None:
     made = world(1, timed=timed, events=90)
-    found = PhiCoop(3, 0.7, 2, both_ways)(made.candidates, made.history, made.requests)
+    found = CoClicks(3, 0.7, 2, both_ways)(made.candidates, made.history, made.requests)
     for row in rows(made):
         total = sum(
             0.7**place * slow_together(made, row, item, 2, both_ways)
@@ -59,9 +59,9 @@ def test_transition_is_what_a_loop_counts(world: Callable, timed: bool, distance
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: PhiCoop(last=0), "last=0"),
-        (lambda: PhiCoop(distance=0), "distance=0"),
-        (lambda: PhiCoop(recency=-1), "recency=-1"),
+        (lambda: CoClicks(last=0), "last=0"),
+        (lambda: CoClicks(distance=0), "distance=0"),
+        (lambda: CoClicks(recency=-1), "recency=-1"),
         (lambda: Transition(distance=0), "distance=0"),
         (lambda: Transition(strength=0), "strength=0"),
         (lambda: Transition(window="never"), "it must be a positive number and a unit"),

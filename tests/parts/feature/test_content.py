@@ -10,7 +10,7 @@ import pytest
 
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError
-from recx.parts.feature.content import Age, CategoryShare, PhiRel, PhiStruct, Words
+from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, StretchedSimilarity, Words
 
 HOUR = 3_600_000
 
@@ -39,8 +39,8 @@ def slow_phi_rel(world: Any, row: int, last: int, recency: float) -> float:
 def test_phi_rel_and_phi_struct_are_what_a_loop_finds(world: Callable, known: float, seed: int) -> None:
     made = world(seed, known=known)
     expected = [slow_phi_rel(made, row, 4, 0.6) for row in rows(made)]
-    rel = PhiRel(4, 0.6)(made.candidates, made.history, made.requests)
-    struct = PhiStruct(4, 0.6)(made.candidates, made.history, made.requests)
+    rel = ContentSimilarity(4, 0.6)(made.candidates, made.history, made.requests)
+    struct = StretchedSimilarity(4, 0.6)(made.candidates, made.history, made.requests)
     assert rel == pytest.approx(expected, abs=1e-5)
     assert struct == pytest.approx(np.sqrt(np.array(expected) + 0.1), abs=1e-5)
     assert rel.min() >= 0
@@ -88,7 +88,7 @@ def test_words_are_the_mean_of_the_known_ones_where_unknown(world: Callable) -> 
     assert found == pytest.approx(logs[made.candidates.item], abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", [PhiRel, PhiStruct])
+@pytest.mark.parametrize("kind", [ContentSimilarity, StretchedSimilarity])
 def test_settings_out_of_range_are_named(kind: type) -> None:
     for settings, name in (({"last": 0}, "last=0"), ({"recency": 0.0}, "recency"), ({"recency": 1.5}, "recency")):
         with pytest.raises(InputError, match=name):

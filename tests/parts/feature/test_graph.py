@@ -13,9 +13,17 @@ from recx.core.errors import InputError
 from recx.core.protocols import FeatureSet
 from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.parts.dataset.tool_pool import ToolPool
-from recx.parts.dataset.trees import Asker, Traces, Tree, interactions_of
+from recx.parts.dataset.trees import Query, Traces, Tree, interactions_of
 from recx.parts.encoder.tfidf import Tfidf
-from recx.parts.feature.graph import Attached, CoOccurrence, PhiCoop, PhiHist, PhiRel, PhiStruct, Transition
+from recx.parts.feature.graph import (
+    Attached,
+    CoOccurrence,
+    SizeFit,
+    StructureFit,
+    TextSimilarity,
+    ToolUsage,
+    Transition,
+)
 from recx.parts.feature.graph_tasks import Votes
 
 CHAIN = Tree(("", "a", "b"), ((0, 1), (1, 2)))
@@ -25,11 +33,11 @@ LOOSE = Tree(("", "a"), ())
 ONE = Tree(("", "a"), ((0, 1),))
 POOL = ToolPool.of({"a": "flights", "b": "hotels", "c": "music"})
 FEATURES: Mapping[str, Any] = {
-    "phi_rel": PhiRel(Tfidf()),
-    "phi_hist": PhiHist(),
-    "phi_coop": PhiCoop(),
+    "phi_rel": TextSimilarity(Tfidf()),
+    "phi_hist": ToolUsage(),
+    "phi_coop": SizeFit(),
     "co_occurrence": CoOccurrence(),
-    "phi_struct": PhiStruct(),
+    "phi_struct": StructureFit(),
     "attached": Attached(),
     "transition": Transition(),
     "transition_least": Transition(least=True),
@@ -51,9 +59,9 @@ class World:
 
 
 def world(task: str = "fly", past: int = 2, request: str = "") -> World:
-    asking = [Asker("t2", "n0", task, request, [CHAIN, OTHER, STAR, LOOSE], list("xyzw"))]
-    asking.append(Asker("t3", "n0", "some music for tonight please", "", [ONE], ["v"]))
-    known = [Asker("t0", "n0", "fly to rome", "", [CHAIN], ["p"]), Asker("t1", "n0", "fly to oslo", "", [ONE], ["q"])]
+    asking = [Query("t2", "n0", task, request, [CHAIN, OTHER, STAR, LOOSE], list("xyzw"))]
+    asking.append(Query("t3", "n0", "some music for tonight please", "", [ONE], ["v"]))
+    known = [Query("t0", "n0", "fly to rome", "", [CHAIN], ["p"]), Query("t1", "n0", "fly to oslo", "", [ONE], ["q"])]
     data = interactions_of(Traces(POOL, [*known, *asking]), 0)
     assert data.slates is not None
     slates = data.slates.take(np.array([2, 3]))
@@ -67,7 +75,7 @@ def world(task: str = "fly", past: int = 2, request: str = "") -> World:
 @pytest.mark.parametrize(
     ("feature", "expected"),
     [
-        (PhiHist(), [0.75, 0.5, 0.75, 5 / 6, 5 / 6]),  # 3 uses: a 2, b 1
+        (ToolUsage(), [0.75, 0.5, 0.75, 5 / 6, 5 / 6]),  # 3 uses: a 2, b 1
         (CoOccurrence(), [np.log(6) / 2, 0, np.log(3) / 2, 0, np.log(3)]),
         (Attached(), [1, 1, 1, 0, 1]),
         # 3 edges from 2 starts; a leads once, the askers twice; P(anywhere) of a, b, c: 3/7, 2/7, 1/7
@@ -80,9 +88,9 @@ def world(task: str = "fly", past: int = 2, request: str = "") -> World:
             [np.log(9 / 14), np.log(1 / 21), np.log(2 / 21), -np.log(7), np.log(17 / 21)],
         ),
         # sizes 3, 2, 3, 2; alone in its list 0.6 / 2 + 0.4 / 2
-        (PhiStruct(), [0.4 + 0.4 / 7, 0.3 + 0.05, 0.4 + 0.4 / 7, 0.05, 0.5]),
+        (StructureFit(), [0.4 + 0.4 / 7, 0.3 + 0.05, 0.4 + 0.4 / 7, 0.05, 0.5]),
         # tasks of 1 and of 5 words
-        (PhiCoop(), [0.2 + 0.8 / (1 + np.log(n + 1)) for n in (3, 2, 3, 2)] + [0.2 + 0.8 * np.log(3) / 5]),
+        (SizeFit(), [0.2 + 0.8 / (1 + np.log(n + 1)) for n in (3, 2, 3, 2)] + [0.2 + 0.8 * np.log(3) / 5]),
     ],
     ids=["phi_hist", "co_occurrence", "attached", "transition", "transition_least", "phi_struct", "phi_coop"],
 )
@@ -122,7 +130,7 @@ def test_votes_worked_out_by_hand() -> None:
 
 
 def test_phi_rel_compares_the_task_with_the_text() -> None:
-    found = world(task="I need flights").ask(PhiRel(Tfidf()))
+    found = world(task="I need flights").ask(TextSimilarity(Tfidf()))
     assert found[0] > 0.5
     assert found[1] == pytest.approx(0.5)
     assert found[3] > found[0]  # there is less else in it
@@ -155,7 +163,7 @@ def test_other_lists_change_nothing(feature: Any) -> None:
 def test_data_without_graphs_is_told_in_a_sentence(feature: Any) -> None:
     made = world()
     bare = replace(made.history, items=replace(made.history.items, graphs=None))
-    if not isinstance(feature, PhiRel):
+    if not isinstance(feature, TextSimilarity):
         with pytest.raises(InputError, match="the items of this dataset are no graphs"):
             feature(made.candidates, bare, made.requests)
 
@@ -164,7 +172,7 @@ def test_data_with_times_and_wrong_settings_are_told_in_a_sentence() -> None:
     made = world()
     timed = replace(made.history, time=np.zeros(len(made.history), dtype=np.int64))
     with pytest.raises(InputError, match="this dataset has times"):
-        PhiHist()(made.candidates, timed, made.requests)
+        ToolUsage()(made.candidates, timed, made.requests)
     with pytest.raises(InputError, match=r"feature.strength=0: it must be above 0"):
         Transition(strength=0)
     with pytest.raises(InputError, match=r"feature.k=0: it must be 1 or more"):

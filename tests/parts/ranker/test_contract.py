@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recx.core.protocols import FittedRanker, Ranker
-from recx.parts.feature.coclick import PhiCoop
-from recx.parts.feature.content import Age, CategoryShare, PhiRel, Words
+from recx.parts.feature.coclick import CoClicks
+from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, Words
 from recx.parts.feature.popularity import Clicks
 from recx.parts.feature.retrieval import Rank, Score
 from recx.parts.ranker.identity import Identity
@@ -17,8 +17,8 @@ FEATURES = {
     "score": Score(),
     "rank": Rank(source="first"),
     "clicks": Clicks(window="1h"),
-    "co_clicks": PhiCoop(),
-    "content": PhiRel(),
+    "co_clicks": CoClicks(),
+    "content": ContentSimilarity(),
     "age": Age(),
     "words": Words(),
     "category_share": CategoryShare(),

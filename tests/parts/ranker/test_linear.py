@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 
 from recx.core.contracts import checked
 from recx.core.errors import InputError, RecxError
-from recx.core.protocols import Leaner, Saveable
+from recx.core.protocols import HasDiagnostics, Saveable
 from recx.core.types import Fold, RankedLists, Requests
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.ranker.fitted_linear import FittedLinear, load
 from recx.parts.ranker.identity import Identity
 from recx.parts.ranker.linear import Linear
@@ -26,7 +26,7 @@ Problem = tuple[RankedLists, Fold]
 def objective_of(fitted: FittedLinear, lists: RankedLists, fold: Fold) -> Objective:
     """The objective in float64, on the features as the ranker standardised them; every list has a target."""
     table = np.stack([np.asarray(lists.columns[name], dtype=np.float64) for name in fitted.summary.weights], axis=1)
-    gain = Truth.of(fold).judge(lists).gain.astype(np.float64)
+    gain = GroundTruth.of(fold).judge(lists).gain.astype(np.float64)
     return Objective((table - fitted.mean) / fitted.deviation, gain, lists.indptr, fitted.settings.l2)
 
 
@@ -177,7 +177,7 @@ def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, colu
 def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
     lists = lists_of({0: {1: [1.0]}, 1: {}, 2: {8: [3.0], 2: [2.0]}})
     fold = fold_of({0: {9: 1, 1: 1}, 1: {3: 1}, 2: {2: 1, 5: 1, 4: 1}})
-    full = training_examples._with_missed(lists, Truth.of(fold))
+    full = training_examples._with_missed(lists, GroundTruth.of(fold))
     assert full.indptr.tolist() == [0, 2, 3, 7]
     assert full.item.tolist() == [1, 9, 3, 8, 2, 4, 5]
     assert np.array_equal(
@@ -360,8 +360,8 @@ def replace_gain(objective: Objective, gain: np.ndarray) -> Objective:
 def test_a_lean_one_makes_the_same_lists_and_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
     lists, fold = made_up(users=30)
     ranker = Linear(features, l2=0.1, probabilities="platt", user_weight=None, seed=3)
-    whole, lean = ranker.fit(lists, fold), ranker.lean().fit(lists, fold)
-    assert isinstance(ranker, Leaner)
+    whole, lean = ranker.fit(lists, fold), ranker.without_diagnostics().fit(lists, fold)
+    assert isinstance(ranker, HasDiagnostics)
     assert np.isfinite(whole.low).all()
     assert np.isnan(lean.low).all()
     one, other = (fitted.rank(lists, fold.history, fold.requests) for fitted in (whole, lean))

@@ -227,7 +227,7 @@ def test_a_failing_object_is_told() -> None:
 )
 def test_an_object_that_cannot_be_had_is_told_before_any_data_is_read(name: str, said: str) -> None:
     with pytest.raises(InputError, match=f"ranker.object={name}: .*{said}"):
-        Callable(name).ready()
+        Callable(name).preflight()
 
 
 def test_an_object_must_be_named() -> None:

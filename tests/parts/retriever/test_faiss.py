@@ -8,7 +8,7 @@ import pytest
 from recx.core.errors import InputError
 from recx.core.types import Floats, Interactions, Requests
 from recx.parts.retriever.faiss import Faiss
-from recx.parts.shared.top_k import Shelf
+from recx.parts.shared.top_k import Eligibility
 from recx.parts.shared.vectors import unit
 
 
@@ -33,7 +33,7 @@ def exact(world: Interactions, vector: Floats, last: int, recency: float) -> Flo
         mean = sum(recency**place * vector[item].astype(np.float64) for place, item in enumerate(clicked))
         score[user] = vector @ (mean / np.linalg.norm(mean))
     score[:, np.abs(vector).sum(axis=1) == 0] = -np.inf
-    score[Shelf(world, "drop").hidden(everyone(world))] = -np.inf
+    score[Eligibility(world, "drop").hidden(everyone(world))] = -np.inf
     return score
 
 

@@ -13,7 +13,14 @@ from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, Requests
 from recx.parts.shared import click_counts
-from recx.parts.shared.click_counts import Clock, item_clock, keep_largest, last_clicks, pair_clock, pairs_within
+from recx.parts.shared.click_counts import (
+    EventCounter,
+    item_counter,
+    keep_largest,
+    last_clicks,
+    pair_counter,
+    pairs_within,
+)
 
 EVENTS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), max_size=12)
 HISTORIES = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=6), min_size=1, max_size=4)
@@ -39,7 +46,7 @@ def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretc
     kind = np.array([kind for kind, _ in events], dtype=np.int64)
     time = np.array([time for _, time in events], dtype=np.int64)
     step = min(stretch, 2**59)
-    clock = Clock(kind, time * step)
+    clock = EventCounter(kind, time * step)
     asked_kind, asked_time = (grid.ravel() for grid in np.meshgrid(np.arange(5), np.arange(-7, 8)))
     before = [sum(k == a and t < now for k, t in events) for a, now in zip(asked_kind, asked_time, strict=True)]
     assert clock.before(asked_kind, asked_time * step).tolist() == before
@@ -76,17 +83,17 @@ def test_a_pair_clock_counts_what_a_loop_counts(
         sum((a, b) == (x, y) and t < moment for a, b, t in pairs)
         for x, y, moment in zip(first, second, now, strict=True)
     ]
-    assert pair_clock(history, distance, both_ways).before(first, second, now).tolist() == expected
+    assert pair_counter(history, distance, both_ways).before(first, second, now).tolist() == expected
 
 
 def test_without_times_every_pair_lies_before() -> None:
     history = history_of([[(0, 0), (1, 0)]], times=False)
-    clock = pair_clock(history, 1, False)
+    clock = pair_counter(history, 1, False)
     assert clock.before(np.array([0, 1]), np.array([1, 0]), np.full(2, UNKNOWN_TIME)).tolist() == [1, 0]
 
 
 def test_item_clock_counts_the_histories_clicks() -> None:
-    clock = item_clock(history_of([[(0, 1), (0, 3)], [(0, 3), (1, 4)]]))
+    clock = item_counter(history_of([[(0, 1), (0, 3)], [(0, 3), (1, 4)]]))
     assert clock.before(np.array([0, 0, 1, 2]), np.array([3, 4, 9, 9])).tolist() == [1, 3, 1, 0]
 
 

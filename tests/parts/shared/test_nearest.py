@@ -8,7 +8,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Search, has_vector
-from recx.parts.shared.top_k import Shelf
+from recx.parts.shared.top_k import Eligibility
 from recx.parts.shared.vectors import unit
 
 
@@ -20,13 +20,13 @@ def vectors(n: int = 60) -> Floats:
     return unit(drawn)
 
 
-def shelf(n_users: int, seen: Array) -> Shelf:
+def shelf(n_users: int, seen: Array) -> Eligibility:
     """Nobody has seen anything but user 0."""
     indptr = np.full(n_users + 1, len(seen), dtype=np.int64)
     indptr[0] = 0
     weight = np.ones(len(seen), dtype=np.float32)
     users, items = Entities(np.arange(n_users)), Entities(np.arange(60))
-    return Shelf(Interactions(indptr, seen.astype(np.int32), None, weight, users, items), "drop")
+    return Eligibility(Interactions(indptr, seen.astype(np.int32), None, weight, users, items), "drop")
 
 
 def nearest(search: Search, stored: object, query: object, k: int, seen: Array) -> RankedLists:

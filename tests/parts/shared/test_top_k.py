@@ -14,8 +14,8 @@ from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import RecxError
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, Requests
-from recx.parts.shared import top_k
-from recx.parts.shared.top_k import Shelf, best, top_of_table
+from recx.parts.shared import top_k as module
+from recx.parts.shared.top_k import Eligibility, top_k, top_of_table
 
 TABLES = st.integers(1, 9).flatmap(
     lambda width: st.lists(
@@ -86,8 +86,8 @@ def test_a_sparse_table_gives_what_a_dense_one_gives(data: st.DataObject, table:
         items=Entities(np.arange(width)),
     )
     requests = Requests(np.arange(n, dtype=np.int32))
-    dense = best(lambda block: table.copy(), history, requests, k, "drop")
-    lists = best(lambda block: stored.copy(), history, requests, k, "drop")
+    dense = top_k(lambda block: table.copy(), history, requests, k, "drop")
+    lists = top_k(lambda block: stored.copy(), history, requests, k, "drop")
     assert dense.item.tolist() == lists.item.tolist()
     assert dense.score.tolist() == lists.score.tolist()
     assert dense.indptr.tolist() == lists.indptr.tolist()
@@ -96,29 +96,29 @@ def test_a_sparse_table_gives_what_a_dense_one_gives(data: st.DataObject, table:
 
 def test_an_item_is_there_once_it_was_created_or_clicked_before_the_request() -> None:
     history = history_of(created=[UNKNOWN_TIME, 5, 15, 19, UNKNOWN_TIME])
-    hidden = Shelf(history, "keep").hidden(Requests(np.array([0, 1], dtype=np.int32), np.array([20, 21])))
+    hidden = Eligibility(history, "keep").hidden(Requests(np.array([0, 1], dtype=np.int32), np.array([20, 21])))
     # At 20: item 0 is clicked at 20, not before; 1 was created at 5, 2 clicked at 10, 3 created at 19.
     assert hidden.tolist() == [[True, False, False, False, True], [False, False, False, False, True]]
 
 
 def test_without_creation_times_the_first_click_counts_and_without_times_everything_is_there() -> None:
     requests = Requests(np.array([1], dtype=np.int32), np.array([20]))
-    assert Shelf(history_of(), "keep").hidden(requests).tolist() == [[True, True, False, True, True]]
-    assert not Shelf(history_of(times=False), "keep").hidden(Requests(requests.user)).any()
+    assert Eligibility(history_of(), "keep").hidden(requests).tolist() == [[True, True, False, True, True]]
+    assert not Eligibility(history_of(times=False), "keep").hidden(Requests(requests.user)).any()
 
 
 def test_what_the_user_has_seen_is_dropped_or_kept() -> None:
     requests = Requests(np.array([0, 1], dtype=np.int32))
     history = history_of(times=False)
-    assert np.argwhere(Shelf(history, "drop").hidden(requests)).tolist() == [[0, 0], [0, 2], [1, 1]]
-    assert not Shelf(history, "keep").hidden(requests).any()
+    assert np.argwhere(Eligibility(history, "drop").hidden(requests)).tolist() == [[0, 0], [0, 2], [1, 1]]
+    assert not Eligibility(history, "keep").hidden(requests).any()
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     history = history_of(times=False)
     requests = Requests(np.array([0, 1], dtype=np.int32))
     scores = np.arange(10, dtype=np.float32).reshape(2, 5)
-    whole = best(lambda block: scores[block.user], history, requests, 2, "drop")
-    monkeypatch.setattr(top_k, "CELLS", 5)
-    assert best(lambda block: scores[block.user], history, requests, 2, "drop").item.tolist() == whole.item.tolist()
+    whole = top_k(lambda block: scores[block.user], history, requests, 2, "drop")
+    monkeypatch.setattr(module, "CELLS", 5)
+    assert top_k(lambda block: scores[block.user], history, requests, 2, "drop").item.tolist() == whole.item.tolist()
     assert whole.item.tolist() == [4, 3, 4, 3]

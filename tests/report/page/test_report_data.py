@@ -10,36 +10,36 @@ import pytest
 
 from recx.config.compose import compose, plain
 from recx.core.entities import Entities
-from recx.core.judged_lists import Judged
+from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists
 from recx.evaluation import ground_truth
-from recx.evaluation.ground_truth import Truth
+from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.metrics.ranking import means_by_cut
 from recx.experiment import build
-from recx.report.page.report_data import Held, cut_of, first_rank
+from recx.report.page.report_data import ReportData, cut_of, first_rank
 from recx.report.writers.detailed_results import DetailedResults
 
 N_ITEMS = 9
 
 
-def judged(shown: list[list[int]], targets: list[dict[int, float]]) -> Judged:
+def judged(shown: list[list[int]], targets: list[dict[int, float]]) -> JudgedLists:
     """Return lists, one a user, held against targets with grades."""
     pairs = [(user, item, grade) for user, of_user in enumerate(targets) for item, grade in of_user.items()]
     users, items = Entities(np.arange(len(targets))), Entities(np.arange(N_ITEMS))
     none = np.zeros(0, np.int32)
     history = Interactions(np.zeros(len(targets) + 1, np.int64), none, None, np.zeros(0, np.float32), users, items)
     user, item, grade = (np.array(column) for column in zip(*pairs, strict=True))
-    known = Truth.of_pairs(user.astype(np.int32), item.astype(np.int32), grade.astype(np.float32), history, 1.0)
+    known = GroundTruth.of_pairs(user.astype(np.int32), item.astype(np.int32), grade.astype(np.float32), history, 1.0)
     lengths = np.array([len(one) for one in shown])
     flat = np.concatenate([np.array(one, np.int32) for one in shown])
     return known.judge(RankedLists(np.arange(len(shown), dtype=np.int32), indptr_of(lengths), flat, -flat.astype("f4")))
 
 
-def held(before: list[list[int]], after: list[list[int]], k: int) -> Held:
+def held(before: list[list[int]], after: list[list[int]], k: int) -> ReportData:
     targets = [{0: 1.0} for _ in before]
     result = cast(Any, SimpleNamespace())
-    return Held(result, cast(Any, None), judged(before, targets), judged(after, targets), k)
+    return ReportData(result, cast(Any, None), judged(before, targets), judged(after, targets), k)
 
 
 def test_every_user_is_of_one_kind() -> None:
@@ -69,7 +69,7 @@ def test_a_page_goes_by_what_the_run_judged(monkeypatch: pytest.MonkeyPatch) -> 
     config = plain(compose(["+experiment=news", *small, "objective=end_to_end/ndcg_at_5"]))
     result = build.experiment(config).run()
     before = len(matched)
-    one = Held.of(result, config)
+    one = ReportData.of(result, config)
     DetailedResults().table(result)
     assert len(matched) == before  # nothing is judged again
     assert one is not None
