@@ -165,8 +165,8 @@ import resource, sys
 import numpy as np
 from pathlib import Path
 from recx import stored
-from recx.cache import Cache
-from recx.progress import shown_on
+from recx.storage.cache.store import Cache
+from recx.core.progress import shown_on
 from rich.console import Console
 cache = Cache(Path(sys.argv[1]))
 numbers = np.arange(500)  # 4,000 bytes, which wait in a buffer until the file is closed

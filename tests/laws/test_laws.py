@@ -257,7 +257,7 @@ def test_laws_1_3_and_4_on_any_tiny_world(world: Interactions, seed: int, seen: 
 AGAIN = """
 import hashlib, sys
 from recx import build
-from recx.compose import compose, plain
+from recx.config.compose import compose, plain
 result = build.experiment(plain(compose(sys.argv[1:]))).run()
 digest = hashlib.sha256()
 for lists in (result.candidates, result.recommendations):

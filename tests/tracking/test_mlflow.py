@@ -22,7 +22,7 @@ from recx.tracking.process import Interrupted
 
 PROGRAM = """
 import sys, time
-from recx.tracker.mlflow import MLflow
+from recx.tracking.mlflow import MLflow
 with MLflow().run("news", {"k": 1}) as run:
     print(run.run_id, flush=True)
     time.sleep(float(sys.argv[1]))

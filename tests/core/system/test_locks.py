@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from recx.locks import turn
+from recx.core.system.locks import turn
 with turn(Path(sys.argv[1])):
     print("inside", flush=True)
     time.sleep(60)

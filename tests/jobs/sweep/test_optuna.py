@@ -163,8 +163,8 @@ EPOCHS = """
 import time
 from dataclasses import dataclass
 
-from recx.pruning import reached
-from recx.retriever.popularity import Popularity
+from recx.core.pruning import reached
+from recx.parts.retriever.popularity import Popularity
 
 @dataclass(frozen=True)
 class Epochs:

@@ -177,7 +177,7 @@ def test_the_cache_of_a_run_is_found_inside_it_only(cache: Cache) -> None:
 WORKER = """
 import sys, time
 from pathlib import Path
-from recx.cache import Cache
+from recx.storage.cache.store import Cache
 folder, key, seconds = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 def make():
     with (folder / "made").open("a") as file:
