@@ -15,6 +15,30 @@ from recx.config import option_sources
 from recx.core.bounds import coerce, hints_of
 from recx.core.errors import InputError, RecxError, did_you_mean
 
+MOVED = {
+    "recx.feature.slate": "recx.parts.feature.columns",
+    **{
+        f"recx.{kind}": f"recx.parts.{kind}"
+        for kind in ("dataset", "encoder", "feature", "ranker", "retriever", "split")
+    },
+    "recx.evaluator.lines": "recx.evaluation.evaluator",
+    "recx.evaluator.metric": "recx.evaluation.metrics.registry",
+    "recx.pruner.median": "recx.jobs.sweep.median_pruner",
+    "recx.benchmark": "recx.jobs.benchmark",
+    "recx.tracker": "recx.tracking",
+    **{f"recx.report.{name}": f"recx.report.writers.{name}" for name in ("detailed_results", "submission")},
+}
+"""Path of modules before version 0.2 -> path now: saved runs and option files of users still name the former."""
+RENAMED = {
+    "recx.feature.coclick.PhiCoop": "recx.parts.feature.coclick.CoClicks",
+    "recx.feature.content.PhiRel": "recx.parts.feature.content.ContentSimilarity",
+    "recx.feature.content.PhiStruct": "recx.parts.feature.content.StretchedSimilarity",
+    "recx.feature.graph.PhiCoop": "recx.parts.feature.graph.SizeFit",
+    "recx.feature.graph.PhiHist": "recx.parts.feature.graph.ToolUsage",
+    "recx.feature.graph.PhiRel": "recx.parts.feature.graph.TextSimilarity",
+    "recx.feature.graph.PhiStruct": "recx.parts.feature.graph.StructureFit",
+}
+
 
 def build(config: Any, key: str) -> Any:
     """Build what stands at a key: a part, or lists and mappings with parts in them, or a plain value.
@@ -46,6 +70,9 @@ def locate(target: object, key: str) -> type:
     """Return the class of a ``_target_``, if it is one of ours or of an installed plugin."""
     where = f"{key}._target_={target}"
     module, _, name = str(target).rpartition(".")
+    now = moved(str(target))
+    if now is not None:
+        raise InputError(f"{where}: this class is {now} now: write that path, or run the experiment again")
     if not is_trusted(module):
         packages = ", ".join(source.package for source in option_sources.sources())
         raise InputError(
@@ -59,6 +86,14 @@ def locate(target: object, key: str) -> type:
     if not isinstance(found, type) or not is_trusted(found.__module__):
         raise InputError(f"{where}: {module} has no part of that name: see `python -m recx list`")
     return found
+
+
+def moved(target: str) -> str | None:
+    """Return where a class is that an older version of recx had at another path; None for any other path."""
+    if target in RENAMED:
+        return RENAMED[target]
+    before = next((path for path in MOVED if target.startswith(f"{path}.")), None)
+    return None if before is None else f"{MOVED[before]}{target.removeprefix(before)}"
 
 
 def is_trusted(module: str) -> bool:

@@ -6,6 +6,7 @@ def test_my_retriever_keeps_its_promises():
 check_retriever(MyRetriever())
 """
 
+from recx.core.pruning import FirstFit, noted, watched
 from recx.testing.checks import (
     check_dataset,
     check_feature,
@@ -15,9 +16,11 @@ from recx.testing.checks import (
     check_retriever,
     check_splitter,
 )
+from recx.testing.options import config_of, part_of
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
 __all__ = [
+    "FirstFit",
     "check_dataset",
     "check_feature",
     "check_metric",
@@ -25,9 +28,13 @@ __all__ = [
     "check_ranker",
     "check_retriever",
     "check_splitter",
+    "config_of",
     "everyone_asks",
     "last_out",
+    "noted",
     "other_future",
+    "part_of",
     "some_candidates",
     "tiny_world",
+    "watched",
 ]

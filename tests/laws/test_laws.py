@@ -256,7 +256,7 @@ def test_laws_1_3_and_4_on_any_tiny_world(world: Interactions, seed: int, seen: 
 
 AGAIN = """
 import hashlib, sys
-from recx import build
+from recx.experiment import build
 from recx.config.compose import compose, plain
 result = build.experiment(plain(compose(sys.argv[1:]))).run()
 digest = hashlib.sha256()

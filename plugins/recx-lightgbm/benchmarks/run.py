@@ -18,8 +18,8 @@ from lightgbm import LGBMRanker
 
 from recx import Experiment
 from recx.config.compose import compose, plain
-from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.experiment.build import plan
+from recx.plugin import ANY_GAIN, GroundTruth
 
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 NDCG, MAP = "end_to_end/ndcg_at_5", "end_to_end/map"

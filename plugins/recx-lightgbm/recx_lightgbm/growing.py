@@ -11,11 +11,7 @@ import numpy as np
 from lightgbm import Booster, LGBMRanker, early_stopping, record_evaluation
 from lightgbm.callback import CallbackEnv
 
-from recx.core.errors import InputError
-from recx.core.progress import bar
-from recx.core.types import Bools, Doubles, Floats, Fold, Longs
-from recx.parts.shared.design_matrix import Features, design_matrix
-from recx.parts.shared.training_examples import Examples
+from recx.plugin import Bools, Doubles, Examples, Features, Floats, Fold, InputError, Longs, bar, design_matrix
 
 LARGEST = 60.0  # a grade from which 2^grade - 1 drowns all others
 

@@ -13,13 +13,27 @@ import numpy as np
 from annotated_types import Ge, Interval
 from lightgbm import Booster
 
-from recx.core.bounds import NonNegativeFloat, PositiveFloat, PositiveInt, Seed, check
-from recx.core.errors import InputError
-from recx.core.fit_summary import FitSummary
-from recx.core.system.atomic import replacing, write_text
-from recx.core.types import Floats, Fold, Interactions, RankedLists, Requests
-from recx.parts.shared.design_matrix import Features, design_blocks, names_of
-from recx.parts.shared.training_examples import Examples, Unretrieved
+from recx.plugin import (
+    Examples,
+    Features,
+    FitSummary,
+    Floats,
+    Fold,
+    InputError,
+    Interactions,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    RankedLists,
+    Requests,
+    Seed,
+    Unretrieved,
+    check,
+    design_blocks,
+    names_of,
+    replacing,
+    write_text,
+)
 from recx_lightgbm.growing import Grades, Grower, Rows
 
 __all__ = ["FittedLambdamart", "Lambdamart"]

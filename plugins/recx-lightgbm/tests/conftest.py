@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from recx.core.entities import Entities
-from recx.core.ragged import indptr_of
-from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
+from recx.plugin import Array, Entities, Floats, Fold, Interactions, RankedLists, Requests, indptr_of
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,12 @@ import pytest
 from lightgbm import Booster, LGBMRanker
 from recx_lightgbm.ranker import FittedLambdamart, Lambdamart
 
-from recx.core.errors import InputError, RecxError
-from recx.core.ragged import indptr_of, sum_of_groups
-from recx.core.types import Doubles, RankedLists
-from recx.parts.feature.popularity import Clicks
-from recx.parts.feature.retrieval import Rank, Score
-from recx.testing import check_ranker, tiny_world
+from recx.plugin import Doubles, InputError, RankedLists, RecxError, indptr_of, sum_of_groups
+from recx.testing import check_ranker, part_of, tiny_world
 
 QUICK: dict[str, Any] = {"trees": 30, "min_trees": 1, "leaves": 7, "min_rows": 5, "learning_rate": 0.1}
-TINY = {"clicks": Clicks(), "score": Score(), "rank": Rank("first")}
+BASIC = part_of("feature/basic")
+TINY = {"clicks": BASIC["clicks"], "score": BASIC["retrieval_score"], "rank": BASIC["retrieval_rank"]}
 
 
 def ndcg(lists: RankedLists, grade: Any, k: int = 5) -> float:

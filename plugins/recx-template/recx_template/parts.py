@@ -6,13 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import PositiveFloat, PositiveInt, Unit, check
-from recx.core.judged_lists import JudgedLists
-from recx.core.protocols import Seen
-from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import Eligibility, top_k
-
-HOUR = 3_600_000  # ms
+from recx.plugin import (
+    HOUR,
+    Doubles,
+    Eligibility,
+    Floats,
+    Interactions,
+    JudgedLists,
+    PositiveFloat,
+    PositiveInt,
+    RankedLists,
+    Requests,
+    Seen,
+    Unit,
+    check,
+    top_k,
+)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 import numpy as np
 from recx_template.parts import Blend, CappedRecall, Freshness, Newest
 
-from recx.core.ragged import indptr_of
-from recx.core.types import RankedLists, Requests
+from recx.plugin import RankedLists, Requests, indptr_of
 from recx.testing import check_feature, check_metric, check_option, check_ranker, check_retriever, tiny_world
 
 

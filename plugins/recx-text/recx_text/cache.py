@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.core.errors import InputError
-from recx.core.types import Array, Bools, Floats
+from recx.plugin import Array, Bools, Floats, InputError
 
 KEYS, VECTORS = ".keys.npy", ".vectors.npy"
 

@@ -11,11 +11,7 @@ from typing import ClassVar
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
 
-from recx.core.bounds import PositiveInt, check
-from recx.core.progress import track
-from recx.core.ragged import blocks
-from recx.core.types import Array, Floats
-from recx.parts.shared.vectors import unit
+from recx.plugin import Array, Floats, PositiveInt, blocks, check, track, unit
 from recx_text.cache import Cache, keys_of
 from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 OTHER_FORMATS = ["*.bin", "*.h5", "*.ot", "*.msgpack", "*.onnx", "*.tflite", "onnx/*", "openvino/*"]

@@ -10,12 +10,20 @@ import numpy as np
 import torch
 from sentence_transformers import CrossEncoder as Model
 
-from recx.core.bounds import PositiveInt, check
-from recx.core.errors import InputError
-from recx.core.progress import track
-from recx.core.ragged import blocks, max_of_groups
-from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.texts import texts_of
+from recx.plugin import (
+    Array,
+    Floats,
+    InputError,
+    Interactions,
+    PositiveInt,
+    RankedLists,
+    Requests,
+    blocks,
+    check,
+    max_of_groups,
+    texts_of,
+    track,
+)
 from recx_text.models import (
     Device,
     depends_on,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recx_text.cache import Cache, keys_of
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True))

@@ -10,7 +10,7 @@ import pytest
 from recx_text import encoder as module
 from recx_text.encoder import FittedSentenceTransformer, SentenceTransformer
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 TEXTS = np.array(["book a flight to Paris", "reserve a plane ticket", "grow tomatoes", "", "  \n", "grow tomatoes"])
 

@@ -13,7 +13,7 @@ from recx_text.encoder import SentenceTransformer
 from recx_text.models import device_of, digest_of, folder_of
 from recx_text.ranker import CrossEncoder
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 
 @pytest.fixture

@@ -13,11 +13,8 @@ import torch
 from recx_text.ranker import CrossEncoder
 from sentence_transformers import CrossEncoder as Model
 
-from recx.core.errors import InputError
-from recx.core.ragged import position_of_rows
-from recx.core.types import Interactions
-from recx.testing import check_ranker, tiny_world
-from recx.testing.tiny_dataset import last_out, some_candidates
+from recx.plugin import InputError, Interactions, position_of_rows
+from recx.testing import check_ranker, last_out, some_candidates, tiny_world
 
 
 def world(times: bool = True) -> Interactions:

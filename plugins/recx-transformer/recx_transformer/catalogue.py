@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from recx.core.entities import Entities
-from recx.core.errors import InputError
-from recx.core.types import Array, Interactions, Longs
-from recx.parts.shared.vectors import unit_embedding
+from recx.plugin import Array, Entities, InputError, Interactions, Longs, unit_embedding
 from recx_transformer.model import Items
 
 

@@ -18,9 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from recx.core.errors import InputError
-from recx.core.system.atomic import replacing
-from recx.core.types import Interactions
+from recx.plugin import InputError, Interactions, replacing
 
 RUNNING, DONE = ".running.safetensors", ".done.safetensors"
 KEPT = 20  # outcomes

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.entities import Entities
-from recx.core.types import Interactions
+from recx.plugin import Entities, Interactions
 from recx_transformer.retriever import Transformer
 
 

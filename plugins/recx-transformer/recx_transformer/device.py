@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 
 def device_of(name: str) -> torch.device:

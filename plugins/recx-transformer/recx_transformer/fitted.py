@@ -12,11 +12,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from recx.core.errors import InputError
-from recx.core.fit_summary import FitSummary
-from recx.core.system.atomic import replacing, write_text
-from recx.core.types import Bools, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.top_k import top_k
+from recx.plugin import (
+    Bools,
+    FitSummary,
+    Floats,
+    InputError,
+    Interactions,
+    RankedLists,
+    Requests,
+    replacing,
+    top_k,
+    write_text,
+)
 from recx_transformer.catalogue import Catalogue
 from recx_transformer.device import device_of
 from recx_transformer.model import Network, Shape

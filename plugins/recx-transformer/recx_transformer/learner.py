@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from recx.core.ragged import position_of_rows
-from recx.core.types import Interactions
+from recx.plugin import Interactions, position_of_rows
 from recx_transformer.catalogue import Catalogue
 from recx_transformer.losses import Asked, bce, full_softmax, sampled_softmax
 from recx_transformer.model import Items, Network, Shape

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.ragged import indptr_of, position_of_rows
-from recx.core.types import Array, Longs
+from recx.plugin import Array, Longs, indptr_of, position_of_rows
 
 
 @dataclass(frozen=True, eq=False)

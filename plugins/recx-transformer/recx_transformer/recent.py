@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recx.core.types import Array, Floats, Longs
+from recx.plugin import Array, Floats, Longs
 
 FLOOR = 0.05
 """Clicks that are next to none: scores grow with log(1 + clicks / FLOOR)."""

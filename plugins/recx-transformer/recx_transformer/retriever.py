@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recx.core.types import Interactions
+from recx.plugin import Interactions
 from recx_transformer.device import device_of, dtype_on, processor
 from recx_transformer.fitted import FittedTransformer, load, saved_in
 from recx_transformer.settings import Settings
@@ -27,9 +27,9 @@ class Transformer(Settings):
 
     @property
     def _saved(self) -> Path:
-        from recx.experiment import saved_runs
+        from recx import results
 
-        return saved_in(saved_runs.load(str(self.from_run)).folder / "retriever")
+        return saved_in(results.load(str(self.from_run)).folder / "retriever")
 
     def fit(self, history: Interactions) -> FittedTransformer:
         """Train on a history, or take the network of ``from_run``.

@@ -9,9 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recx.core.ragged import blocks, position_of_rows
-from recx.core.system.durations import HOUR, SECOND
-from recx.core.types import Array, Interactions, Longs, Requests
+from recx.plugin import HOUR, SECOND, Array, Interactions, Longs, Requests, blocks, position_of_rows
 from recx_transformer.packing import Packing, pack, pieces
 
 HOURS = 24

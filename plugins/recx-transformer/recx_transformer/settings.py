@@ -7,10 +7,19 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Interval
 
-from recx.core.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, Share, check
-from recx.core.errors import InputError
-from recx.core.protocols import Seen
-from recx.core.system.durations import Duration, milliseconds
+from recx.plugin import (
+    Duration,
+    InputError,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Seed,
+    Seen,
+    Share,
+    check,
+    milliseconds,
+)
 
 DropoutRate = Annotated[float, Interval(ge=0, lt=1)]
 

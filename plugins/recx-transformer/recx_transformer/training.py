@@ -11,11 +11,7 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from recx.core.errors import RecxError
-from recx.core.fit_summary import FitSummary
-from recx.core.progress import bar, say
-from recx.core.pruning import Pruned, reached
-from recx.core.types import Interactions
+from recx.plugin import FitSummary, Interactions, Pruned, RecxError, bar, reached, say
 from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
 from recx_transformer.fitted import FittedTransformer

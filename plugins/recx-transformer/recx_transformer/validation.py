@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.protocols import FittedRetriever
-from recx.core.types import Interactions, Ints, Longs, Requests
+from recx.plugin import FittedRetriever, Interactions, Ints, Longs, Requests
 
 K = 10
 

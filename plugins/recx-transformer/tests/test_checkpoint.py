@@ -16,7 +16,7 @@ from recx_transformer.circle import circle, small
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
 
-from recx.core.errors import InputError
+from recx.plugin import InputError
 
 WORLD = circle(60, 8)
 

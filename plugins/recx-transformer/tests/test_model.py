@@ -12,7 +12,7 @@ from recx_transformer.model import Items, Network, Shape
 from recx_transformer.packing import pack
 from recx_transformer.sequences import GAPS, HOURS, Batch, Events, packed
 
-from recx.core.ragged import indptr_of
+from recx.plugin import indptr_of
 
 N_ITEMS = 30
 SHAPE = Shape(N_ITEMS, width=16, blocks=2, heads=2, longest=8, relative=True, dropout=0.0, gap=True, hour=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from recx.config.compose import compose, plain
-from recx.jobs.sweep.plan import read
-from recx.testing import check_option
+from recx.testing import check_option, config_of
 
 
 def test_the_option_has_every_setting_with_its_default() -> None:
@@ -18,25 +15,23 @@ def test_the_option_has_every_setting_with_its_default() -> None:
 
 
 def test_the_union_takes_in_the_transformer_and_the_ranker_its_score() -> None:
-    config = plain(compose(["+experiment=news_transformer"]))
+    config = config_of("+experiment=news_transformer")
     assert set(config["retriever"]["sources"]) == {"item_knn", "faiss", "popularity", "transformer"}
     assert {"transformer_score", "transformer_rank", "age"} <= set(config["feature"])
 
 
 def test_listing_the_options_imports_no_torch() -> None:
     script = (
-        "import sys; sys.argv = ['recx', 'list', 'retriever']\n"
-        "from recx.cli.main import main\n"
-        "code = main(); print(code, 'torch' in sys.modules)"
+        "import runpy, sys; sys.argv = ['recx', 'list', 'retriever']\n"
+        "try: runpy.run_module('recx', run_name='__main__')\n"
+        "except SystemExit as end: print(end.code, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "transformer" in done.stdout
     assert done.stdout.splitlines()[-1] == "0 False"
 
 
-def test_the_sweep_searches_settings_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweep_searches_settings_that_are_there() -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
-    monkeypatch.chdir(tmp_path)
-    sweep = read(["+experiment=news", "retriever=transformer", "ranker=identity", "+sweep=transformer"])
-    assert sweep.optimises
-    assert sweep.config["pruner"]["percentile"] == 50
+    config = config_of("+experiment=news", "retriever=transformer", "ranker=identity", "+sweep=transformer")
+    assert (config["fold"], config["pruner"]["percentile"]) == ("valid", 50)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recx_transformer.packing import Packing, pack, pieces
 
-from recx.core.ragged import indptr_of
+from recx.plugin import indptr_of
 
 LENGTHS = st.lists(st.integers(1, 16), max_size=40).map(lambda lengths: np.array(lengths, dtype=np.int64))
 

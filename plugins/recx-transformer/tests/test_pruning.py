@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from recx_transformer.circle import circle, small
 
-from recx.core.pruning import FirstFit, Pruned, noted, watched
+from recx.plugin import Pruned
+from recx.testing import FirstFit, noted, watched
 
 NDCG = "transformer/valid_ndcg_at_10"
 
@@ -81,9 +82,9 @@ def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path) -> None:
     assert ended.any()
     assert (table["objective"].isna() == ended).all()
 
-    from recx.tracking.store import open_client
+    from mlflow import MlflowClient
 
-    client = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    client = MlflowClient(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     runs = client.search_runs(["1"])
     assert {run.info.status for run in runs} == {"FINISHED"}
     trials = [run for run in runs if run.info.run_name.startswith("retriever.")]

@@ -13,14 +13,9 @@ from recx_transformer.circle import circle, small
 from recx_transformer.learner import Learner
 from recx_transformer.retriever import Transformer, load
 
-from recx.core.entities import Entities
-from recx.core.errors import InputError, RecxError
-from recx.core.types import Interactions, Requests
-from recx.experiment import saved_runs
-from recx.parts.retriever.item_knn import ItemKNN
-from recx.parts.retriever.union import Union
-from recx.testing import check_retriever, tiny_world
-from recx.testing.tiny_dataset import everyone_asks, last_out
+from recx import results
+from recx.plugin import Entities, InputError, Interactions, RecxError, Requests
+from recx.testing import check_retriever, everyone_asks, last_out, part_of, tiny_world
 
 QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "batch_size": 128, "max_length": 6}
 
@@ -160,7 +155,7 @@ def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: p
     small(epochs=2).fit(world).save(folder / "retriever")
     (folder / "metrics.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    assert saved_runs.load("last").folder.resolve() == folder
+    assert results.load("last").folder.resolve() == folder
     monkeypatch.setattr(Learner, "step", None)
     fitted = Transformer(from_run="last", seen="keep").fit(world)
     assert fitted.settings.seen == "keep"
@@ -217,7 +212,9 @@ def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
-    union = Union({"network": small(epochs=2), "co_clicks": ItemKNN()}).fit(world)
+    union = part_of(
+        "retriever/union", sources={"network": small(epochs=2), "co_clicks": part_of("retriever/item_knn")}, weights={}
+    ).fit(world)
     assert union.summary.curves["network/loss"] == union.sources["network"].summary.curves["transformer/loss"]  # type: ignore[attr-defined]
     union.save(folder / "retriever")
     assert [path.name for path in (folder / "retriever").iterdir()] == ["network"]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from recx_transformer.validation import Inner, by_clock, by_users
 
-from recx.core.entities import Entities
-from recx.core.types import Interactions, RankedLists, Requests
+from recx.plugin import Entities, Interactions, RankedLists, Requests
 from recx.testing import tiny_world
 
 WORLD = Interactions(

@@ -10,7 +10,7 @@ import hashlib
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -24,6 +24,8 @@ INSTALLED = ("site-packages", "dist-packages")
 NO_CODE = ("__pycache__", "conf")
 """Folders of a package that nothing runs depends on: option files count by what they set."""
 
+DOOR = "recx.plugin"
+"""Only re-exports: what a part imports from here counts as the modules behind the names."""
 IMPORTS_BY_NAME = re.compile(rb"import_module|__import__")
 
 
@@ -180,7 +182,19 @@ def _imported_from(node: ast.ImportFrom, name: str, file: Path) -> Iterator[str]
     package = ".".join([*above, *([node.module] if node.module else [])])
     for alias in node.names:
         inner = f"{package}.{alias.name}"
-        yield inner if _file_of(inner) else package  # a module, or a name that the package itself defines
+        if package == DOOR:
+            yield _behind_the_door().get(alias.name, DOOR)
+        else:
+            yield inner if _file_of(inner) else package  # a module, or a name that the package itself defines
+
+
+@cache
+def _behind_the_door() -> Mapping[str, str]:
+    """Return the module that each name of ``recx.plugin`` comes from."""
+    file = _file_of(DOOR)
+    tree = ast.parse(b"" if file is None else _first_read(file)[0])
+    nodes = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module for node in nodes if node.module for alias in node.names}
 
 
 def _versions(distributions: list[str]) -> dict[str, str]:

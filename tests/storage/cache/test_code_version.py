@@ -21,6 +21,9 @@ FILES = {
 }
 
 
+ROOT = Path(__file__).resolve().parents[3]
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "lone"
@@ -52,6 +55,21 @@ def test_editing_a_module_counts_where_it_is_imported(package: Path, changed: st
     before = version("lone.one")
     (package / f"{changed}.py").write_text(FILES[f"{changed}.py"] + "# edited\n")
     assert (version("lone.one") != before) is counts
+
+
+def test_the_door_for_authors_counts_as_the_modules_behind_the_names_used(package: Path) -> None:
+    (package / "four.py").write_text("from recx.plugin import InputError, position_of_rows\n")
+    forget()
+    files = {
+        file.relative_to(ROOT).as_posix() for file in code_version._walked(("lone.four",))[1] if ROOT in file.parents
+    }
+    assert files == {"recx/core/errors.py", "recx/core/ragged.py"}
+    (package / "four.py").write_text("from recx import plugin\n")
+    forget()
+    files = {
+        file.relative_to(ROOT).as_posix() for file in code_version._walked(("lone.four",))[1] if ROOT in file.parents
+    }
+    assert {"recx/plugin.py", "recx/core/errors.py", "recx/parts/shared/top_k.py"} <= files
 
 
 def test_the_versions_of_libraries_count(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,111 @@
+"""The one module that authors of parts import: every name here is public, and a change to the list is in CHANGELOG.md.
+
+    from recx.plugin import Interactions, RankedLists, Requests, top_k
+
+What each kind of part must do is described by the protocols, what passes between parts by the types. Tests of parts
+also import ``recx.testing``. What users call is in ``recx`` itself: ``recx.run``, ``recx.evaluate`` and others.
+"""
+
+from recx.core.bounds import (
+    Decay,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Seed,
+    Share,
+    Unit,
+    check,
+)
+from recx.core.entities import UNKNOWN_TIME, Entities
+from recx.core.errors import InputError, RecxError, did_you_mean
+from recx.core.evaluation import Evaluation
+from recx.core.fit_summary import FitSummary
+from recx.core.judged_lists import JudgedLists
+from recx.core.memo import once_per_input
+from recx.core.progress import bar, say, track
+from recx.core.protocols import (
+    Dataset,
+    Encoder,
+    Evaluator,
+    Explainable,
+    Feature,
+    Featured,
+    FeatureSet,
+    FittedEncoder,
+    FittedRanker,
+    FittedRetriever,
+    FoldName,
+    HasDiagnostics,
+    Metric,
+    Preflight,
+    Pruner,
+    Ranker,
+    Reloadable,
+    Retriever,
+    Run,
+    Saveable,
+    Seen,
+    SlateRetriever,
+    Splitter,
+    SweepTracker,
+    Tracker,
+)
+from recx.core.pruning import Pruned, reached
+from recx.core.ragged import (
+    blocks,
+    group_of_rows,
+    indptr_of,
+    max_of_groups,
+    order_in_groups,
+    position_of_rows,
+    rows_of_groups,
+    sum_of_groups,
+)
+from recx.core.run_context import RunContext
+from recx.core.system.atomic import replacing, write_text
+from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
+from recx.core.types import (
+    Array,
+    Bools,
+    Doubles,
+    Floats,
+    Fold,
+    Interactions,
+    Ints,
+    Longs,
+    Notes,
+    RankedLists,
+    Requests,
+    Split,
+    Vectors,
+)
+from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
+from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
+from recx.parts.shared.texts import texts_of
+from recx.parts.shared.top_k import Eligibility, top_k
+from recx.parts.shared.training_examples import Examples, Unretrieved
+from recx.parts.shared.vectors import unit, unit_embedding
+
+# fmt: off
+__all__ = [  # noqa: RUF022 (grouped by what the names are for)
+    # errors and settings
+    "InputError", "RecxError", "did_you_mean", "check", "Decay", "Duration", "NonNegativeFloat", "NonNegativeInt",
+    "PositiveFloat", "PositiveInt", "Seed", "Share", "Unit", "milliseconds", "HOUR", "SECOND",
+    # arrays and what passes between the parts
+    "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
+    "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
+    # what parts must do
+    "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
+    "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Metric", "Preflight", "Pruner", "Ranker",
+    "Reloadable", "Retriever", "Run", "Saveable", "Seen", "SlateRetriever", "Splitter", "SweepTracker", "Tracker",
+    # groups of rows
+    "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
+    "sum_of_groups",
+    # retrieving, learning, features, texts
+    "Eligibility", "top_k", "ANY_GAIN", "Examples", "GroundTruth", "Unretrieved", "Features", "design_blocks",
+    "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    # while a part works
+    "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "track", "write_text",
+]
+# fmt: on

@@ -1,0 +1,28 @@
+"""Configurations and parts by the words of the command line, for tests of option files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recx.config.compose import compose, plain
+from recx.config.factory import build
+
+
+def config_of(*overrides: str) -> dict[str, Any]:
+    """Return the configuration of ``python -m recx OVERRIDES``, every interpolation resolved.
+
+    Raises:
+        InputError: an override, an option or a key does not exist.
+    """
+    return plain(compose(overrides))
+
+
+def part_of(option: str, **settings: Any) -> Any:
+    """Return the part of an option file, such as ``retriever/item_knn``, with other settings where they are given.
+
+    Raises:
+        InputError: there is no such option or setting, or a setting is out of range.
+    """
+    group, _, name = option.partition("/")
+    config = config_of(f"{group}={name}")[group]
+    return build({**config, **settings}, group)

@@ -1,0 +1,78 @@
+"""Runs of a recx whose classes had other paths: they are read; only what must build their parts says what moved."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import recx
+from recx.cli import main as cli
+from recx.config.factory import MOVED, RENAMED
+
+NOW = {now: before for before, now in {**MOVED, **RENAMED}.items()}
+
+
+def aged(text: str) -> str:
+    """Return a configuration with the paths of classes as they were."""
+    for now in sorted(NOW, key=len, reverse=True):
+        text = text.replace(f"_target_: {now}", f"_target_: {NOW[now]}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a working directory with two runs of the older recx, in their folders and in MLflow's store."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        for ranker in ("linear", "identity"):
+            recx.run(["+experiment=news", "dataset.readers=150", "dataset.articles=80", f"ranker={ranker}"])
+    for file in home.glob("outputs/2*/*/config.yaml"):
+        config = aged(file.read_text(encoding="utf-8"))
+        assert "recx.parts" not in config
+        file.write_text(config, encoding="utf-8")
+    with sqlite3.connect(home / "outputs" / "mlflow.db") as store:
+        for now, before in NOW.items():
+            store.execute(
+                "UPDATE params SET value = replace(value, ?, ?) WHERE key LIKE '%._target_'", (f"{now}.", f"{before}.")
+            )
+    store.close()
+    return home
+
+
+def ran(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
+    monkeypatch.chdir(home)
+    monkeypatch.setattr("sys.argv", ["recx", *words])
+    code = cli.main()
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_they_are_read_without_building_their_parts(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ran(home, monkeypatch, capsys, "runs")
+    assert (code, err) == (0, "")
+    assert "union + linear" in out
+    assert "union + identity" in out
+    runs = sorted(str(path.parent) for path in home.glob("outputs/2*/*/metrics.json"))
+    code, out, err = ran(home, monkeypatch, capsys, "compare", *runs, "--metrics", "end_to_end/ndcg_at_5")
+    assert (code, err) == (0, "")
+    assert "ndcg_at_5" in out
+    for words in (runs[:1], runs):
+        code, _, err = ran(home, monkeypatch, capsys, "report", *words)
+        assert (code, err) == (0, "")
+
+
+def test_what_must_build_them_names_both_paths(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(next(home.glob("outputs/2*/*/metrics.json")).parent)
+    code, _, err = ran(home, monkeypatch, capsys, "explain", run, "--worst", "3")
+    assert code == 2
+    assert re.search(r"_target_=recx\.feature\.(\S+): this class is recx\.parts\.feature\.\1 now", err)

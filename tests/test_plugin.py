@@ -1,0 +1,133 @@
+"""The door for authors of parts: its names, and that parts use nothing else of recx."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recx import plugin
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = [
+    "ANY_GAIN",
+    "Array",
+    "Bools",
+    "Dataset",
+    "Decay",
+    "Doubles",
+    "Duration",
+    "Eligibility",
+    "Encoder",
+    "Entities",
+    "Evaluation",
+    "Evaluator",
+    "Examples",
+    "Explainable",
+    "Feature",
+    "FeatureSet",
+    "Featured",
+    "Features",
+    "FitSummary",
+    "FittedEncoder",
+    "FittedRanker",
+    "FittedRetriever",
+    "Floats",
+    "Fold",
+    "FoldName",
+    "GroundTruth",
+    "HOUR",
+    "HasDiagnostics",
+    "InputError",
+    "Interactions",
+    "Ints",
+    "JudgedLists",
+    "Longs",
+    "Metric",
+    "NonNegativeFloat",
+    "NonNegativeInt",
+    "Notes",
+    "PositiveFloat",
+    "PositiveInt",
+    "Preflight",
+    "Pruned",
+    "Pruner",
+    "RankedLists",
+    "Ranker",
+    "RecxError",
+    "Reloadable",
+    "Requests",
+    "Retriever",
+    "Run",
+    "RunContext",
+    "SECOND",
+    "Saveable",
+    "Seed",
+    "Seen",
+    "Share",
+    "SlateRetriever",
+    "Split",
+    "Splitter",
+    "SweepTracker",
+    "Tracker",
+    "UNKNOWN_TIME",
+    "Unit",
+    "Unretrieved",
+    "Vectors",
+    "bar",
+    "blocks",
+    "check",
+    "design_blocks",
+    "design_matrix",
+    "did_you_mean",
+    "group_of_rows",
+    "indptr_of",
+    "max_of_groups",
+    "milliseconds",
+    "names_of",
+    "once_per_input",
+    "order_in_groups",
+    "position_of_rows",
+    "reached",
+    "replacing",
+    "rows_of_groups",
+    "say",
+    "sum_of_groups",
+    "texts_of",
+    "top_k",
+    "track",
+    "unit",
+    "unit_embedding",
+    "write_text",
+]
+USERS = {"recx", "recx.results"}
+"""What users call, which a part that loads an earlier run calls too."""
+PARTS = sorted(file for file in (ROOT / "plugins").glob("*/recx_*/**/*.py"))
+TESTS = sorted(file for file in (ROOT / "plugins").glob("*/tests/*.py"))
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_the_names_are_those_that_authors_of_parts_know() -> None:
+    assert sorted(plugin.__all__) == NAMES  # a name that comes or goes belongs into CHANGELOG.md
+    assert all(hasattr(plugin, name) for name in NAMES)
+
+
+@pytest.mark.parametrize("file", PARTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_parts_of_plugins_use_nothing_else(file: Path) -> None:
+    found = {name for name in imported(file) if name.split(".")[0] == "recx"}
+    assert found <= {"recx.plugin", *USERS}
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_tests_of_plugins_use_the_checks_too(file: Path) -> None:
+    found = {name for name in imported(file) if name.split(".")[0] == "recx"}
+    assert found <= {"recx.plugin", "recx.testing", *USERS}
