@@ -86,3 +86,25 @@ def test_composing_a_configuration_brings_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_page_on_architecture_names_every_folder_and_no_other() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `(\w+)/` \|", page, flags=re.MULTILINE))
+    assert named == {folder.parent.name for folder in (ROOT / "recx").glob("*/__init__.py")}
+
+
+MIRRORED = {folder.parent.name for folder in (ROOT / "recx").glob("*/__init__.py")}
+OF_A_KIND = {"test_contract.py", "test_options.py", "test_older_runs.py"}
+"""Test files that are about all modules of their folder."""
+
+
+def test_tests_mirror_the_tree() -> None:
+    """Every test file in a folder that mirrors one of recx is named for a module there."""
+    odd = []
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        place = file.relative_to(ROOT / "tests")
+        module = ROOT / "recx" / place.parent / place.name.removeprefix("test_")
+        if place.parts[0] in MIRRORED and place.name not in OF_A_KIND and not module.is_file():
+            odd.append(str(place))
+    assert not odd

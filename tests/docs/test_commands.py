@@ -1,103 +1,253 @@
-"""What the README shows works as it stands there."""
+"""What README.md and the pages under docs/ show works as it stands there: every command composes, and runs."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from recx.cli import main
+from recx.cli import main as cli
 from recx.jobs.sweep.plan import read as read_sweep
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXTRAS = {
+    "hydra/sweeper=optuna": "hydra_optuna_sweeper",
+    "+sweep=search": "hydra_optuna_sweeper",
+    "hydra/launcher=joblib": "hydra_joblib_launcher",
+    "hydra/launcher=ray": "hydra_ray_launcher",
+}
+"""Words of a command that need a Hydra plugin: word -> the plugin."""
+INSTALLED = {distribution.name.replace("-", "_") for distribution in distributions()}
+SMALL = {
+    "news": ["dataset.readers=120", "dataset.articles=80", "dataset.days=3"],
+    "tools": ["dataset.tasks=150", "dataset.tools=20"],
+    "rerank": ["dataset.queries=40", "dataset.features=6"],
+    "rerank_benchmark": ["dataset.queries=40", "dataset.features=6", "dataset.vocabulary=300"],
+    "agents": ["dataset.traces=40"],
+}
+"""Experiment -> what makes its generated data small."""
 
 
-def blocks(language: str) -> list[str]:
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+def blocks(page: Path, language: str) -> list[str]:
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return [block for of, block in fenced if of == language]
 
 
+def commands() -> list[str]:
+    lines = [
+        line.partition("   #")[0].strip() for page in PAGES for block in blocks(page, "") for line in block.splitlines()
+    ]
+    shown = [line.removeprefix("python -m recx ") for line in lines if line.startswith("python -m recx ")]
+    return list(dict.fromkeys(shown))
+
+
+def is_command(line: str) -> bool:
+    return line.split()[0] in cli.COMMANDS
+
+
+def needs(line: str) -> list[str]:
+    """Return the Hydra plugins that a line needs and that are not installed here."""
+    return [plugin for word, plugin in EXTRAS.items() if word in line.split() and plugin not in INSTALLED]
+
+
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the folder of the plugin that the README makes, installed as pip would."""
-    monkeypatch.chdir(tmp_path)
+def mine(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of the plugin that the pages create, installed as pip would."""
     monkeypatch.setattr("sys.argv", ["recx", "new-plugin", "mine"])
-    assert main.main() == 0
-    info = tmp_path / "recx-mine" / "recx_mine-0.1.0.dist-info"
+    assert cli.main() == 0
+    info = here / "recx-mine" / "recx_mine-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recx-mine\nVersion: 0.1.0\n", encoding="utf-8")
-    project = tomllib.loads((tmp_path / "recx-mine" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((here / "recx-mine" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     [(name, package)] = project["entry-points"]["recx.plugins"].items()
     (info / "entry_points.txt").write_text(f"[recx.plugins]\n{name} = {package}\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path / "recx-mine")
-    yield tmp_path / "recx-mine"
+    monkeypatch.syspath_prepend(here / "recx-mine")
+    yield here / "recx-mine"
     for module in [module for module in sys.modules if module.split(".")[0] == "recx_mine"]:
         del sys.modules[module]
 
 
 def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
-    [code] = [block for block in blocks("python") if "class Newest" in block]
+    page = ROOT / "docs" / "own-part.md"
+    [code] = [block for block in blocks(page, "python") if "class Newest" in block]
     assert code in (mine / "recx_mine" / "parts.py").read_text(encoding="utf-8")
-    [option] = blocks("yaml")
+    [option] = blocks(page, "yaml")
     assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
 
 
-def commands() -> list[str]:
-    lines = [line.partition("   #")[0].strip() for block in blocks("") for line in block.splitlines()]
-    return [line.removeprefix("python -m recx ") for line in lines if line.startswith("python -m recx ")]
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def _missing() -> list[str]:
-    """Return the words that choose Hydra plugins which are not installed here."""
-    plugins = {
-        "hydra/sweeper=optuna": "hydra_optuna_sweeper",
-        "hydra/launcher=joblib": "hydra_joblib_launcher",
-        "hydra/launcher=ray": "hydra_ray_launcher",
-    }
-    installed = {distribution.name.replace("-", "_") for distribution in distributions()}
-    return [word for word, plugin in plugins.items() if plugin not in installed]
-
-
-def is_verb(command: str) -> bool:
-    return command.split()[0] in main.COMMANDS
-
-
-@pytest.mark.parametrize("command", [command for command in commands() if not is_verb(command)])
-def test_every_command_composes(
-    command: str, mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("line", [line for line in commands() if not is_command(line)])
+def test_every_experiment_composes(
+    line: str, mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
-    words = shlex.split(command)
+    words = shlex.split(line)
     if words[0] == "-m":
-        assert read_sweep([word for word in words[1:] if word not in ("resume=last", *_missing())])
+        missing = [word for word, plugin in EXTRAS.items() if plugin not in INSTALLED]
+        assert read_sweep([word for word in words[1:] if word not in ("resume=last", *missing)])
         return
-    monkeypatch.setattr("sys.argv", ["recx", *words, "--cfg", "job"])
-    assert main.main() == 0
+    monkeypatch.setattr("sys.argv", ["recx", *[word for word in words if word not in ("--cfg", "job")], "--cfg", "job"])
+    assert cli.main() == 0
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("command", [command for command in commands() if command.startswith("evaluate ")])
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("evaluate ")])
 def test_every_evaluation_judges_files_of_those_names(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    line: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("run.csv").write_text("user,item,score\n1,a,0.9\n1,b,0.8\n2,a,0.3\n", encoding="utf-8")
     Path("truth.csv").write_text("user,item,grade\n1,b,1\n2,a,2\n", encoding="utf-8")
     Path("results.trec").write_text("1 Q0 a 1 0.9 x\n1 Q0 b 2 0.8 x\n2 Q0 a 1 0.3 x\n", encoding="utf-8")
     Path("qrels.trec").write_text("1 0 b 1\n2 0 a 2\n", encoding="utf-8")
-    monkeypatch.setattr("sys.argv", ["recx", *command.split()])
-    assert main.main() == 0
-    said = capsys.readouterr()
-    assert "0.8155" in said.out or "0.815464" in said.out  # NDCG: (1 / log2(3) + 1) / 2
-    assert said.err == ""
+    monkeypatch.setattr("sys.argv", ["recx", *line.split()])
+    assert cli.main() == 0
+    printed = capsys.readouterr()
+    assert "0.8155" in printed.out or "0.815464" in printed.out  # NDCG: (1 / log2(3) + 1) / 2
+    assert printed.err == ""
 
 
-def test_the_verbs_shown_are_there() -> None:
-    shown = {command.split()[0] for command in commands() if is_verb(command)}
-    assert {"evaluate", "list", "new-plugin"} <= shown
+def clicks(folder: Path, name: str) -> Path:
+    """Write a small log of clicks in the form that a file of this name has, and return where."""
+    rng = np.random.default_rng(0)
+    user, item = np.repeat(np.arange(40), 6), rng.integers(0, 25, 240)
+    log = pd.DataFrame({"uid": user, "sku": item, "ts": 1_700_000_000 + 60 * np.arange(240)}).drop_duplicates(
+        ["uid", "sku"]
+    )
+    path = folder / name
+    if name.endswith(".parquet"):
+        log.to_parquet(path)
+    elif name == "u.data":
+        log.assign(rating=4)[["uid", "sku", "rating", "ts"]].to_csv(path, sep="\t", header=False, index=False)
+    else:
+        lines = [f"{of + 1} {' '.join(str(sku + 1) for sku in of_user['sku'])}" for of, of_user in log.groupby("uid")]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def judged_texts(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue", "black", "white", "one", "two", "three", "four", "five"])
+    queries = pd.DataFrame(
+        {"query": [f"q{n}" for n in range(30)], "text": [" ".join(rng.choice(words, 3)) for _ in range(30)]}
+    )
+    documents = pd.DataFrame(
+        {"document": [f"d{n}" for n in range(50)], "text": [" ".join(rng.choice(words, 8)) for _ in range(50)]}
+    )
+    grades = pd.DataFrame(
+        [(f"q{n}", f"d{d}", int(rng.integers(0, 2))) for n in range(30) for d in rng.choice(50, 8, replace=False)],
+        columns=["query", "document", "grade"],
+    )
+    for name, table in {"queries": queries, "documents": documents, "grades": grades}.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+
+
+def impressions(folder: Path) -> None:
+    rng, rows = np.random.default_rng(0), []
+    for number in range(200):
+        shown = rng.choice(30, 6, replace=False)
+        offered = " ".join(f"N{item}-{int(place == 0)}" for place, item in enumerate(shown))
+        day = 9 + number // 50
+        rows.append(f"{number}\tU{number % 40}\t11/{day}/2019 {number % 12 + 1}:00:00 AM\tN1 N2\t{offered}")
+    (folder / "behaviors.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    news = [f"N{item}\tnews\tworld\tTitle {item}\tAbstract {item}\thttps://example.org\t[]\t[]" for item in range(30)]
+    (folder / "news.tsv").write_text("\n".join(news) + "\n", encoding="utf-8")
+
+
+def small(line: str, here: Path) -> list[str]:
+    """Return the words of a command on data that is small enough for a test: generated, or written into ``here``."""
+    words = [word.replace("RUN/", f"{newest(here, 'benchmark.json')}/") for word in shlex.split(line)]
+    words = [str(newest(here, "metrics.json")) if word == "RUN" else word for word in words]
+    if "user=ID" in words:
+        recommended = pd.read_parquet(newest(here, "metrics.json") / "recommendations.parquet")
+        words = [f"user={recommended['user'].iloc[0]}" if word == "user=ID" else word for word in words]
+    experiment = next((word.removeprefix("+experiment=") for word in words if word.startswith("+experiment=")), "")
+    path = next((word.removeprefix("dataset.path=") for word in words if word.startswith("dataset.path=")), "")
+    sizes = SMALL.get(experiment, [])
+    if path == "DIR" and "dataset=judged" in words:
+        judged_texts(here)
+        sizes = []
+    elif path == "DIR" and "dataset=mind" in words:
+        impressions(here)
+        sizes = []
+    elif path == "DIR" and experiment.startswith("news"):
+        synthetic(["readers=120", "articles=80", "days=3"], here)
+        sizes = []
+    elif path == "DIR":  # generated in its place
+        words = [word for word in words if word != "dataset.path=DIR"]
+        sizes = [size for size in sizes if "dataset=svmlight" not in words or "vocabulary" not in size]
+    elif path:
+        clicks(here, path)
+    if "ranker=callable" in words:
+        (here / "my_module.py").write_text(RERANKER, encoding="utf-8")
+    words = [word.replace("dataset.path=DIR", f"dataset.path={here}") for word in words]
+    search = ["hydra.sweeper.n_trials=2"] if {"+sweep=search", "hydra/sweeper=optuna"} & set(words) else []
+    quick = ["n_candidates=10"] if words[0] == "-m" and experiment == "news" else []
+    return [*words, *sizes, *quick, *search]
+
+
+RERANKER = """
+class Longest:
+    def rerank(self, query, documents):
+        return [float(len(document)) for document in documents]
+
+reranker = Longest()
+"""
+
+
+def synthetic(sizes: list[str], folder: Path) -> None:
+    options = [part for size in sizes for part in (f"--{size.partition('=')[0]}", size.partition("=")[2])]
+    command = [sys.executable, "-m", "recx.parts.dataset.synthetic", str(folder), *options]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def newest(folder: Path, file: str) -> Path:
+    return max(folder.glob(f"outputs/2*/*/{file}"), key=lambda path: path.stat().st_mtime).parent
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a working directory in which an experiment, a sweep and a benchmark have run."""
+    home = tmp_path_factory.mktemp("workplace")
+    for line in ("+experiment=rerank_benchmark", "-m +experiment=news +sweep=ranker", "+experiment=news"):
+        done = ran(small(line, home), home)
+        assert done.returncode == 0, done.stderr
+    return home
+
+
+def ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    command = [sys.executable, "-m", "recx", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+ELSEWHERE = {"ui": "serves until it is stopped", "new-plugin": "see mine", "evaluate": "see above"}
+"""Commands that other tests run."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in commands() if line.split()[0] not in ELSEWHERE])
+def test_every_command_runs(line: str, workplace: Path) -> None:
+    if missing := needs(line):
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    if "mine" in line:
+        pytest.skip("needs the plugin of the page: composed above")
+    done = ran(small(line, workplace), workplace)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout[-2000:] + done.stderr
