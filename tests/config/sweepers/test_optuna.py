@@ -20,7 +20,7 @@ from recx.config.sweepers.optuna import Search
 
 pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
 
-_spec = importlib.util.spec_from_file_location("sweeps", Path(__file__).with_name("test_run.py"))
+_spec = importlib.util.spec_from_file_location("sweeps", Path(__file__).parents[2] / "jobs" / "sweep" / "test_run.py")
 assert _spec is not None
 assert _spec.loader is not None
 sweeps = importlib.util.module_from_spec(_spec)
