@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
@@ -28,6 +28,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from annotated_types import DocInfo, Ge, Gt, Interval, Predicate
 
 from recx.core.errors import InputError, did_you_mean
+
+Kind = TypeVar("Kind", bound=type)
 
 PositiveInt = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]
@@ -63,6 +65,16 @@ def check(part: Any, stage: str = "") -> None:
     for field in fields(part):
         key = f"{stage}.{field.name}" if stage else field.name
         object.__setattr__(part, field.name, coerce(getattr(part, field.name), hints[field.name], key))
+
+
+def checked(stage: str) -> Callable[[Kind], Kind]:
+    """Give a class a ``__post_init__`` that calls ``check`` and nothing else: a decorator below ``@dataclass``."""
+
+    def with_check(kind: Kind) -> Kind:
+        setattr(kind, "__post_init__", lambda part: check(part, stage))  # noqa: B010  # mypy knows no such method
+        return kind
+
+    return with_check
 
 
 @cache

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import Decay, PositiveFloat, PositiveInt, check
+from recx.core.bounds import Decay, PositiveFloat, PositiveInt, checked
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.memo import once_per_input
 from recx.core.system.durations import Duration, milliseconds
@@ -16,6 +16,7 @@ from recx.parts.shared.click_counts import item_counter, pair_counter
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class CoClicks:
     """log(1 + sum over the user's last clicks of recency ** place x co-clicks of that click and the item).
 
@@ -28,9 +29,6 @@ class CoClicks:
     distance: PositiveInt = 3
     both_ways: bool = True
 
-    def __post_init__(self) -> None:
-        check(self, "feature")
-
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
         for place in range(self.last):
@@ -40,6 +38,7 @@ class CoClicks:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Transition:
     """log of the estimated chance that the item follows the user's last click.
 
@@ -51,9 +50,6 @@ class Transition:
     both_ways: bool = False
     strength: PositiveFloat = 5.0
     window: Duration = "6h"
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window")

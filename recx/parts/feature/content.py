@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import Decay, PositiveInt, check
+from recx.core.bounds import Decay, PositiveInt, checked
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.ragged import rows_of_groups
 from recx.core.system.durations import HOUR
@@ -15,6 +15,7 @@ from recx.parts.feature.rows import cosine, of_rows
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class ContentSimilarity:
     """Cosine of the user's mean embedding and the item's, mapped to [0, 1]; 0.5 where either is unknown.
 
@@ -24,9 +25,6 @@ class ContentSimilarity:
     last: PositiveInt = 10
     recency: Decay = 0.7
 
-    def __post_init__(self) -> None:
-        check(self, "feature")
-
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         angle = cosine(candidates, history, requests, self.last, self.recency)
         mapped: Floats = np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
@@ -34,14 +32,12 @@ class ContentSimilarity:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class StretchedSimilarity:
     """sqrt(phi_rel + 0.1): phi_rel with its lower end stretched."""
 
     last: PositiveInt = 10
     recency: Decay = 0.7
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         stretched: Floats = np.sqrt(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import PositiveFloat, check
+from recx.core.bounds import PositiveFloat, checked
 from recx.core.protocols import Encoder
 from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Floats, Interactions, RankedLists, Requests
@@ -76,6 +76,7 @@ class CoOccurrence:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Transition:
     """Mean, or least, over the graph's edges of log P(second tool | first tool), counted in the history's graphs.
 
@@ -85,9 +86,6 @@ class Transition:
 
     strength: PositiveFloat = 5.0
     least: bool = False
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         past = past_graphs(history)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.core.bounds import PositiveInt, check
+from recx.core.bounds import PositiveInt, checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedEncoder
 from recx.core.ragged import group_of_rows, indptr_of, rows_of_groups, sum_of_groups
@@ -19,6 +19,7 @@ from recx.parts.shared.texts import nearest_texts, texts_of
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Votes:
     """Votes of the nearest past tasks on the tools and the edges of a graph.
 
@@ -32,9 +33,6 @@ class Votes:
 
     encoder: Encoder
     k: PositiveInt = 20
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def names(self, candidates: RankedLists) -> Sequence[str]:
         """Return the names of the columns."""

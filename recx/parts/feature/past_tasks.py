@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.core.bounds import PositiveFloat, PositiveInt, check
+from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder
 from recx.core.ragged import blocks
@@ -46,6 +46,7 @@ class PastTasks:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class NearestTasks:
     """Share of the nearest past tasks that the tool answered, each weighted by its cosine; 0 where none is near.
 
@@ -54,9 +55,6 @@ class NearestTasks:
 
     encoder: Encoder
     k: PositiveInt = 20
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None:
@@ -76,6 +74,7 @@ class NearestTasks:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class PastWords:
     """How much likelier the task's words are in the past tasks of the tool than in all past tasks.
 
@@ -85,9 +84,6 @@ class PastWords:
     """
 
     strength: PositiveFloat = 20.0
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is not None or not len(history):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import check
+from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Floats, Interactions, RankedLists, Requests
@@ -15,13 +15,11 @@ from recx.parts.shared.click_counts import EventCounter
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Clicks:
     """log(1 + clicks in the last ``window`` before the request), such as ``6h``; None: of all time."""
 
     window: Duration | None = None
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window") if self.window else None
@@ -29,14 +27,12 @@ class Clicks:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Trend:
     """log of the click rate in the last ``short`` against that in the last ``long``, both smoothed by one click."""
 
     short: Duration = "1h"
     long: Duration = "6h"
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
@@ -47,6 +43,7 @@ class Trend:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class PeerClicks:
     """log(1 + clicks in the last ``window`` before the request by users who share the asking user's ``column``).
 
@@ -55,9 +52,6 @@ class PeerClicks:
 
     column: str = "region"
     window: Duration = "6h"
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         group = history.users.table.get(self.column)

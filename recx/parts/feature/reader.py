@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from recx.core.bounds import check
+from recx.core.bounds import checked
 from recx.core.protocols import Feature
 from recx.core.system.durations import HOUR, Duration, milliseconds
 from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
@@ -19,6 +19,7 @@ from recx.parts.feature.rows import of_rows
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Times:
     """Another feature times something of the user.
 
@@ -32,9 +33,6 @@ class Times:
     feature: Feature
     by: Literal["activity", "freshness", "absence", "night"]
     half_life: Duration = "1h"
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         factor = self._factor(history, requests).astype(np.float32)

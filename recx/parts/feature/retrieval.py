@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeFloat, check
+from recx.core.bounds import NonNegativeFloat, checked
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.feature.rows import share_of_largest
 
@@ -25,6 +25,7 @@ class Score:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Rank:
     """1 / (smoothing + rank in the list); 0 where the source lacks the item.
 
@@ -33,9 +34,6 @@ class Rank:
 
     source: str | None = None
     smoothing: NonNegativeFloat = 10.0
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeFloat, Unit, check
+from recx.core.bounds import NonNegativeFloat, Unit, checked
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.feature.rows import share_of_largest
 from recx.parts.shared.bm25 import bm25
@@ -14,14 +14,12 @@ from recx.parts.shared.texts import texts_of
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Bm25:
     """BM25, divided by the list's largest so that queries of any length compare; 0 if all are 0."""
 
     k1: NonNegativeFloat = 1.2
     b: Unit = 0.75
-
-    def __post_init__(self) -> None:
-        check(self, "feature")
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         return share_of_largest(bm25(candidates, history, self.k1, self.b), candidates)

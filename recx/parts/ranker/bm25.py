@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recx.core.bounds import NonNegativeFloat, Unit, check
+from recx.core.bounds import NonNegativeFloat, Unit, checked
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.bm25 import bm25
 
 
 @dataclass(frozen=True)
+@checked("ranker")
 class Bm25:
     """Needs no training (see ``recx.parts.shared.bm25``).
 
@@ -18,9 +19,6 @@ class Bm25:
 
     k1: NonNegativeFloat = 1.2
     b: Unit = 0.75
-
-    def __post_init__(self) -> None:
-        check(self, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by falling BM25 of the user's text and the item's.

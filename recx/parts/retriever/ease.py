@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from recx.core.bounds import PositiveFloat, PositiveInt, check
+from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.errors import InputError, RecxError
 from recx.core.protocols import Seen
 from recx.core.ragged import rows_of_groups
@@ -18,6 +18,7 @@ from recx.parts.shared.top_k import OfItems, top_k
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class EASE:
     """B = I - P / diag(P) with P = (X'X + l2 I)^-1 and X the users' clicks as 0 and 1; scores are X B.
 
@@ -27,9 +28,6 @@ class EASE:
     l2: PositiveFloat = 100.0
     max_items: PositiveInt = 30_000
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedEASE:
         """Invert the Gram matrix of the clicked items.

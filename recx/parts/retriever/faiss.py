@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.core.bounds import Decay, PositiveInt, Seed, check
+from recx.core.bounds import Decay, PositiveInt, Seed, checked
 from recx.core.protocols import Seen
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.click_counts import last_clicks
@@ -17,6 +17,7 @@ from recx.parts.shared.vectors import item_vectors
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Faiss:
     """The user is the recency-weighted mean of the vectors of the last clicks; items come by cosine.
 
@@ -36,9 +37,6 @@ class Faiss:
     distance: PositiveInt = 5
     seed: Seed = 0
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedFaiss:
         """Build the index over all items that have a vector.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from recx.core.bounds import Seed, check
+from recx.core.bounds import Seed, checked
 from recx.core.errors import InputError
 from recx.core.ragged import order_in_groups
 from recx.core.types import Interactions, RankedLists, Requests
@@ -15,14 +15,12 @@ from recx.parts.retriever.random import noise
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Given:
     """Returns each requester's slate whole, shuffled by seed, user and item: file order cannot favour the truth."""
 
     seed: Seed = 0
     retrieves_slates: ClassVar = True
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Given:
         """Return this very retriever: there is nothing to learn."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, check
+from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.protocols import Seen
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Interactions, RankedLists, Requests
@@ -17,6 +17,7 @@ from recx.parts.shared.top_k import top_k
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class ItemKNN:
     """Weighted co-clicks between items, summed over the user's last clicks.
 
@@ -40,9 +41,6 @@ class ItemKNN:
     last: PositiveInt = 20
     recency: Decay = 0.7
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedItemKNN:
         """Count and normalise the co-clicks of all users."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import check
+from recx.core.bounds import checked
 from recx.core.protocols import Seen
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
@@ -17,6 +17,7 @@ SPAN = 500  # half-lives between the requests that are counted together: 2 ** SP
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Popularity:
     """Counts clicks before each request; an item without a counted click is not retrieved.
 
@@ -28,9 +29,6 @@ class Popularity:
     window: Duration | None = None
     half_life: Duration | None = None
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Popularity:
         """Return this very retriever: the counts belong to the request, not to the fit."""

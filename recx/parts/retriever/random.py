@@ -7,21 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.bounds import Seed, check
+from recx.core.bounds import Seed, checked
 from recx.core.protocols import Seen
 from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.top_k import top_k
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Random:
     """Scores every pair of user and item by a hash of the pair and the seed: no request changes another's list."""
 
     seed: Seed = 0
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> Random:
         """Return this very retriever: there is nothing to learn."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, Unit, check
+from recx.core.bounds import PositiveInt, Unit, checked
 from recx.core.protocols import Encoder, FittedEncoder, Seen
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Neighbours, Search, has_vector
@@ -16,6 +16,7 @@ from recx.parts.shared.top_k import Eligibility
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Text:
     """Compares the vectors that an encoder makes of texts, by cosine; for users who are tasks or queries.
 
@@ -31,9 +32,6 @@ class Text:
     nprobe: PositiveInt = 16
     ef_search: PositiveInt = 128
     seen: Seen = "drop"
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def fit(self, history: Interactions) -> FittedText:
         """Put the vectors of all items that have one into the index.

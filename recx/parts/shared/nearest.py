@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, check
+from recx.core.bounds import PositiveInt, checked
 from recx.core.errors import InputError
 from recx.core.ragged import blocks, indptr_of
 from recx.core.types import Bools, Floats, Longs, RankedLists, Requests, Vectors
@@ -17,15 +17,13 @@ EXACT = "Flat"  # the index that compares with every item
 
 
 @dataclass(frozen=True)
+@checked("retriever")
 class Search:
     """index: a ``faiss.index_factory`` string. nprobe, ef_search: how much of an IVF or HNSW index a search visits."""
 
     index: str = EXACT
     nprobe: PositiveInt = 16
     ef_search: PositiveInt = 128
-
-    def __post_init__(self) -> None:
-        check(self, "retriever")
 
     def over(self, vectors: Vectors) -> Neighbours:
         """Return what finds the nearest of the vectors [n_items, d], of length 1, or 0 for what is never found.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import Seed, Share, check
+from recx.core.bounds import Seed, Share, checked
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.types import Bools, Interactions, Longs, Split
@@ -17,6 +17,7 @@ PARTS = ("test", "valid", "train")
 
 
 @dataclass(frozen=True)
+@checked("split")
 class ByQuery:
     """A step is a part of the data where it says so (train, valid, test), else a share of the queries, seeded.
 
@@ -30,9 +31,6 @@ class ByQuery:
     request_time: RequestTime = "target"
     past: Past = "step"
     seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the answers of the queries of that part.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeInt, check
+from recx.core.bounds import NonNegativeInt, checked
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.system.durations import Duration, milliseconds
@@ -15,6 +15,7 @@ from recx.parts.split.folds import STEPS, Past, RequestTime, may_be_target, spli
 
 
 @dataclass(frozen=True)
+@checked("split")
 class ByTime:
     """A step is a window of the clock, the same for all users; the first window back ends with the last event.
 
@@ -26,9 +27,6 @@ class ByTime:
     min_history: NonNegativeInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
-
-    def __post_init__(self) -> None:
-        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets fall into the window that many steps back.

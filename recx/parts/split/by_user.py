@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeInt, Seed, Share, check
+from recx.core.bounds import NonNegativeInt, Seed, Share, checked
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.ragged import position_of_rows
@@ -15,6 +15,7 @@ from recx.parts.split.folds import STEPS, Past, RequestTime, deal, may_be_target
 
 
 @dataclass(frozen=True)
+@checked("split")
 class ByUser:
     """A step is a share of the users, or of groups of users, dealt with the seed.
 
@@ -28,9 +29,6 @@ class ByUser:
     request_time: RequestTime = "target"
     past: Past = "step"
     seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the later events of the users dealt to that step.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, check
+from recx.core.bounds import PositiveInt, checked
 from recx.core.protocols import FoldName
 from recx.core.ragged import position_of_rows
 from recx.core.types import Bools, Interactions, Split
@@ -14,6 +14,7 @@ from recx.parts.split.folds import Past, RequestTime, may_be_target, split_by_st
 
 
 @dataclass(frozen=True)
+@checked("split")
 class LeaveLast:
     """A step is a user's last ``n`` events; a user needs one event more to be in a fold.
 
@@ -23,9 +24,6 @@ class LeaveLast:
     n: PositiveInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
-
-    def __post_init__(self) -> None:
-        check(self, "split")
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are each user's last events, after dropping the steps behind it."""
