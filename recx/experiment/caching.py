@@ -1,7 +1,7 @@
-"""The parts of a chain with the stage cache around them: each keeps its verb, and computes only what is not kept.
+"""The parts of a chain with the stage cache around them: each keeps its method, and computes only what is not cached.
 
-A fitted retriever or ranker whose outcome was kept is stood in for: it has the summary of the fitted one, saves what
-that one saved, and is fitted after all only when it is asked for lists that nobody kept.
+A fitted retriever or ranker that is cached gets a stand-in, which has its summary and its files. The part itself is
+fitted only when lists are requested that are not cached.
 """
 
 from __future__ import annotations
@@ -11,23 +11,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as once
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary, summary_of
-from recx.core.protocols import (
-    Dataset,
-    Evaluator,
-    FittedRanker,
-    FittedRetriever,
-    FoldName,
-    Preflight,
-    Ranker,
-    Retriever,
-    Saveable,
-    Splitter,
-)
+from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Saveable
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.storage.cache import keys
@@ -36,19 +26,20 @@ if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment
     from recx.storage.cache.store import Cache
 
+T = TypeVar("T")
 SUMMARY = "summary"
-"""What is kept of a fitted part besides its files: see ``recx.core.fit_summary``."""
+"""Key of a fitted part's summary in its entry (see ``recx.core.fit_summary``)."""
 SAVED = "saved"
-"""The folder in an entry that a fitted part was saved into."""
+"""Folder in the entry that holds the files of the fitted part."""
 STEPS = "steps"
-"""What is kept of what a part told while it was fitted: see ``recx.core.pruning``."""
+"""Key of the values that the part reported while it was fitted (see ``recx.core.pruning``)."""
 
 
 def cached(experiment: Experiment, cache: Cache) -> Experiment:
     """Return the same chain with the cache around its parts."""
     ranker = experiment.ranker
     for part in (experiment.dataset, experiment.splitter, experiment.retriever, ranker, experiment.evaluator):
-        with suppress(keys.NoKeyError):  # read the code now, so that editing it during the run is noticed
+        with suppress(keys.NoKeyError):  # read the code now, so that edits during the run are noticed
             keys.code_of_part(part)
     return replace(
         experiment,
@@ -61,69 +52,58 @@ def cached(experiment: Experiment, cache: Cache) -> Experiment:
 
 
 @dataclass(frozen=True, eq=False)
-class _Dataset:
+class _Stage:
+    """A part with the cache around it; for a fitted part, the key of its fit (None: not cacheable)."""
+
     cache: Cache
+    part: Any
+
+    def _kept(self, stage: str, make: Callable[..., T], *inputs: Any) -> T:
+        key = partial(self.cache.key, stage, self.part, *inputs)
+        return self.cache.kept(stage, key, lambda: make(*inputs))
+
+
+class _Dataset(_Stage):
     part: Dataset
 
     def load(self) -> Interactions:
-        return self.cache.kept("load", lambda: self.cache.key("load", self.part), self.part.load)
+        return self._kept("load", self.part.load)
 
 
-@dataclass(frozen=True, eq=False)
-class _Splitter:
-    """Cutting the events anew is faster than reading the folds from files: only their key is told."""
-
-    cache: Cache
-    part: Splitter
+class _Splitter(_Stage):
+    """Only passes the key on: to split again is faster than to read the folds from files."""
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
-        split = self.part.split(interactions, fold)
+        split: Split = self.part.split(interactions, fold)
         key = self.cache.key("split", self.part, interactions, fold)
         if key is not None:
             keys.know(split, key)
         return split
 
 
-@dataclass(frozen=True, eq=False)
-class _Retriever:
-    cache: Cache
-    part: Retriever
-
+class _Retriever(_Stage):
     def fit(self, history: Interactions) -> _Fitted:
-        def key() -> str | None:
-            return self.cache.key("fit_retriever", self.part, history)
-
+        key = partial(self.cache.key, "fit_retriever", self.part, history)
         return _Fitted.of(self.cache, "fit_retriever", key, lambda: self.part.fit(history))
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranker:
-    cache: Cache
-    part: Ranker
-
+class _Preflighted(_Stage):
     def preflight(self) -> None:
-        _ready(self.part)
+        if isinstance(self.part, Preflight):
+            self.part.preflight()
 
+
+class _Ranker(_Preflighted):
     def fit(self, candidates: RankedLists, fold: Fold) -> _Fitted:
-        def key() -> str | None:
-            return self.cache.key("fit_ranker", self.part, candidates, fold)
-
+        key = partial(self.cache.key, "fit_ranker", self.part, candidates, fold)
         return _Fitted.of(self.cache, "fit_ranker", key, lambda: self.part.fit(candidates, fold))
 
 
-@dataclass(frozen=True, eq=False)
-class _Untrained:
-    cache: Cache
+class _Untrained(_Preflighted):
     part: FittedRanker
 
-    def preflight(self) -> None:
-        _ready(self.part)
-
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        def key() -> str | None:
-            return self.cache.key("rank", self.part, candidates, history, requests)
-
-        return self.cache.kept("rank", key, lambda: self.part.rank(candidates, history, requests))
+        return self._kept("rank", self.part.rank, candidates, history, requests)
 
     def save(self, folder: Path) -> None:
         if isinstance(self.part, Saveable):
@@ -134,89 +114,76 @@ class _Untrained:
         return summary_of(self.part)
 
 
-def _ready(ranker: Ranker | FittedRanker) -> None:
-    if isinstance(ranker, Preflight):
-        ranker.preflight()
-
-
-@dataclass(frozen=True, eq=False)
-class _Evaluator:
-    cache: Cache
+class _Evaluator(_Stage):
     part: Evaluator
 
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
-        def key() -> str | None:
-            return self.cache.key("evaluate", self.part, candidates, recommendations, fold)
-
-        return self.cache.kept("evaluate", key, lambda: self.part.evaluate(candidates, recommendations, fold))
+        return self._kept("evaluate", self.part.evaluate, candidates, recommendations, fold)
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitted:
-    """Stands in for a fitted retriever or ranker.
+class _Fitted(_Stage):
+    """Stand-in for a fitted retriever or ranker.
 
-    key: of the fit; None: it has none. fitted: gives it, fitting at the first call. told: what it tells.
+    Attributes:
+        stage: The stage that fits it.
+        fitted: Returns the fitted part; fits at the first call.
+        outcome: What its entry holds: the summary, whether it has files, and the reported values.
     """
 
-    cache: Cache
     stage: str
-    key: str | None
     fitted: Callable[[], Any]
-    told: Mapping[str, Any]
+    outcome: Mapping[str, Any]
 
     @classmethod
     def of(cls, cache: Cache, stage: str, key: Callable[[], str | None], fit: Callable[[], Any]) -> _Fitted:
-        before, found, was_kept = key(), cache.hits[stage], False
+        before, hits, was_kept = key(), cache.hits[stage], False
 
         @once
         def fitted() -> Any:
             if was_kept:
-                cache.take_back(stage)  # what it told was not enough
+                cache.take_back(stage)  # the entry was not enough
             return fit()
 
-        def tell() -> dict[str, Any]:
+        def make() -> dict[str, Any]:
             with noted() as steps:
                 fitted()
-            told = {SUMMARY: summary_of(fitted()), SAVED: isinstance(fitted(), Saveable)}
-            return {**told, **({STEPS: steps} if steps else {})}
+            outcome = {SUMMARY: summary_of(fitted()), SAVED: isinstance(fitted(), Saveable)}
+            return {**outcome, **({STEPS: steps} if steps else {})}
 
-        def save(told: Mapping[str, Any], folder: Path) -> None:
-            if told[SAVED]:
+        def save(outcome: Mapping[str, Any], folder: Path) -> None:
+            if outcome[SAVED]:
                 fitted().save(folder / SAVED)
 
-        told = cache.kept(stage, key, tell, save)
-        was_kept = cache.hits[stage] > found
-        for step, value in told.get(STEPS, ()):  # a fit that was kept is judged like one that is made now
+        outcome = cache.kept(stage, key, make, save)
+        was_kept = cache.hits[stage] > hits
+        for step, value in outcome.get(STEPS, ()):  # so that a cached fit is pruned like a new one
             reached(step, value)
-        return cls(cache, stage, before if key() == before else None, fitted, told)
+        return cls(cache, before if key() == before else None, stage, fitted, outcome)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        def key() -> str | None:
-            return self.cache.key("retrieve", self.key, history, requests, k)
-
-        fitted: Callable[[], FittedRetriever] = self.fitted
-        return self.cache.kept("retrieve", key, lambda: fitted().retrieve(history, requests, k))
+        lists: RankedLists = self._kept("retrieve", lambda *given: self.fitted().retrieve(*given), history, requests, k)
+        return lists
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        def key() -> str | None:
-            return self.cache.key("rank", self.key, candidates, history, requests)
-
-        fitted: Callable[[], FittedRanker] = self.fitted
-        return self.cache.kept("rank", key, lambda: fitted().rank(candidates, history, requests))
+        lists: RankedLists = self._kept(
+            "rank", lambda *given: self.fitted().rank(*given), candidates, history, requests
+        )
+        return lists
 
     @property
     def summary(self) -> FitSummary:
         """What the fitted part reports of its fit."""
-        summary: FitSummary = self.told[SUMMARY]
+        summary: FitSummary = self.outcome[SUMMARY]
         return summary
 
     def save(self, folder: Path) -> None:
-        """Write what the fitted part writes, or copy what it wrote into the cache."""
-        if self.told[SAVED] and not self._copied(folder):
+        """Write the files of the fitted part, or copy them from the cache."""
+        if self.outcome[SAVED] and not self._copied(folder):
             self.fitted().save(folder)
 
     def _copied(self, folder: Path) -> bool:
-        entry = None if self.key is None else self.cache.find(self.stage, self.key)
+        entry = None if self.part is None else self.cache.find(self.stage, self.part)
         if entry is None:
             return False
         try:
@@ -224,5 +191,5 @@ class _Fitted:
                 shutil.copytree(entry / SAVED, folder, dirs_exist_ok=True)
         except OSError:
             if entry.is_dir():
-                raise  # it is the other folder that fails
-        return entry.is_dir()  # or it was pruned this moment
+                raise  # the other folder is to blame
+        return entry.is_dir()  # it may just have been pruned

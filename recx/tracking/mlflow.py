@@ -1,4 +1,4 @@
-"""MLflow: one run an experiment, through the client and its run's id, never through MLflow's global state."""
+"""MLflow: one run per experiment, through a client and the run's id, never through MLflow's global state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,15 +23,22 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 T = TypeVar("T")
-PARAMS_A_BATCH, METRICS_A_BATCH = 100, 1000
+BATCH = {"params": 100, "metrics": 1000, "tags": 100}
+"""How many of each MLflow accepts in one call."""
 LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
 LARGEST_FILE = 20 * 2**20
-"""Larger files stay in the run's folder: the store need not hold every candidate twice."""
+"""Larger files stay in the run's folder, since the store does not need a second copy of every candidate."""
 
 
 @dataclass(frozen=True)
 class MlflowRun:
-    """A run in an MLflow store. Everything is written in as few calls as MLflow allows."""
+    """A run in an MLflow store; everything is written in as few calls as MLflow allows.
+
+    Attributes:
+        client: Client of the store.
+        run_id: MLflow's id of the run.
+        address: The run's page.
+    """
 
     client: MlflowClient
     run_id: str
@@ -46,31 +52,27 @@ class MlflowRun:
         cut = [name for name, text in named.items() if len(text) > LONGEST_PARAM]
         if cut:
             self.log_tags({"recx.cut_params": ", ".join(cut)})
-        for batch in _batches([Param(name, text[:LONGEST_PARAM]) for name, text in named.items()], PARAMS_A_BATCH):
-            self.client.log_batch(self.run_id, params=batch)
+        self._write("params", [Param(name, text[:LONGEST_PARAM]) for name, text in named.items()])
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None:
         """Write figures by name; NaN is kept."""
-        self._log_points({name: [value] for name, value in metrics.items()}, 0)
+        self.log_curves({name: [value] for name, value in metrics.items()}, first=0)
 
-    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
-        """Write figures by epoch: name -> the value after each, the first at step 1."""
-        self._log_points(curves, 1)
+    def log_curves(self, curves: Mapping[str, Sequence[float]], *, first: int = 1) -> None:
+        """Write figures by epoch.
 
-    def _log_points(self, curves: Mapping[str, Sequence[float]], first: int) -> None:
+        Args:
+            curves: Name -> its value after each epoch.
+            first: The step of the first value.
+        """
         from mlflow.entities import Metric
 
         now = int(time.time() * 1000)
-        points = [
-            Metric(name, float(value), now, step)
-            for name, values in self._allowed(curves, "metrics").items()
-            for step, value in enumerate(values, start=first)
-        ]
-        for batch in _batches(points, METRICS_A_BATCH):
-            self.client.log_batch(self.run_id, metrics=batch)
+        named = self._allowed(curves, "metrics").items()
+        self._write("metrics", [Metric(name, float(y), now, x) for name, ys in named for x, y in enumerate(ys, first)])
 
     def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Write rows as a table that MLflow's pages show: column name -> one value a row."""
+        """Write a table that MLflow's pages show: column name -> one value per row."""
         import pandas as pd
 
         table = pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
@@ -80,14 +82,15 @@ class MlflowRun:
         """Write texts by name."""
         from mlflow.entities import RunTag
 
-        named = [RunTag(name, str(text)[:LONGEST_TAG]) for name, text in self._allowed(tags, "tags").items()]
-        for batch in _batches(named, PARAMS_A_BATCH):
-            self.client.log_batch(self.run_id, tags=batch)
+        named = self._allowed(tags, "tags").items()
+        self._write("tags", [RunTag(name, str(text)[:LONGEST_TAG]) for name, text in named])
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
-        """Copy the files of the run's folder, but for large ones, which a tag names; tag where the folder is.
+        """Copy the files of the run's folder, except large ones, which a tag names; tag where the folder is.
 
-        inner: also what lies in folders in it.
+        Args:
+            folder: The run's folder.
+            inner: Whether to copy its subfolders too.
         """
         large = []
         for path in sorted(path for path in folder.glob("**/*" if inner else "*") if path.is_file()):
@@ -99,30 +102,36 @@ class MlflowRun:
         left = {"recx.only_in_folder": ", ".join(large)} if large else {}
         self.log_tags({"recx.folder": str(folder.absolute()), **left})
 
+    def _write(self, kind: str, entries: Sequence[Any]) -> None:
+        for start in range(0, len(entries), BATCH[kind]):
+            batch: Any = {kind: entries[start : start + BATCH[kind]]}
+            self.client.log_batch(self.run_id, **batch)
+
     def _allowed(self, named: Mapping[str, T], kind: str) -> dict[str, T]:
-        """Return the same under names that MLflow takes; a tag tells which names had to change.
+        """Return the values under names that MLflow accepts; a tag lists the names that had to change.
 
         Raises:
-            RecxError: two names become one.
+            RecxError: Two names become one.
         """
         changed = {name: allowed_name(name) for name in named if allowed_name(name) != name}
         allowed = {changed.get(name, name): value for name, value in named.items()}
         if len(allowed) < len(named):
             raise RecxError(
-                f"MLflow cannot tell some of these names of {kind} apart from others: {', '.join(changed)}: rename them"
+                f"some of these names of {kind} would equal others in MLflow: {', '.join(changed)}: rename them"
             )
         if changed:
-            told = ", ".join(f"{name} -> {new}" for name, new in changed.items())
-            self.client.set_tag(self.run_id, f"recx.renamed.{kind}", told[:LONGEST_TAG])
+            renamed = ", ".join(f"{name} -> {new}" for name, new in changed.items())
+            self.client.set_tag(self.run_id, f"recx.renamed.{kind}", renamed[:LONGEST_TAG])
         return allowed
 
 
 @dataclass(frozen=True)
 class MLflow:
-    """Keeps runs in an MLflow store.
+    """Tracks runs in an MLflow store.
 
-    uri: the store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
-    artifacts: folder for the files of a sqlite store's new experiments; None: ``mlflow-artifacts`` beside it.
+    Attributes:
+        uri: The store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+        artifacts: Folder for the files of new experiments; None: ``mlflow-artifacts`` next to a sqlite store.
     """
 
     uri: str | None = None
@@ -133,15 +142,22 @@ class MLflow:
 
     @contextmanager
     def run(self, name: str, params: Mapping[str, Any], context: RunContext = ALONE) -> Iterator[MlflowRun]:
-        """Yield a run of the experiment ``name``; it ends FINISHED, FAILED with the reason, or KILLED.
+        """Yield a new run, which ends as FINISHED, FAILED with the reason, or KILLED.
+
+        Args:
+            name: The MLflow experiment.
+            params: The composed configuration.
+            context: The sweep that the run belongs to, and its name.
 
         Raises:
-            RecxError: the store cannot be opened or written to.
-            Interrupted: the process got SIGTERM.
+            RecxError: The store cannot be opened or written to.
+            Interrupted: The process received SIGTERM.
         """
+        nesting = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep}
+        tags = {**_origin(), **{tag: value for tag, value in nesting.items() if value}}
         with self._experiment(name) as (client, experiment_id):
-            called = context.name or title(params) or name
-            info = client.create_run(experiment_id, tags={**_origin(), **_nesting(context)}, run_name=called).info
+            run_name = context.name or title(params) or name
+            info = client.create_run(experiment_id, tags=tags, run_name=run_name).info
             with self._kept(client, info) as run:
                 run.log_params(params)
                 client.log_dict(info.run_id, plain(params), "config.yaml")
@@ -149,19 +165,20 @@ class MLflow:
 
     @contextmanager
     def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> Iterator[MlflowRun]:
-        """Yield the parent run of a sweep, the one that was begun before if there is one; raises as ``run`` does."""
+        """Yield the parent run of a sweep, which is resumed if it exists; raises as ``run`` does."""
+        tags = {**_origin(), "recx.sweep": sweep_id, "recx.role": "sweep"}
+        query = f"tags.`recx.sweep` = '{sweep_id}' and tags.`recx.role` = 'sweep'"
         with self._experiment(name) as (client, experiment_id):
-            tags = {**_origin(), "recx.sweep": sweep_id, "recx.role": "sweep"}
-            wanted = f"tags.`recx.sweep` = '{sweep_id}' and tags.`recx.role` = 'sweep'"
-            begun = client.search_runs([experiment_id], wanted, max_results=1)
-            if begun:
-                info = begun[0].info
-                MlflowRun(client, info.run_id, "").log_tags({**tags, "recx.reason": ""})  # first, lest it seem dead
+            started = client.search_runs([experiment_id], query, max_results=1)
+            if started:
+                info = started[0].info
+                # The tags first: with those of its old process it would look dead once its status is RUNNING.
+                MlflowRun(client, info.run_id, "").log_tags({**tags, "recx.reason": ""})
                 client.update_run(info.run_id, status="RUNNING")
             else:
                 info = client.create_run(experiment_id, tags=tags, run_name=f"sweep {sweep_id}").info
             with self._kept(client, info) as run:
-                if not begun:
+                if not started:
                     run.log_params(params)
                 try:
                     yield run
@@ -173,7 +190,7 @@ class MLflow:
         uri = store.absolute(self.uri)
         file = store.database(uri)
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
-        with stoppable(), store.told(uri):
+        with stoppable(), store.errors_explained(uri):
             client, experiment_id = store.open_experiment(uri, folder, name)
             store.end_dead_runs(client)
             yield client, experiment_id
@@ -199,7 +216,7 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
         status, why = "FAILED", reason(error)
         raise
     finally:
-        # Where the run failed its own reason is worth more than what the store has to say.
+        # The reason why a run failed matters more than an error of the store.
         with suppress(MlflowException) if why else nullcontext():
             if why:
                 client.set_tag(run_id, "recx.reason", why[:LONGEST_TAG])
@@ -213,23 +230,11 @@ def address(uri: str, experiment_id: str, run_id: str) -> str:
 
 
 def allowed_name(name: str) -> str:
-    """Return the name with what MLflow refuses replaced by ``_``, slashes at the ends and doubled ones dropped."""
+    """Return the name with ``_`` for characters that MLflow rejects, without doubled, leading and trailing slashes."""
     return re.sub(r"/{2,}", "/", re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)).strip("/") or "_"
 
 
-def _batches(things: list[T], size: int) -> Iterator[list[T]]:
-    rest = iter(things)
-    while batch := list(islice(rest, size)):
-        yield batch
-
-
 def _origin() -> dict[str, str]:
-    """Return tags that say which process, which recx and which commit a run came from."""
-    git = {f"git.{name}": said for name, said in git_state().items()}
+    """Return tags with the process, the version of recx and the commit of a run."""
+    git = {f"git.{name}": value for name, value in git_state().items()}
     return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **git}
-
-
-def _nesting(context: RunContext) -> dict[str, str]:
-    """Return tags that put a trial beneath its sweep's run; {} for a run of its own."""
-    tags = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep}
-    return {tag: value for tag, value in tags.items() if value}

@@ -1,6 +1,6 @@
-"""The MLflow store: where it is, opening it, and ending runs whose process died.
+"""The MLflow store: its address, opening it, and ending runs whose process died.
 
-MLflow takes a second to import, so it is imported only where a store is really opened.
+MLflow takes a second to import, so it is imported only when a store is opened.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,68 +26,74 @@ SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
 
 
 def absolute(uri: str | None) -> str:
-    """Return the store's address, which no change of the working directory can move; None is the default store.
+    """Return the store's address, independent of the working directory; None is the default store.
 
     Raises:
-        InputError: the address has no scheme that MLflow keeps runs in.
+        InputError: The address has no scheme of an MLflow store.
     """
     uri = uri or f"{SQLITE}outputs/mlflow.db"
     scheme = uri.partition("://")[0].partition("+")[0]
     if "://" not in uri or scheme not in SCHEMES:
         raise InputError(
-            f"tracker.uri={uri!r} is no MLflow store: write it like sqlite:///outputs/mlflow.db or http://host:5000"
+            f"tracker.uri={uri!r} is not an MLflow store: write it like sqlite:///outputs/mlflow.db or http://host:5000"
         )
     return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
 
 
 def database(uri: str) -> Path | None:
-    """Return the file of a sqlite store, None for any other."""
+    """Return the file of a sqlite store; None for any other."""
     return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
 
 
 def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[MlflowClient, str]:
-    """Return a client of the store and the id of the experiment, which is created where there is none.
+    """Open an experiment, which is created if it does not exist.
 
-    A fresh sqlite store builds its tables in the client's constructor, and two processes at that break each other:
-    they take turns. ``artifacts`` is the folder for the files of a new experiment (None: the server decides).
+    The client's constructor builds the tables of a new sqlite store, which two processes must not do at once: one waits
+    for the other.
+
+    Args:
+        uri: The store.
+        artifacts: Folder for the files of a new experiment; None: the server decides.
+        name: The experiment.
+
+    Returns:
+        A client of the store, and the id of the experiment.
     """
-    _client_class()  # a second's import, which needs no turn
+    _client_class()  # a second's import, before the lock is taken
     file = database(uri)
-    if file is None:
-        return _open_experiment(uri, artifacts, name)
-    with turn(file.with_name(f".{file.name}.lock")):
-        if not file.exists():
+    with turn(file.with_name(f".{file.name}.lock")) if file else nullcontext():
+        if file and not file.exists():
             _build(file)
-        return _open_experiment(uri, artifacts, name)
+        client = open_client(uri)
+        experiment = client.get_experiment_by_name(name)
+        if experiment is None:
+            return client, client.create_experiment(name, artifact_location=artifacts.as_uri() if artifacts else None)
+        if experiment.lifecycle_stage != "active":
+            raise InputError(
+                f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
+            )
+        return client, str(experiment.experiment_id)
 
 
 def _build(file: Path) -> None:
-    """Build the tables of a fresh sqlite store under another name: half of them is a store that nothing can open."""
+    """Build the tables of a new sqlite store under a temporary name, since a partial store cannot be opened."""
     with replacing(file) as temporary:
-        temporary.unlink(missing_ok=True)  # of a process that was killed
+        temporary.unlink(missing_ok=True)  # left by a killed process
         try:
             open_client(f"{SQLITE}{temporary}", f"{SQLITE}{file}")
         finally:
             temporary.with_name(f"{temporary.name}-journal").unlink(missing_ok=True)
 
 
-def _open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[MlflowClient, str]:
-    client = open_client(uri)
-    experiment = client.get_experiment_by_name(name)
-    if experiment is None:
-        return client, client.create_experiment(name, artifact_location=artifacts.as_uri() if artifacts else None)
-    if experiment.lifecycle_stage != "active":
-        raise InputError(
-            f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
-        )
-    return client, str(experiment.experiment_id)
+def open_client(uri: str, name: str | None = None) -> MlflowClient:
+    """Return a client that sends no telemetry and prints nothing.
 
-
-def open_client(uri: str, called: str | None = None) -> MlflowClient:
-    """Return a client that sends no telemetry and prints no chatter; ``called``: the store's name in an error.
+    Args:
+        uri: The store.
+        name: The store's name in an error; None: its address.
 
     Raises:
-        RecxError: the store cannot be opened.
+        RecxError: The store cannot be opened.
     """
     try:
         with _deprecations_ignored():
@@ -95,13 +101,13 @@ def open_client(uri: str, called: str | None = None) -> MlflowClient:
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise RecxError(
-            f"the MLflow store {called or uri} cannot be opened: {reason} (tracker=console runs without it)"
+            f"the MLflow store {name or uri} cannot be opened: {reason} (tracker=console runs without it)"
         ) from error
 
 
 @contextmanager
-def told(uri: str) -> Iterator[None]:
-    """Turn what the store refuses inside (no server, no space, no right to write) into one sentence."""
+def errors_explained(uri: str) -> Iterator[None]:
+    """Turn errors of the store (no server, no space, no permission) into one sentence."""
     _client_class()
     from mlflow.exceptions import MlflowException
 
@@ -109,14 +115,14 @@ def told(uri: str) -> Iterator[None]:
         yield
     except MlflowException as error:
         lines = str(error).splitlines() or [type(error).__name__]
-        reason = next((line for line in lines if "Error)" in line), lines[0])  # the database's own, where there is one
+        reason = next((line for line in lines if "Error)" in line), lines[0])  # the database's own, if there is one
         raise RecxError(f"the MLflow store {uri} failed: {reason} (tracker=console runs without it)") from error
 
 
 def _client_class() -> type[MlflowClient]:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # what it logs as an error it also raises
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "4")  # half a minute of silence; its own 7 are four
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # errors that it logs it also raises
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "4")  # half a minute; its default of 7 takes four
     with _deprecations_ignored():
         from mlflow.tracking import MlflowClient
     return MlflowClient
@@ -124,20 +130,25 @@ def _client_class() -> type[MlflowClient]:
 
 @contextmanager
 def _deprecations_ignored() -> Iterator[None]:
-    """Keep quiet that MLflow uses what its libraries have deprecated: nothing that a user of recx could mend."""
+    """Hide that MLflow uses deprecated functions of its libraries, which users of recx cannot change."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
 
 
 def end_dead_runs(client: MlflowClient, parent: str | None = None) -> int:
-    """Set runs to KILLED that say RUNNING though their process on this host is dead; return how many.
+    """Set RUNNING runs to KILLED if their process on this host is dead.
 
-    parent: a sweep that ends; a trial of it that still says RUNNING died as well, wherever it was.
+    Args:
+        client: Client of the store.
+        parent: Id of a sweep that ends: its trials that are still RUNNING died too, on any host.
+
+    Returns:
+        How many there were.
     """
     dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags) or _is_of(run, parent)]
     for run_id in dead:
-        client.set_tag(run_id, "recx.reason", "the process died without a word (SIGKILL, out of memory or power)")
+        client.set_tag(run_id, "recx.reason", "the process died without an error (SIGKILL, out of memory or power)")
         client.set_terminated(run_id, "KILLED")
     return len(dead)
 
@@ -148,10 +159,8 @@ def _is_of(run: Run, parent: str | None) -> bool:
 
 def _running(client: MlflowClient) -> Iterator[Run]:
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    token = None
-    while experiments:
-        page = client.search_runs(experiments, "attributes.status = 'RUNNING'", page_token=token)
+    token: str | None = ""
+    while experiments and token is not None:
+        page = client.search_runs(experiments, "attributes.status = 'RUNNING'", page_token=token or None)
         yield from page
-        token = page.token
-        if not token:
-            return
+        token = page.token or None

@@ -164,7 +164,6 @@ LIMITED = """
 import resource, sys
 import numpy as np
 from pathlib import Path
-from recx import stored
 from recx.storage.cache.store import Cache
 from recx.core.progress import shown_on
 from rich.console import Console

@@ -247,7 +247,7 @@ def test_trials_lie_beneath_their_sweep_which_goes_on_as_the_same_run(tracker: M
 
 @pytest.mark.parametrize("uri", ["outputs/mlflow.db", "file:///tmp/x", "sqlit:///x.db"])
 def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
-    with pytest.raises(InputError, match=r"tracker\.uri=.* is no MLflow store"):
+    with pytest.raises(InputError, match=r"tracker\.uri=.* is not an MLflow store"):
         MLflow(uri=uri)
 
 
