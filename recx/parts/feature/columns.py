@@ -1,4 +1,4 @@
-"""What the data itself says of each candidate."""
+"""The columns that the data provides for each candidate."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from recx.core.types import Floats, Interactions, RankedLists, Requests
 
 @dataclass(frozen=True)
 class Columns:
-    """All columns that the candidates came with, each a feature of its own name."""
+    """All columns of the candidates, each a feature of the same name."""
 
     def names(self, candidates: RankedLists) -> Sequence[str]:
-        """Return the columns' names.
+        """Return the names of the columns.
 
         Raises:
-            InputError: there are none.
+            InputError: The candidates have no columns.
         """
         if not candidates.columns:
             raise InputError(
-                "feature=columns: the candidates came without columns: take dataset=svmlight with retriever=given, or "
+                "feature=columns: the candidates have no columns: choose dataset=svmlight with retriever=given, or "
                 "another set of features, such as feature=documents for texts"
             )
         return tuple(candidates.columns)

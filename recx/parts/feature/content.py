@@ -1,4 +1,4 @@
-"""What the item is, held against what the user has read."""
+"""Properties of the item, compared with what the user has read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from recx.parts.feature.rows import cosine, of_rows
 @dataclass(frozen=True)
 @checked("feature")
 class ContentSimilarity:
-    """Cosine of the user's mean embedding and the item's, mapped to [0, 1]; 0.5 where either is unknown.
+    """Cosine of the item's embedding and the mean of the user's last clicks, mapped to [0, 1]; 0.5 if unknown.
 
-    last, recency: how many last clicks make the user, and how much each older one counts of the next.
+    Attributes:
+        last: Number of last clicks of the user.
+        recency: Weight of each click relative to the next newer one.
     """
 
     last: PositiveInt = 10
@@ -27,28 +29,30 @@ class ContentSimilarity:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         angle = cosine(candidates, history, requests, self.last, self.recency)
-        mapped: Floats = np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
-        return mapped
+        return np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
 
 
 @dataclass(frozen=True)
 @checked("feature")
 class StretchedSimilarity:
-    """sqrt(phi_rel + 0.1): phi_rel with its lower end stretched."""
+    """sqrt(phi_rel + 0.1), where phi_rel is ``ContentSimilarity``: stretches its lower end.
+
+    Attributes:
+        last: Number of last clicks of the user.
+        recency: Weight of each click relative to the next newer one.
+    """
 
     last: PositiveInt = 10
     recency: Decay = 0.7
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        stretched: Floats = np.sqrt(
-            ContentSimilarity(self.last, self.recency)(candidates, history, requests) + np.float32(0.1)
-        )
-        return stretched
+        similarity = ContentSimilarity(self.last, self.recency)(candidates, history, requests)
+        return np.sqrt(similarity + np.float32(0.1))
 
 
 @dataclass(frozen=True)
 class CategoryShare:
-    """Share of the user's history that is of the item's category; 0 where the category is unknown."""
+    """Share of the user's events that have the item's category; 0 if the category is unknown."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         category = history.items.table.get("category")
@@ -56,32 +60,31 @@ class CategoryShare:
             return np.zeros(len(candidates), dtype=np.float32)
         n = int(category.max(initial=0)) + 1
         read = category[history.item[rows_of_groups(history.indptr, requests.user)]]
-        line = np.repeat(np.arange(len(requests)), history.lengths[requests.user])
-        counts = np.bincount(line[read >= 0] * n + read[read >= 0], minlength=len(requests) * n)
-        asked = category[candidates.item]
-        events = of_rows(history.lengths[requests.user], candidates)
-        share = counts[candidates.list_of_row * n + asked] / np.maximum(1, events)
-        return np.where(asked >= 0, share, 0).astype(np.float32)
+        events = history.lengths[requests.user]
+        key = np.repeat(np.arange(len(requests)), events) * n + read
+        counts = np.bincount(key[read >= 0], minlength=len(requests) * n)
+        own = category[candidates.item]
+        share = counts[candidates.list_of_row * n + own] / np.maximum(1, of_rows(events, candidates))
+        return np.where(own >= 0, share, 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Age:
-    """log(1 + hours since the item was created, or first clicked where that is unknown); 0 where data has no times."""
+    """log(1 + hours since the item was created, or first clicked if that is unknown); 0 if the data has no times."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         if history.time is None or requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
         created = history.items.table.get("created_at", history.first_seen)
         born = np.where(created == UNKNOWN_TIME, history.first_seen, created)[candidates.item]
-        # A first click at or after the request would be a look ahead, and a creation after it is an error of the data.
+        # A first click after the request would leak the future, and a creation after it is an error in the data.
         age = np.maximum(0, of_rows(requests.time, candidates) - born)
-        log_age: Floats = np.log1p(age / HOUR).astype(np.float32)
-        return log_age
+        return np.log1p(age / HOUR).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Words:
-    """log(1 + words of the item); the mean of the known ones where unknown (missing, or negative)."""
+    """log(1 + number of words of the item); the mean over the known items if missing or negative."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         words = history.items.table.get("words")

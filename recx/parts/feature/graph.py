@@ -1,7 +1,7 @@
-"""How well an agent system, a graph of tools, fits what is asked and what worked before.
+"""How well an agent system, a graph of tools, fits the task and what worked before.
 
-The root of a graph stands for whoever asks; what is said of a graph's tools is said of the nodes below the root. A
-right graph of the past is an event of the history. Nothing here looks at what a graph is called or where it stands.
+The root of a graph represents the user; the tools of a graph are those of the nodes below the root. The correct graphs
+of the past are the events of the history. No feature depends on the name or the position of a graph.
 """
 
 from __future__ import annotations
@@ -14,43 +14,41 @@ from recx.core.bounds import PositiveFloat, checked
 from recx.core.protocols import Encoder
 from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Floats, Interactions, RankedLists, Requests
-from recx.parts.feature.graph_history import graphs_of, leasts, means, past_graphs
+from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
 from recx.parts.feature.rows import of_rows
-from recx.parts.shared.texts import asked, encoded, products_of_pairs, texts_of
+from recx.parts.shared.texts import encoded, products_of_pairs, query_vectors, texts_of
 
 
 @dataclass(frozen=True)
 class TextSimilarity:
     """Cosine of the task and the graph's text (tools below the root, size), mapped to [0, 1].
 
-    encoder: makes vectors of texts.
+    Attributes:
+        encoder: Encodes texts as vectors.
     """
 
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        tasks, items = asked(requests, history, self.encoder), encoded(history, self.encoder).items
-        mapped: Floats = (1 + products_of_pairs(tasks, candidates.list_of_row, items, candidates.item)) / np.float32(2)
-        return mapped
+        tasks, items = query_vectors(requests, history, self.encoder), encoded(history, self.encoder).items
+        return (1 + products_of_pairs(tasks, candidates.list_of_row, items, candidates.item)) / np.float32(2)
 
 
 @dataclass(frozen=True)
 class ToolUsage:
-    """Mean over the graph's tools of 0.5 + 0.5 x the tool's share of all uses in the history; 0.5 if unknown."""
+    """Mean over the graph's tools of 0.5 + 0.5 * share of the tool in all uses of the history; 0.5 if unknown."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         graphs, past = graphs_of(history), past_graphs(history)
         below = np.flatnonzero(graphs.below_root)
         share = np.append(past.share, 0)[graphs.tool[below]]
-        reliable: Floats = np.float32(0.5) + np.float32(0.5) * means(
-            share, indptr_of(np.maximum(0, graphs.sizes - 1)), 0.0
-        )
-        return reliable[candidates.item]
+        mean = means(share, indptr_of(np.maximum(0, graphs.sizes - 1)), 0.0)
+        return (np.float32(0.5) + np.float32(0.5) * mean)[candidates.item]
 
 
 @dataclass(frozen=True)
 class SizeFit:
-    """The graph's size n against the task's length: 0.2 + 0.8 f.
+    """The size n of the graph relative to the length of the task: 0.2 + 0.8 f.
 
     f is 1 / (1 + ln(1 + n)) for a task of fewer than 5 words, min(1, ln(1 + n) / 5) for a longer one.
     """
@@ -65,10 +63,7 @@ class SizeFit:
 
 @dataclass(frozen=True)
 class CoOccurrence:
-    """Mean over the graph's edges of log(1 + how often the two tools followed each other in the history's graphs).
-
-    0 for a graph without edges.
-    """
+    """Mean over the graph's edges of log(1 + count of the edge in the graphs of the history); 0 without edges."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         count = np.log1p(past_graphs(history).edge_count)
@@ -78,10 +73,13 @@ class CoOccurrence:
 @dataclass(frozen=True)
 @checked("feature")
 class Transition:
-    """Mean, or least, over the graph's edges of log P(second tool | first tool), counted in the history's graphs.
+    """Mean or minimum over the graph's edges of log P(second tool | first tool), from the graphs of the history.
 
-    strength: so many uses are added to those of the first tool, shared out as all uses are. A graph without edges has
-    the log of the chance of a tool that was never used.
+    A graph without edges has the log probability of a tool that was never used.
+
+    Attributes:
+        strength: Weight of the prior, the distribution of all second tools, in edges.
+        least: Whether to take the minimum instead of the mean.
     """
 
     strength: PositiveFloat = 5.0
@@ -91,28 +89,27 @@ class Transition:
         past = past_graphs(history)
         chance = np.log(past.edge_chance(self.strength))
         nothing = -float(np.log(past.pairs[1].sum() + len(past.graphs.tools) + 1))
-        of_graphs = leasts if self.least else means
-        return of_graphs(chance, graphs_of(history).edge_indptr, nothing)[candidates.item]
+        return (minima if self.least else means)(chance, graphs_of(history).edge_indptr, nothing)[candidates.item]
 
 
 @dataclass(frozen=True)
 class Attached:
-    """Share of the nodes below the root that something leads to; 1 where there are none."""
+    """Share of the nodes below the root that have an incoming edge; 1 if there are no such nodes."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         graphs = graphs_of(history)
-        led_to = np.zeros(len(graphs.tool), dtype=bool)
-        led_to[np.repeat(graphs.node_indptr[:-1], np.diff(graphs.edge_indptr)) + graphs.edge[:, 1]] = True
-        n = sum_of_groups((led_to & graphs.below_root).astype(np.float32), graphs.node_indptr)
+        reached = np.zeros(len(graphs.tool), dtype=bool)
+        reached[np.repeat(graphs.node_indptr[:-1], np.diff(graphs.edge_indptr)) + graphs.edge[:, 1]] = True
+        n = sum_of_groups((reached & graphs.below_root).astype(np.float32), graphs.node_indptr)
         share = np.where(graphs.sizes > 1, n / np.maximum(1, graphs.sizes - 1), 1)
         return share[candidates.item].astype(np.float32)
 
 
 @dataclass(frozen=True)
 class StructureFit:
-    """0.6 min(1, edges / nodes) + 0.4 min(1, |n - m| / (2 max(m, 1))), m the mean size n of the list's other graphs.
+    """0.6 min(1, edges / n) + 0.4 min(1, |n - m| / (2 max(m, 1))), m the mean size n of the list's other graphs.
 
-    Alone in its list a graph has 0.5 for the second part.
+    For a graph alone in its list, the second term is 0.4 * 0.5.
     """
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:

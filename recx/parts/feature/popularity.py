@@ -1,4 +1,4 @@
-"""How often an item was clicked, as of the request."""
+"""Clicks on the item, as of the request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from recx.parts.shared.click_counts import EventCounter
 @dataclass(frozen=True)
 @checked("feature")
 class Clicks:
-    """log(1 + clicks in the last ``window`` before the request), such as ``6h``; None: of all time."""
+    """log(1 + clicks in the last ``window`` before the request).
+
+    Attributes:
+        window: Largest age of a click that counts, such as ``6h``; None: all clicks count.
+    """
 
     window: Duration | None = None
 
@@ -29,7 +33,12 @@ class Clicks:
 @dataclass(frozen=True)
 @checked("feature")
 class Trend:
-    """log of the click rate in the last ``short`` against that in the last ``long``, both smoothed by one click."""
+    """log of the ratio of the click rates in a short and a long window, both smoothed by one click.
+
+    Attributes:
+        short: Length of the short window.
+        long: Length of the long window.
+    """
 
     short: Duration = "1h"
     long: Duration = "6h"
@@ -38,16 +47,19 @@ class Trend:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
         lately = clicks_within(candidates, history, requests, short) + 1
         before = clicks_within(candidates, history, requests, long) * (short / long) + 1
-        trend: Floats = (np.log(lately) - np.log(before)).astype(np.float32)
-        return trend
+        return (np.log(lately) - np.log(before)).astype(np.float32)
 
 
 @dataclass(frozen=True)
 @checked("feature")
 class PeerClicks:
-    """log(1 + clicks in the last ``window`` before the request by users who share the asking user's ``column``).
+    """log(1 + clicks in the last ``window`` before the request by users with the same value of ``column``).
 
-    column: a class column of the users' table, such as region; 0 where the data has none or the user's is unknown.
+    0 if the data lacks the column or the user's value is unknown.
+
+    Attributes:
+        column: Class column of the users' table, such as region.
+        window: Largest age of a click that counts.
     """
 
     column: str = "region"
@@ -57,17 +69,18 @@ class PeerClicks:
         group = history.users.table.get(self.column)
         if group is None or history.time is None or requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
-        clock, groups = _peer_clock(history, self.column), int(group.max(initial=0)) + 1
         own = of_rows(group[requests.user], candidates)
         now = of_rows(requests.time, candidates)
-        kind = candidates.item.astype(np.int64) * groups + own
-        clicks = clock.between(kind, now - milliseconds(self.window, "feature.window"), now)
+        kind = candidates.item.astype(np.int64) * (int(group.max(initial=0)) + 1) + own
+        clicks = _peer_counter(history, self.column).between(
+            kind, now - milliseconds(self.window, "feature.window"), now
+        )
         return np.where(own >= 0, np.log1p(clicks), 0).astype(np.float32)
 
 
 @once_per_input
-def _peer_clock(history: Interactions, column: str) -> EventCounter:
-    """Return the clock of clicks by item and group of user, of the users whose group is known."""
+def _peer_counter(history: Interactions, column: str) -> EventCounter:
+    """Return the counter of clicks by item and group, of the users whose group is known."""
     assert history.time is not None
     group = history.users.table[column]
     known = group[history.user] >= 0

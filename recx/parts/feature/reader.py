@@ -1,7 +1,7 @@
-"""What is known of the asking user at the request, as a factor on another feature.
+"""Properties of the user at the request, as a factor on another feature.
 
-A linear model over one user's candidates cannot use what is the same for all of them; a product with something that
-differs between them it can.
+A linear model over the candidates of one user cannot use a value that is the same for all of them, but it can use its
+product with a feature that differs between them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ from recx.parts.feature.rows import of_rows
 @dataclass(frozen=True)
 @checked("feature")
 class Times:
-    """Another feature times something of the user.
+    """Another feature times a property of the user.
 
-    by: ``activity``, log(1 + events of the user);
-        ``freshness``, 2 ** (-time since the user's last event / half_life), near 1 within a session;
-        ``absence``, log(1 + hours since the user's last event);
-        ``night``, cos of the hour of day in UTC, 1 at midnight and -1 at noon.
-    All but activity are 0 where the data has no times. A user without events has neither freshness nor absence: 0.
+    All properties but ``activity`` are 0 if the data has no times; ``freshness`` and ``absence`` are 0 for a user
+    without events.
+
+    Attributes:
+        feature: The other feature.
+        by: ``activity``, log(1 + events of the user);
+            ``freshness``, 2 ** (-time since the user's last event / half_life), near 1 within a session;
+            ``absence``, log(1 + hours since the user's last event);
+            ``night``, the cosine of the hour of the day in UTC, 1 at midnight and -1 at noon.
+        half_life: Half-life of ``freshness``.
     """
 
     feature: Feature

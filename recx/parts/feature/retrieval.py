@@ -1,4 +1,4 @@
-"""What the retriever said of each candidate."""
+"""Score and rank of each candidate in its retriever's list."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from recx.parts.feature.rows import share_of_largest
 
 @dataclass(frozen=True)
 class Score:
-    """The retrieval score, divided by the list's largest (so that users compare); 0 where the source lacks the item.
+    """Retrieval score divided by the largest of the list, comparable across users; 0 if the source lacks the item.
 
-    source: one of a union's retrievers, or None for the list's own score.
+    Attributes:
+        source: Name of a source of a union, or None for the score of the list itself.
     """
 
     source: str | None = None
@@ -27,9 +28,11 @@ class Score:
 @dataclass(frozen=True)
 @checked("feature")
 class Rank:
-    """1 / (smoothing + rank in the list); 0 where the source lacks the item.
+    """1 / (smoothing + rank in the list); 0 if the source lacks the item.
 
-    source: one of a union's retrievers, or None for the list's own order.
+    Attributes:
+        source: Name of a source of a union, or None for the rank in the list itself.
+        smoothing: Number added to the rank.
     """
 
     source: str | None = None
@@ -41,7 +44,7 @@ class Rank:
 
 
 def _column(candidates: RankedLists, source: str | None, kind: str, own: Floats) -> Floats:
-    """Return the column, 0 where it is NaN; all 0 where the candidates come from a retriever without this source."""
+    """Return the column of a source, 0 where it is NaN, or all 0 if the retriever has no such source."""
     if source is None:
         return own
     column = candidates.columns.get(f"{source}_{kind}")

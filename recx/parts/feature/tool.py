@@ -1,6 +1,6 @@
-"""What the tool is, held against the task: the four classic features of tool selection.
+"""The four classic features of tool selection, which compare the tool with the task.
 
-Where the users are tasks and the items are tools, but they serve wherever both have texts.
+The users are tasks and the items are tools, but the features work for any users and items with texts.
 """
 
 from __future__ import annotations
@@ -17,60 +17,60 @@ from scipy import sparse
 from recx.core.entities import Entities
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder
-from recx.core.ragged import indptr_of
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
-from recx.parts.feature.rows import clicks_before, of_rows
-from recx.parts.shared.texts import asked, encoded, products_of_lists, texts_of
+from recx.parts.feature.rows import clicks_within, events_within, of_rows
+from recx.parts.shared.texts import encoded, products_of_lists, query_vectors, texts_of
 
-NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the tool's whole name, a word of it, or nothing of it is in the task
+NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the task has the whole name of the tool, a word of it, or none
 WORD = r"[^\W_]+"
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Cosine of the task's and the tool's text, mapped to [0, 1]; 0.5 where either has no known word.
+    """Cosine of the task's and the tool's text, mapped to [0, 1]; 0.5 if either has no known word.
 
-    encoder: turns a text into a vector.
+    Attributes:
+        encoder: Encodes texts as vectors.
     """
 
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         items = encoded(history, self.encoder).items
-        cosine = products_of_lists(candidates, asked(requests, history, self.encoder), items)
-        mapped: Floats = ((1 + cosine) / 2).clip(0, 1)
-        return mapped
+        cosine = products_of_lists(candidates, query_vectors(requests, history, self.encoder), items)
+        return ((1 + cosine) / 2).clip(0, 1)
 
 
 @dataclass(frozen=True)
 class Structure:
-    """sqrt(relevance + 0.1): the relevance with its lower end stretched."""
+    """sqrt(relevance + 0.1), which stretches the lower end of the relevance.
+
+    Attributes:
+        encoder: Encodes texts as vectors.
+    """
 
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        stretched: Floats = np.sqrt(Relevance(self.encoder)(candidates, history, requests) + np.float32(0.1))
-        return stretched
+        return np.sqrt(Relevance(self.encoder)(candidates, history, requests) + np.float32(0.1))
 
 
 @dataclass(frozen=True)
 class Usage:
-    """0.5 + 0.5 x the tool's share of all that was answered before the request; 0.5 where nothing was."""
+    """0.5 + 0.5 * share of the tool in all events before the request; 0.5 without events."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        total = np.full(len(requests), len(history))
-        if history.time is not None and requests.time is not None:
-            total = np.searchsorted(np.sort(history.time), requests.time)
-        share = clicks_before(candidates, history, requests, 0) / np.maximum(1, of_rows(total, candidates))
+        total = np.maximum(1, of_rows(events_within(history, requests, None), candidates))
+        share = clicks_within(candidates, history, requests, None) / total
         return (0.5 + 0.5 * share).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Naming:
-    """1.0 where the task has the tool's whole name, 0.7 where it has a word of the name, else 0.3.
+    """1.0 if the task contains the whole name of the tool, 0.7 if it contains a word of the name, else 0.3.
 
-    Words are letters and digits in a row, whatever their case: of ``Tax_Calculator`` they are "tax" and "calculator".
-    The name is the column ``name`` of the items' table; without that column, or without a word, nothing is named.
+    Words are sequences of letters and digits, regardless of case: ``Tax_Calculator`` consists of "tax" and
+    "calculator". The name is the column ``name`` of the items' table.
     """
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
@@ -86,9 +86,12 @@ class Naming:
 
 @dataclass(frozen=True, eq=False)
 class _Named:
-    """Words and whole names by number. counter: tells which of them a task has, 1 or 0.
+    """The terms of the tools' names: their words and the whole names.
 
-    words, names: the words of each tool's name, and the whole of it [n_items, n_terms].
+    Attributes:
+        counter: Counter of the terms of a task, 1 or 0 each.
+        words: The words of each tool's name, CSR [n_items, n_terms].
+        names: The whole name of each tool, CSR [n_items, n_terms].
     """
 
     counter: Any
@@ -115,8 +118,8 @@ def _named(items: Entities) -> _Named:
 
 
 def _table(terms: Sequence[Sequence[str]], number: Mapping[str, int]) -> Vectors:
-    """Return which terms each tool has [n_items, n_terms], 1 or 0."""
-    column = np.array([number[term] for of_tool in terms for term in dict.fromkeys(of_tool)], dtype=np.int64)
-    indptr = indptr_of(np.array([len(set(of_tool)) for of_tool in terms], dtype=np.int64))
+    """Return a CSR [n_items, n_terms] of ones: which terms each tool has."""
+    pairs = {(tool, number[term]) for tool, of_tool in enumerate(terms) for term in of_tool}
+    rows, columns = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
     shape = (len(terms), len(number))
-    return sparse.csr_array((np.ones(len(column), dtype=np.float32), column, indptr), shape=shape)
+    return sparse.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)

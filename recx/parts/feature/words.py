@@ -1,4 +1,4 @@
-"""How well an item's text answers the user's."""
+"""Features of the item's text and the user's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from recx.parts.shared.texts import texts_of
 @dataclass(frozen=True)
 @checked("feature")
 class Bm25:
-    """BM25, divided by the list's largest so that queries of any length compare; 0 if all are 0."""
+    """BM25 divided by the largest of the list, comparable across queries of any length; 0 if all are 0.
+
+    Attributes:
+        k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
+        b: Length normalisation, from 0 (none) to 1 (full).
+    """
 
     k1: NonNegativeFloat = 1.2
     b: Unit = 0.75
@@ -27,9 +32,8 @@ class Bm25:
 
 @dataclass(frozen=True)
 class Length:
-    """log(1 + characters of the item's text)."""
+    """log(1 + number of characters of the item's text)."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         texts = texts_of(history.items, "items")[candidates.item]
-        lengths: Floats = np.log1p(np.fromiter(map(len, texts), dtype=np.float32, count=len(texts)))
-        return lengths
+        return np.log1p(np.fromiter(map(len, texts), dtype=np.float32, count=len(texts)))

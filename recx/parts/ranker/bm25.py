@@ -1,4 +1,4 @@
-"""Documents by how well their words answer the query's: what any ranker of texts must beat."""
+"""Documents ranked by BM25, the baseline of rankers of texts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from recx.parts.shared.bm25 import bm25
 @dataclass(frozen=True)
 @checked("ranker")
 class Bm25:
-    """Needs no training (see ``recx.parts.shared.bm25``).
+    """Ranks by BM25, without training (see ``recx.parts.shared.bm25``).
 
-    k1: how long a word's repetitions go on to count. b: how much less the words of long documents count, from 0 to 1.
+    Attributes:
+        k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
+        b: Length normalisation, from 0 (none) to 1 (full).
     """
 
     k1: NonNegativeFloat = 1.2
     b: Unit = 0.75
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by falling BM25 of the user's text and the item's.
+        """Return the candidates by decreasing BM25 score of the item's text for the user's.
 
         Raises:
-            InputError: the users or the items have no texts.
+            InputError: The users or the items have no texts.
         """
         return candidates.reorder(bm25(candidates, history, self.k1, self.b))

@@ -1,4 +1,4 @@
-"""Any Python object that reranks texts, named by its path: ``ranker=callable ranker.object=my_module:reranker``."""
+"""A Python object that reranks texts, named by its path: ``ranker=callable ranker.object=my_module:reranker``."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ import numpy as np
 
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import track
-from recx.core.types import Array, Doubles, Floats, Interactions, RankedLists, Requests
+from recx.core.types import Doubles, Interactions, RankedLists, Requests
 from recx.parts.shared.texts import texts_of
 
 
 @dataclass(frozen=True)
 class Callable:
-    """Asks an object's ``rerank(query, documents)``, texts both, once for each list.
+    """Calls an object's ``rerank(query, documents)`` with the texts of each list.
 
-    It answers with one score a document, in their order; or with pairs of a document (its text, or its place from 0)
-    and a score; or with the documents in a new order, best first. Every document must be among them.
+    ``rerank`` returns one score per document, in their order; or pairs of a document (its text, or its index) and a
+    score; or the documents in a new order, best first. Every document must be included.
 
-    object: ``module:name`` of the object, or of a class that needs no arguments. Importing the module runs its code
-    with all that you may do: name only what you would run yourself. Nothing but this setting is ever imported so; data
-    has no say in it.
+    Attributes:
+        object: ``module:name`` of the object, or of a class without required arguments. Importing the module runs its
+            code with your permissions: name only code that you would run yourself. Only this setting is ever imported,
+            never anything named by data.
     """
 
     object: str | None = None
-    cacheable: ClassVar[bool] = False  # what the object depends on, nobody knows but the object
+    cacheable: ClassVar[bool] = False  # what the object depends on is unknown
 
     def preflight(self) -> None:
-        """Import the object, so that what is wrong with it is told before any data is read.
+        """Import the object, so that errors are reported before any data is read.
 
-        Building the ranker imports nothing: a saved configuration is no command line (``recx explain``).
+        Building the ranker imports nothing, since a saved configuration must not run code (``recx explain``).
 
         Raises:
-            InputError: no object is named, or it cannot be had.
+            InputError: No object is named, or it cannot be imported.
         """
         self._reranker  # noqa: B018
 
@@ -54,7 +55,7 @@ class Callable:
             raise InputError(f"{key}: name a Python object as module:name, such as my_rerankers:by_length")
         try:
             found = getattr(import_module(module), name)
-        except Exception as error:  # whatever the module does when it is imported
+        except Exception as error:  # importing runs arbitrary code
             raise InputError(f"{key}: it cannot be imported ({type(error).__name__}: {error}): correct it") from error
         try:
             found = found() if inspect.isclass(found) else found
@@ -67,26 +68,23 @@ class Callable:
         return found
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates in the object's order.
+        """Return the candidates in the order of the object.
 
         Raises:
-            InputError: no object is named, or the users or the items have no texts.
-            RecxError: the object fails, or its answer is none of those above.
+            InputError: No object is named, or the users or the items have no texts.
+            RecxError: The object fails, or returns something else than described above.
         """
         self.preflight()
         queries, documents = texts_of(history.users, "users"), texts_of(history.items, "items")
-        score: Floats = np.zeros(len(candidates), dtype=np.float32)
+        score = np.zeros(len(candidates), dtype=np.float32)
         for number in track(range(candidates.n_lists), "lists reranked"):
             rows = slice(int(candidates.indptr[number]), int(candidates.indptr[number + 1]))
-            user = candidates.user[number]
-            if rows.start < rows.stop:
-                score[rows] = self._scores(
-                    str(queries[user]), documents[candidates.item[rows]], history.users.ids[user]
-                )
+            user, texts = candidates.user[number], [str(text) for text in documents[candidates.item[rows]]]
+            if texts:
+                score[rows] = self._scores(str(queries[user]), texts, history.users.ids[user])
         return candidates.reorder(score)
 
-    def _scores(self, query: str, documents: Array, user: Any) -> Doubles:
-        texts = [str(text) for text in documents]
+    def _scores(self, query: str, texts: list[str], user: Any) -> Doubles:
         try:
             answer = self._reranker.rerank(query, list(texts))
         except Exception as error:
@@ -97,8 +95,8 @@ class Callable:
             score = None
         if score is None or score.shape != (len(texts),) or not np.isfinite(score).all():
             raise RecxError(
-                f"{self.object}: the answer of rerank for user {user} is not one finite score for each "
-                f"of the {len(texts)} documents, nor each document once, with its score or best first: correct it"
+                f"{self.object}: rerank for user {user} must return one finite score for each of the {len(texts)} "
+                "documents, or each document once, with its score or best first: correct it"
             )
         return score
 
@@ -107,16 +105,16 @@ def _scores_of(answer: Sequence[Any], texts: list[str]) -> Doubles:
     """Return a score for each text [n].
 
     Raises:
-        TypeError, ValueError, LookupError: the answer is no list of scores, of pairs or of the texts.
+        TypeError, ValueError, LookupError: The answer is not a list of scores, of pairs or of the texts.
     """
     if all(isinstance(one, str) for one in answer):
-        answer = [(text, -place) for place, text in enumerate(answer)]
+        answer = [(text, -rank) for rank, text in enumerate(answer)]
     if not all(isinstance(one, tuple | list) for one in answer):
         return np.asarray(answer, dtype=np.float64)
-    places: dict[Any, list[int]] = {place: [place] for place in range(len(texts))}
-    for place, text in reversed(list(enumerate(texts))):
-        places.setdefault(text, []).append(place)
+    rows: dict[Any, list[int]] = {row: [row] for row in range(len(texts))}
+    for row, text in reversed(list(enumerate(texts))):
+        rows.setdefault(text, []).append(row)
     score = np.full(len(texts), np.nan)
     for document, value in answer:
-        score[places[document].pop()] = value
+        score[rows[document].pop()] = value
     return score

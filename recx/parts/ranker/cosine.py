@@ -1,4 +1,4 @@
-"""Documents by how near their texts are to the query's."""
+"""Documents ranked by the similarity of their texts to the query's."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from dataclasses import dataclass
 
 from recx.core.protocols import Encoder
 from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.texts import asked, encoded, products_of_lists
+from recx.parts.shared.texts import encoded, products_of_lists, query_vectors
 
 
 @dataclass(frozen=True)
 class Cosine:
-    """Needs no training. encoder: makes vectors of the texts, of which the cosine is taken."""
+    """Ranks by cosine similarity, without training.
+
+    Attributes:
+        encoder: Encodes texts as vectors.
+    """
 
     encoder: Encoder
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by the falling cosine of the user's text and the item's.
+        """Return the candidates by decreasing cosine of the user's and the item's text.
 
         Raises:
-            InputError: the users or the items have no texts.
+            InputError: The users or the items have no texts.
         """
         items = encoded(history, self.encoder).items
-        return candidates.reorder(products_of_lists(candidates, asked(requests, history, self.encoder), items))
+        return candidates.reorder(products_of_lists(candidates, query_vectors(requests, history, self.encoder), items))

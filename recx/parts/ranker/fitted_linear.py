@@ -1,4 +1,4 @@
-"""The fitted linear ranker: it scores, tells what it learnt, and is kept as one JSON file."""
+"""The fitted linear ranker, which is saved as one JSON file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 
 FILE = "linear.json"
+COLUMNS = ("weight", "low", "high", "mean", "deviation")
 
 
 class Settings(Protocol):
-    """What of its settings a fitted ranker serves by."""
+    """The settings that the fitted ranker depends on."""
 
     @property
     def features(self) -> Features: ...
@@ -34,11 +35,21 @@ class Settings(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FittedLinear:
-    """names: of the features. weight, low, high, mean, deviation: float64 [n_features], in that order.
+    """The fitted ranker.
 
-    weight: on the features less their mean, by their deviation. low, high: the ends of the weights' 95 % intervals, NaN
-    where none were asked for. platt: used where probabilities are calibrated. losses: the objective after each epoch.
-    held_out: ``before`` and ``after`` -> the calibration's users' lists with such probabilities.
+    Attributes:
+        settings: The settings of the fit.
+        names: Names of the features.
+        weight: Weights of the standardised features [n_features].
+        low: Lower ends of the 95 % intervals of the weights [n_features], NaN if there are none.
+        high: Upper ends of the intervals [n_features].
+        mean: Means of the features [n_features].
+        deviation: Standard deviations of the features [n_features].
+        platt: Platt's calibration, if probabilities are calibrated.
+        losses: The objective after each epoch.
+        held_out: ``before`` and ``after`` -> the lists of the users set apart with their probabilities before and after
+            calibration.
+        notes: Counts of the fit.
     """
 
     settings: Settings
@@ -55,23 +66,20 @@ class FittedLinear:
 
     @cached_property
     def summary(self) -> FitSummary:
-        """The losses, and the weights on the standardised features: by name, and with their intervals in a table."""
+        """The losses and the weights of the standardised features, by name and, with their intervals, as a table."""
         order = np.argsort(-np.abs(self.weight), kind="stable")  # the strongest first
-        columns = {"weight": self.weight, "low": self.low, "high": self.high}
-        table = {
-            "feature": np.array(self.names, dtype=object)[order],
-            **{name: column[order] for name, column in columns.items()},
-        }
+        columns = {"feature": np.array(self.names, dtype=object)}
+        columns |= {"weight": self.weight, "low": self.low, "high": self.high}
         return FitSummary(
             notes=self.notes,
             curves={"linear/loss": self.losses},
-            tables={"weights": table},
+            tables={"weights": {name: column[order] for name, column in columns.items()}},
             weights=dict(zip(self.names, self.weight.tolist(), strict=True)),
             held_out=self.held_out,
         )
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by falling score, or by falling probability where the settings ask for it."""
+        """Return the candidates by decreasing score, or by decreasing probability if the settings say so."""
         ranked = candidates.reorder(self.scores(candidates, history, requests))
         if self.settings.probabilities == "none":
             return ranked
@@ -79,8 +87,8 @@ class FittedLinear:
         return ranked.reorder(self.platt(probability) if self.settings.probabilities == "platt" else probability)
 
     def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        """Return the weighted sum of every row's features [n_rows]."""
-        score: Floats = np.empty(len(candidates), dtype=np.float32)
+        """Return the weighted sum of the features of each row [n_rows]."""
+        score = np.empty(len(candidates), dtype=np.float32)
         slope = (self.weight / self.deviation).astype(np.float32)
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
             score[rows] = (table - self.mean.astype(np.float32)) @ slope
@@ -90,11 +98,11 @@ class FittedLinear:
         """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
 
         Raises:
-            InputError: the weights are of other features than the settings name.
+            InputError: The weights belong to other features than those of the settings.
         """
         if names_of(self.settings.features, candidates) != self.names:
             raise InputError(
-                "ranker=linear: its weights are of other features than its settings name: run the experiment again"
+                "ranker=linear: its weights belong to other features than those of its settings: run it again"
             )
         table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
         table -= self.mean
@@ -102,15 +110,11 @@ class FittedLinear:
         return table
 
     def save(self, folder: Path) -> None:
-        """Write all that it takes to rank again, but for the features themselves, as ``linear.json``."""
+        """Write everything needed to rank again, except the features themselves, as ``linear.json``."""
         folder.mkdir(parents=True, exist_ok=True)
-        columns = {name: getattr(self, name) for name in ("weight", "low", "high", "mean", "deviation")}
-        features = [
-            {"feature": name, **{key: column[row] for key, column in columns.items()}}
-            for row, name in enumerate(self.names)
-        ]
+        rows = zip(self.names, *(getattr(self, name) for name in COLUMNS), strict=True)
         facts = {
-            "features": features,
+            "features": [dict(zip(("feature", *COLUMNS), row, strict=True)) for row in rows],
             "platt": {"slope": self.platt.slope, "intercept": self.platt.intercept},
             "losses": self.losses,
             "notes": self.notes,
@@ -120,24 +124,25 @@ class FittedLinear:
 
 
 def load(folder: Path, settings: Settings) -> FittedLinear:
-    """Return the ranker that ``save`` wrote into this folder; ``settings``: those of its run, with the features.
+    """Return the ranker that ``save`` wrote into a folder.
+
+    Args:
+        folder: The folder.
+        settings: The settings of its run, with the features.
 
     Raises:
-        InputError: there is none, or its file is damaged.
+        InputError: The folder has no such file, or the file is damaged.
     """
     path = folder / FILE
     if not path.is_file():
-        raise InputError(f"{folder} holds no fitted linear ranker (no {FILE}): name a run with ranker=linear")
+        raise InputError(f"{folder} contains no fitted linear ranker (no {FILE}): name a run with ranker=linear")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         rows = facts["features"]
-        columns = {
-            key: np.array([row[key] for row in rows], dtype=np.float64)
-            for key in ("weight", "low", "high", "mean", "deviation")
-        }
+        columns = {key: np.array([row[key] for row in rows], dtype=np.float64) for key in COLUMNS}
         names = tuple(str(row["feature"]) for row in rows)
         if not (columns["deviation"] > 0).all() or not np.isfinite([columns["weight"], columns["mean"]]).all():
-            raise ValueError("numbers that no fit gives")
+            raise ValueError("impossible numbers")
         platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
         losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
         return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=notes)

@@ -1,4 +1,4 @@
-"""The retriever's own order, unchanged: what any ranker must beat."""
+"""The order of the retriever, unchanged: the baseline of all rankers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from recx.core.types import Interactions, RankedLists, Requests
 
 @dataclass(frozen=True)
 class Identity:
-    """Needs no training, so it has no ``fit``."""
+    """Keeps the order of the candidates, without training."""
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates as they are."""
+        """Return the candidates unchanged."""
         return candidates

@@ -1,4 +1,4 @@
-"""A linear learning-to-rank model: s(user, item) = w . features, fitted by softmax cross-entropy over candidates."""
+"""A linear learning-to-rank model, s(user, item) = w . features, fitted by softmax cross-entropy over candidates."""
 
 from __future__ import annotations
 
@@ -21,22 +21,28 @@ from recx.parts.shared.design_matrix import Features, design_matrix, names_of
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.storage.cache.store import kept
 
-CALIBRATED_ON = 0.1  # share of the past fold's users whom Platt's calibration is fitted on
+CALIBRATED_ON = 0.1  # share of the users of the past fold that Platt's calibration is fitted on
 ROWS = 10_000  # rows standardised at once
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Standardises the features over the rows it is fitted on, and finds the weights of least loss.
+    """Standardises the features over the training rows and minimises the loss.
 
-    features: name -> feature. l2: penalty on the squared weights. optimizer: ``lbfgs`` (to the optimum), ``gd`` or
-    ``sgd`` with ``learning_rate`` and ``epochs``. non_negative: keep every weight at 0 or above. probabilities: what
-    goes out as scores: ``none`` (the weighted sum), ``softmax`` over the user's candidates, or that calibrated by
-    ``platt`` on a seeded tenth of the users, who are then no part of the fit. user_weight: a column of the users' table
-    that says how much each user counts in the loss, or None (all alike). resamples: of the bootstrap that the weights'
-    95 % intervals come from (0: no intervals). missed: what happens to targets that were not retrieved: ``drop`` (learn
-    from what will be served) or ``add`` them to the candidates of the fit. max_users: fit on a seeded sample of at most
-    so many users.
+    Attributes:
+        features: Feature name -> feature.
+        l2: Penalty on the squared weights.
+        optimizer: ``lbfgs`` (to the optimum), or ``gd`` or ``sgd`` with ``learning_rate`` and ``epochs``.
+        learning_rate: Step size of ``gd`` and ``sgd``.
+        epochs: Number of passes of ``gd`` and ``sgd``.
+        non_negative: Whether all weights are kept at 0 or above.
+        probabilities: The scores of the ranked lists: ``none`` (the weighted sum), the ``softmax`` over the user's
+            candidates, or its calibration by ``platt``, fitted on a random tenth of the users that the fit leaves out.
+        user_weight: Column of the users' table with the weight of each user in the loss, or None (equal weights).
+        resamples: Number of bootstrap samples for the 95 % intervals of the weights; 0: no intervals.
+        missed: Whether to ``drop`` targets that were not retrieved, or to ``add`` them to the candidates of the fit.
+        max_users: Largest number of users to fit on, drawn at random.
+        seed: Seed of the draws, of the order of ``sgd`` and of the bootstrap.
     """
 
     features: Features
@@ -58,13 +64,13 @@ class Linear:
             raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLinear:
-        """Learn to put ``fold.target`` first among its user's candidates.
+        """Learn to rank ``fold.target`` first among its user's candidates.
 
         Raises:
-            InputError: no user has a target among the candidates, or ``user_weight`` names no usable column.
-            RecxError: the weights did not come out finite.
+            InputError: No user has a target among the candidates, or ``user_weight`` is not a usable column.
+            RecxError: The weights are not finite.
         """
-        # What does not depend on l2 and the way to the minimum is kept apart from them.
+        # The preparation is cached by the settings it depends on, not by l2 and the optimizer.
         apart_from = ("features", "probabilities", "missed", "max_users", "seed")
         given = Linear(**{name: getattr(self, name) for name in apart_from})
         prepared = kept("examples", given, lambda: self._prepared(candidates, fold), candidates, fold)
@@ -72,7 +78,7 @@ class Linear:
         weight_of_user = self._weight_of_users(examples, fold.history)
         gain = examples.gain * np.repeat(weight_of_user, examples.lists.lengths)
         objective = Objective(table, gain, examples.lists.indptr, self.l2)
-        with threadpool_limits(1, user_api="blas"):  # products so small that threads would wait for each other
+        with threadpool_limits(1, user_api="blas"):  # the products are too small for several threads
             found = self._minimum(objective)
             slope = objective.value_and_gradient(found.weights)[1]
             free = (found.weights > 0) | (slope < 0) | (not self.non_negative)
@@ -84,16 +90,15 @@ class Linear:
             "ranker_stopped_before_the_optimum": int(np.abs(slope[free]).max(initial=0) > 1e-4),
         }
         names = names_of(self.features, examples.lists)
-        scale = {"mean": mean, "deviation": deviation}
         fitted = FittedLinear(
-            self, names, found.weights, low, high, **scale, platt=Platt(), losses=found.losses, held_out={}, notes=notes
+            self, names, found.weights, low, high, mean, deviation, Platt(), found.losses, held_out={}, notes=notes
         )
         return fitted if apart is None else _calibrated(fitted, apart, fold.history, self.seed)
 
     def _prepared(
         self, candidates: RankedLists, fold: Fold
     ) -> tuple[Examples, Examples | None, Floats, Doubles, Doubles, Bools]:
-        """Return what to fit on, what to calibrate on, and the former's standardised table (see ``_standardise``)."""
+        """Return the examples to fit and to calibrate on, and the standardised table (see ``_standardise``)."""
         examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
         if self.probabilities == "platt":
             examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
@@ -101,15 +106,19 @@ class Linear:
         return examples, apart, table, *_standardise(table)
 
     def load(self, folder: Path) -> FittedLinear:
-        """Return the ranker that was fitted with these settings and saved into a folder; raises as ``load`` does."""
+        """Return the ranker that was fitted with these settings and saved into a folder.
+
+        Raises:
+            InputError: The folder has no such file, or the file is damaged.
+        """
         return load(folder, self)
 
     def without_diagnostics(self) -> Linear:
-        """Return the same ranker without the weights' intervals."""
+        """Return the same ranker without intervals of the weights."""
         return replace(self, resamples=0)
 
     def _minimum(self, objective: Objective) -> Minimum:
-        with np.errstate(over="ignore", invalid="ignore"):  # steps too long end in NaN, which is told below
+        with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, reported below
             if self.optimizer == "lbfgs":
                 found = by_lbfgs(objective, self.non_negative)
             elif self.optimizer == "gd":
@@ -121,40 +130,35 @@ class Linear:
         return found
 
     def _weight_of_users(self, examples: Examples, history: Interactions) -> Doubles:
-        """Return how much each list's user counts [n_lists], 1 on average.
+        """Return the weight of each list's user [n_lists], 1 on average.
 
         Raises:
-            InputError: there is no such column, or it holds what cannot be a weight.
+            InputError: The column does not exist, or contains values that are not weights.
         """
-        users = history.users
         if self.user_weight is None:
             return np.ones(len(examples))
-        if self.user_weight not in users.table or users.table[self.user_weight].dtype.kind not in "iuf":
-            known = ", ".join(sorted(name for name, column in users.table.items() if column.dtype.kind in "iuf"))
-            raise InputError(
-                f"ranker.user_weight={self.user_weight!r} is no column of numbers of the users' table: "
-                f"it has {known or 'none'}"
-            )
-        weight: Doubles = users.table[self.user_weight][examples.lists.user].astype(np.float64)
+        users, key = history.users, f"ranker.user_weight={self.user_weight!r}"
+        numeric = {name: column for name, column in users.table.items() if column.dtype.kind in "iuf"}
+        if self.user_weight not in numeric:
+            known = ", ".join(sorted(numeric)) or "none"
+            raise InputError(f"{key} is not a numeric column of the users' table: it has {known}")
+        weight = numeric[self.user_weight][examples.lists.user].astype(np.float64)
         wrong = ~np.isfinite(weight) | (weight < 0)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"ranker.user_weight={self.user_weight!r}: user {users.ids[examples.lists.user[row]]} has the weight "
-                f"{weight[row]}, and a weight is a number from 0 up: correct it in the data"
+                f"{key}: user {users.ids[examples.lists.user[row]]} has the weight {weight[row]}, and a weight must be "
+                "0 or more: correct it in the data"
             )
         if not weight.any():
-            raise InputError(
-                f"ranker.user_weight={self.user_weight!r}: every user to learn from has the weight 0: correct the data"
-            )
-        weight /= weight.mean()
-        return weight
+            raise InputError(f"{key}: every user to learn from has the weight 0: correct the data")
+        return weight / weight.mean()
 
     def _intervals(self, objective: Objective, weights: Doubles, free: Bools) -> tuple[Doubles, Doubles]:
-        """Return the ends of the 95 % bootstrap intervals [n_features] each; NaN where there are none.
+        """Return the lower and upper ends of the 95 % bootstrap intervals [n_features], NaN without resamples.
 
-        Each resample of the users takes one Newton step from the weights, so none is fitted anew: Davidson and
-        MacKinnon, Bootstrap Testing in Nonlinear Models (1999). A weight held at 0 stays there.
+        Each resample of the users takes one Newton step from the weights instead of a new fit: Davidson and MacKinnon,
+        Bootstrap Testing in Nonlinear Models (1999). A weight that is bounded at 0 stays there.
         """
         if not self.resamples:
             return np.full(len(weights), np.nan), np.full(len(weights), np.nan)
@@ -168,7 +172,7 @@ class Linear:
 
 
 def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, seed: int) -> FittedLinear:
-    """Return the ranker with Platt's numbers, fitted on users that the weights never saw."""
+    """Return the ranker with Platt's calibration, fitted on users that the fit of the weights left out."""
     lists = apart.lists
     probability = softmax(fitted.scores(lists, history, apart.requests), lists.indptr)
     relevant = apart.gain > 0
@@ -183,10 +187,10 @@ def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, se
 
 
 def _standardise(table: Floats) -> tuple[Doubles, Doubles, Bools]:
-    """Standardise the table in place and return (mean, deviation, whether constant) [n_features].
+    """Standardise the table in place and return the mean, the deviation and which features are constant [n_features].
 
-    Block by block, since NumPy's deviation of the whole table would copy it as float64. What varies by no more than the
-    rounding of float32 is constant: it becomes 0, and so does its weight.
+    It works in blocks, since NumPy's deviation of the whole table would copy it as float64. A feature that varies by no
+    more than the rounding of float32 is constant: its column is set to 0, and so is its weight.
     """
     borders = list(blocks(len(table), ROWS))
     mean = sum(table[a:b].sum(axis=0, dtype=np.float64) for a, b in borders) / len(table)

@@ -1,4 +1,4 @@
-"""Scores as probabilities: the softmax of each list, and Platt's two numbers on its log-odds."""
+"""Scores as probabilities: the softmax of each list, and Platt's calibration of its log-odds."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from scipy.special import expit
 from recx.core.ragged import max_of_groups, sum_of_groups
 from recx.core.types import Array, Bools, Doubles, Longs
 
-SURE = 35.0  # log-odds of the surest row, e.g. of a list's only one: float64 knows no probability nearer to 1
+SURE = 35.0  # largest log-odds, such as in a list of one: float64 has no probability closer to 1
 
 
 def softmax(score: Array, indptr: Longs) -> Doubles:
-    """Return the softmax of every list's scores [n_rows]."""
+    """Return the softmax of the scores of each list [n_rows]."""
     lengths = np.diff(indptr)
     odds = np.exp(score.astype(np.float64) - np.repeat(max_of_groups(score.astype(np.float64), indptr), lengths))
-    probability: Doubles = odds / np.repeat(sum_of_groups(odds, indptr), lengths)
-    return probability
+    return odds / np.repeat(sum_of_groups(odds, indptr), lengths)
 
 
 @dataclass(frozen=True)
 class Platt:
-    """p -> 1 / (1 + exp(-(slope z + intercept))), z the log-odds of p; the slope is not negative, so the order stays.
+    """p -> 1 / (1 + exp(-(slope z + intercept))), z the log-odds of p.
 
-    Source: Platt, Probabilistic Outputs for Support Vector Machines (1999), its targets kept off 0 and 1 included.
+    Source: Platt, Probabilistic Outputs for Support Vector Machines (1999), including its targets other than 0 and 1.
+
+    Attributes:
+        slope: Factor on the log-odds, not negative, so that the order is preserved.
+        intercept: Constant added to them.
     """
 
     slope: float = 1.0
@@ -34,14 +37,14 @@ class Platt:
 
     @classmethod
     def fit(cls, probability: Doubles, relevant: Bools) -> Platt:
-        """Return the numbers of least log loss over rows with a probability, and whether each is relevant [n_rows]."""
+        """Return the calibration with the least log loss, given the probability and relevance of each row [n_rows]."""
         z, hits = _log_odds(probability), int(relevant.sum())
         target = np.where(relevant, (hits + 1) / (hits + 2), 1 / (len(z) - hits + 2))
 
         def loss_and_slope(numbers: Doubles) -> tuple[float, Doubles]:
-            line = numbers[0] * z + numbers[1]
-            pull = (expit(line) - target) / max(1, len(z))
-            loss = (np.logaddexp(0, line) - target * line).sum() / max(1, len(z))
+            odds = numbers[0] * z + numbers[1]
+            pull = (expit(odds) - target) / max(1, len(z))
+            loss = (np.logaddexp(0, odds) - target * odds).sum() / max(1, len(z))
             return float(loss), np.array([pull @ z, pull.sum()])
 
         options = {"gtol": 1e-9, "ftol": 1e-15}
@@ -51,12 +54,11 @@ class Platt:
 
     def __call__(self, probability: Doubles) -> Doubles:
         """Return the calibrated probabilities [n_rows]."""
-        calibrated: Doubles = expit(self.slope * _log_odds(probability) + self.intercept)
-        return calibrated
+        return expit(self.slope * _log_odds(probability) + self.intercept)
 
 
 def cross_fitted(probability: Doubles, relevant: Bools, half: Bools) -> Doubles:
-    """Return calibrated probabilities [n_rows], each half's by numbers that were fitted on the other half's rows."""
+    """Return the calibrated probabilities [n_rows]; each half is calibrated by a fit on the other half."""
     calibrated = np.empty(len(probability))
     for rows in (half, ~half):
         calibrated[rows] = Platt.fit(probability[~rows], relevant[~rows])(probability[rows])
@@ -65,5 +67,5 @@ def cross_fitted(probability: Doubles, relevant: Bools, half: Bools) -> Doubles:
 
 def _log_odds(probability: Doubles) -> Doubles:
     with np.errstate(divide="ignore"):
-        z: Doubles = np.log(probability) - np.log1p(-probability)
+        z = np.log(probability) - np.log1p(-probability)
     return np.clip(z, -SURE, SURE)

@@ -1,4 +1,4 @@
-"""The softmax cross-entropy of grouped candidates, its derivatives, and three ways to its minimum.
+"""The softmax cross-entropy of grouped candidates, its derivatives, and three optimizers.
 
 For one user with scores s = X w and gains y >= 0 the loss is -sum_i y_i log softmax(s)_i, its gradient
 X'(sum(y) p - y). The objective is the mean over users plus l2 |w|^2, once.
@@ -18,13 +18,18 @@ from recx.core.ragged import indptr_of, max_of_groups, sum_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Doubles, Longs
 
-CELLS = 400_000  # cells of the table turned into float64 at once: in float32 the loss is too rough for a line search
-ROWS_OF_START = 100_000  # rows that are enough to start near the minimum, and to know the curvature there
+CELLS = 400_000  # cells of the table converted to float64 at once: float32 is too coarse for a line search
+ROWS_OF_START = 100_000  # rows that suffice for a start near the minimum and the curvature there
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """weights: float64 [n_features]. losses: the objective after each epoch, or each iteration of L-BFGS."""
+    """The result of an optimizer.
+
+    Attributes:
+        weights: The weights [n_features].
+        losses: The objective after each epoch or iteration.
+    """
 
     weights: Doubles
     losses: tuple[float, ...]
@@ -32,7 +37,14 @@ class Minimum:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """table: [n_rows, n_features], standardised. gain: [n_rows]. indptr: the users' rows."""
+    """The loss as a function of the weights.
+
+    Attributes:
+        table: The standardised features [n_rows, n_features].
+        gain: Gain of each row [n_rows].
+        indptr: Borders of the users' rows [n_users + 1].
+        l2: Penalty on the squared weights.
+    """
 
     table: Array
     gain: Doubles
@@ -52,30 +64,26 @@ class Objective:
         """Return the objective and its gradient [n_features]."""
 
         def sums(block: Objective) -> tuple[float, Doubles]:
-            table = block.table.astype(np.float64)
-            score, odds, total = block._softmax(table, weights)
+            table, score, odds, total = block._softmax(weights)
             loss = float(block.total_gain @ np.log(total) - block.gain @ score)
-            pull = odds * np.repeat(block.total_gain / total, np.diff(block.indptr)) - block.gain
-            return loss, pull @ table
+            return loss, block._pull(odds, total) @ table
 
         losses, gradients = zip(*side_by_side(sums, self._blocks()), strict=True)
         value = sum(losses) / self.n_users + self.l2 * float(weights @ weights)
         return value, sum(gradients) / self.n_users + 2 * self.l2 * weights
 
     def gradient_of_users(self, weights: Doubles) -> Doubles:
-        """Return each user's own gradient, the penalty's included [n_users, n_features]; their mean is the gradient."""
+        """Return the gradient of each user, with the penalty [n_users, n_features]; their mean is the gradient."""
 
         def gradients(block: Objective) -> Doubles:
-            table = block.table.astype(np.float64)
-            _, odds, total = block._softmax(table, weights)
-            pull = odds * np.repeat(block.total_gain / total, np.diff(block.indptr)) - block.gain
-            of_users: Doubles = np.stack([sum_of_groups(pull * column, block.indptr) for column in table.T], axis=1)
-            return of_users
+            table, _, odds, total = block._softmax(weights)
+            pull = block._pull(odds, total)
+            return np.stack([sum_of_groups(pull * column, block.indptr) for column in table.T], axis=1)
 
         return np.concatenate(side_by_side(gradients, self._blocks())) + 2 * self.l2 * weights
 
     def sample(self, n_rows: int) -> Objective:
-        """Return the objective of about so many rows, blocks of users taken evenly; this very one if it has no more."""
+        """Return the objective of about ``n_rows`` rows from evenly spaced blocks of users, or itself if small."""
         every = len(self.table) // n_rows
         if every < 2:
             return self
@@ -91,27 +99,30 @@ class Objective:
         """Return the Hessian [n_features, n_features]."""
 
         def sums(block: Objective) -> Doubles:
-            table = block.table.astype(np.float64)
-            _, odds, total = block._softmax(table, weights)
+            table, _, odds, total = block._softmax(weights)
             share = odds / np.repeat(total, np.diff(block.indptr))
             shared = table * share[:, None]
             mean = np.stack([sum_of_groups(column, block.indptr) for column in shared.T], axis=1)
             shared *= np.repeat(block.total_gain, np.diff(block.indptr))[:, None]
-            hessian: Doubles = table.T @ shared - (mean * block.total_gain[:, None]).T @ mean
-            return hessian
+            return table.T @ shared - (mean * block.total_gain[:, None]).T @ mean
 
         total: Doubles = np.sum(side_by_side(sums, self._blocks()), axis=0)
         return total / self.n_users + 2 * self.l2 * np.eye(len(weights))
 
-    def _softmax(self, table: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-        """Return each row's score and odds, less its user's highest score, and each user's sum of odds."""
+    def _softmax(self, weights: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+        """Return the table as float64, the score of each row less its user's highest, its odds, and their sums."""
+        table = self.table.astype(np.float64)
         score = table @ weights
         score -= np.repeat(max_of_groups(score, self.indptr), np.diff(self.indptr))
         odds = np.exp(score)
-        return score, odds, sum_of_groups(odds, self.indptr)
+        return table, score, odds, sum_of_groups(odds, self.indptr)
+
+    def _pull(self, odds: Doubles, total: Doubles) -> Doubles:
+        """Return the derivative of the loss with respect to the score of each row [n_rows]."""
+        return odds * np.repeat(self.total_gain / total, np.diff(self.indptr)) - self.gain
 
     def _blocks(self) -> Iterator[Objective]:
-        """Yield the objectives of blocks of users that the processor's cache holds."""
+        """Yield the objectives of blocks of users that fit into the CPU cache."""
         rows = max(1, CELLS // max(1, self.table.shape[1]))
         borders = np.searchsorted(self.indptr, np.arange(0, len(self.table) + rows, rows))
         borders = np.unique(np.minimum(borders, self.n_users))
@@ -122,10 +133,10 @@ class Objective:
 
 
 def by_lbfgs(objective: Objective, non_negative: bool = False) -> Minimum:
-    """Return the minimum, found by L-BFGS from that of a sample of the users, if there are many.
+    """Minimise by L-BFGS; with many users, start from the minimum of a sample of them.
 
-    The sample's minimum is found in few cheap passes; the way from there, with the curvature known, takes a quarter of
-    the passes over all rows that the way from 0 takes.
+    The minimum of the sample takes few cheap passes; starting there, with the curvature known, takes a quarter of the
+    passes over all rows that starting from 0 takes.
     """
     start = np.zeros(objective.table.shape[1])
     few = objective.sample(ROWS_OF_START)
@@ -135,16 +146,16 @@ def by_lbfgs(objective: Objective, non_negative: bool = False) -> Minimum:
 
 
 def _lbfgs(objective: Objective, hessian: Doubles, start: Doubles, non_negative: bool) -> Minimum:
-    """Return the minimum, found by L-BFGS from ``start`` in coordinates in which the Hessian is about the identity.
+    """Minimise by L-BFGS from ``start``, in coordinates in which the Hessian is close to the identity.
 
-    Correlated features (clicks of the last 1, 6, 24 hours) would otherwise cost hundreds of passes over the rows.
-    ``non_negative`` keeps every weight at 0 or above; the coordinates are then the weights, each scaled by itself.
+    Correlated features (clicks of the last 1, 6, 24 hours) would otherwise cost hundreds of passes over the rows. With
+    ``non_negative``, which keeps all weights at 0 or above, the coordinates are the weights, scaled one by one.
     """
     if non_negative:
         curvature, axes = np.diag(hessian), np.eye(len(hessian))
     else:
         curvature, axes = np.linalg.eigh(hessian)
-    # Rounding may leave collinear features a curvature of 0 or below.
+    # Rounding may give collinear features a curvature of 0 or below.
     scale = np.sqrt(np.maximum(curvature, 1e-6 * curvature.max() + 1e-12))
     back, axes = axes.T * scale[:, None], axes / scale
     losses: list[float] = []
@@ -153,7 +164,7 @@ def _lbfgs(objective: Objective, hessian: Doubles, start: Doubles, non_negative:
         value, gradient = objective.value_and_gradient(axes @ v)
         return value, axes.T @ gradient
 
-    def keep(intermediate_result: OptimizeResult) -> None:  # SciPy goes by the argument's name
+    def keep(intermediate_result: OptimizeResult) -> None:  # SciPy requires this argument name
         losses.append(float(intermediate_result.fun))
 
     found = minimize(
@@ -169,7 +180,7 @@ def _lbfgs(objective: Objective, hessian: Doubles, start: Doubles, non_negative:
 
 
 def by_gradient_descent(objective: Objective, learning_rate: float, epochs: int, non_negative: bool = False) -> Minimum:
-    """Return the weights after ``epochs`` full steps from 0; ``non_negative`` puts what falls below 0 back to 0."""
+    """Take ``epochs`` full gradient steps from 0; ``non_negative`` clips the weights at 0."""
     weights = np.zeros(objective.table.shape[1])
     least = 0.0 if non_negative else -np.inf
     losses = []
@@ -181,13 +192,13 @@ def by_gradient_descent(objective: Objective, learning_rate: float, epochs: int,
 
 
 def by_sgd(objective: Objective, learning_rate: float, epochs: int, seed: int, non_negative: bool = False) -> Minimum:
-    """Return the weights after ``epochs`` rounds of one step a user, in a seeded order: slow, for comparison."""
+    """Take ``epochs`` rounds of one gradient step per user, in a random order: slow, for comparison."""
     weights = np.zeros(objective.table.shape[1])
     least = 0.0 if non_negative else -np.inf
     order = np.random.default_rng(seed)
     users = [
         Objective(objective.table[a:b], objective.gain[a:b], np.array([0, b - a]), objective.l2)
-        for a, b in zip(objective.indptr[:-1], objective.indptr[1:], strict=True)
+        for a, b in pairwise(objective.indptr)
     ]
     losses = []
     for _ in range(epochs):

@@ -20,9 +20,14 @@ from recx.parts.shared.top_k import OfItems, top_k
 @dataclass(frozen=True)
 @checked("retriever")
 class EASE:
-    """B = I - P / diag(P) with P = (X'X + l2 I)^-1 and X the users' clicks as 0 and 1; scores are X B.
+    """B = I - P / diag(P) with P = (X'X + l2 I)^-1 and X the users' clicks as 0 and 1; the scores are X B.
 
-    It holds one items x items matrix in float32: 0.6 GB at 12,000 items, refused above ``max_items``.
+    The memory is that of one items x items matrix in float32: 0.6 GB for 12,000 items.
+
+    Attributes:
+        l2: Penalty on the squared weights.
+        max_items: Largest number of clicked items for which the matrix is inverted.
+        seen: Whether items that the user has clicked are dropped or kept.
     """
 
     l2: PositiveFloat = 100.0
@@ -33,7 +38,8 @@ class EASE:
         """Invert the Gram matrix of the clicked items.
 
         Raises:
-            InputError: more items were clicked than ``max_items``.
+            InputError: More than ``max_items`` items were clicked.
+            RecxError: The matrix cannot be inverted.
         """
         known = np.flatnonzero(history.clicks)
         if len(known) > self.max_items:
@@ -48,14 +54,14 @@ class EASE:
 
 
 def _weights(gram: Floats) -> Floats:
-    """Return B [n_known, n_known] of a positive definite matrix, in its memory."""
-    if not len(gram):  # LAPACK refuses an empty matrix
+    """Return B [n_known, n_known] of a positive definite matrix, computed in place."""
+    if not len(gram):  # LAPACK rejects an empty matrix
         return gram
     factor, failed = lapack.spotrf(gram, lower=1, overwrite_a=1)
     inverse, also_failed = lapack.spotri(factor, lower=1, overwrite_c=1)
     if failed or also_failed:
         raise RecxError("retriever=ease could not invert the item matrix: raise retriever.l2")
-    for start in range(0, len(inverse), 512):  # LAPACK fills one triangle only
+    for start in range(0, len(inverse), 512):  # LAPACK fills only one triangle
         stop = min(start + 512, len(inverse))
         inverse[start:stop, stop:] = inverse[stop:, start:stop].T
         square = np.tril(inverse[start:stop, start:stop])
@@ -68,24 +74,29 @@ def _weights(gram: Floats) -> Floats:
 
 def _clicked(history: Interactions, users: Any) -> Any:
     """Return the users' clicks as a CSR [n_lists, n_items] of ones."""
-    rows = rows_of_groups(history.indptr, users)
-    line = np.repeat(np.arange(len(users)), history.lengths[users])
-    shape = (len(users), history.n_items)
-    clicks = sparse.coo_array((np.ones(len(rows), np.float32), (line, history.item[rows])), shape=shape).tocsr()
+    item = history.item[rows_of_groups(history.indptr, users)]
+    row, shape = np.repeat(np.arange(len(users)), history.lengths[users]), (len(users), history.n_items)
+    clicks = sparse.coo_array((np.ones(len(item), np.float32), (row, item)), shape=shape).tocsr()
     clicks.data[:] = 1
     return clicks
 
 
 @dataclass(frozen=True, eq=False)
 class FittedEASE:
-    """known: the items that were clicked, numbers [n_known]. weights: float32 [n_known, n_known]."""
+    """The fitted retriever.
+
+    Attributes:
+        settings: The settings of the fit.
+        known: Numbers of the clicked items [n_known].
+        weights: The matrix B [n_known, n_known].
+    """
 
     settings: EASE
     known: Any
     weights: Floats
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the items with the highest X B, of those that were clicked; a user without such clicks gets none."""
+        """Return the clicked items with the highest scores X B; a user without such clicks gets an empty list."""
 
         def score(block: Requests) -> OfItems:
             clicks = _clicked(history, block.user)[:, self.known]

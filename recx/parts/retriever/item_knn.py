@@ -1,4 +1,4 @@
-"""Items that were clicked near the user's last clicks by others: item-based nearest neighbours."""
+"""Item-based nearest neighbours: items that others clicked close to the user's last clicks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,23 @@ from recx.parts.shared.top_k import top_k
 @dataclass(frozen=True)
 @checked("retriever")
 class ItemKNN:
-    """Weighted co-clicks between items, summed over the user's last clicks.
+    """Scores items by their weighted co-clicks with the user's last clicks.
 
-    A pair of events of one user adds ``position_decay ** (places apart - 1) * 2 ** (-gap / half_life)`` to the two
-    items' co-click weight, times ``backward`` from the later item to the earlier one.
+    A pair of events of one user adds ``position_decay ** (distance - 1) * 2 ** (-gap / half_life)`` to the co-click
+    weight of the two items, multiplied by ``backward`` in the direction from the later item to the earlier one.
 
-    neighbours: entries kept for each item. distance: how many places apart two events of a pair may lie.
-    half_life: the gap in time that halves a pair's weight; None: the gap does not matter.
-    normalise: ``cosine`` divides by the root of both items' clicks, ``lift`` by their product, ``none`` not at all;
-    shrink is added to the items' clicks before, so that rare items do not come first by chance.
-    last: how many of the user's last clicks ask. recency: each older one counts this much of the next.
+    Attributes:
+        neighbours: Number of neighbours stored for each item.
+        distance: Largest distance between the two events of a pair in the user's sequence.
+        position_decay: Factor on the weight of a pair for each further step of distance.
+        half_life: Gap in time that halves the weight of a pair; None: the gap has no influence.
+        backward: Weight of a pair from the later item to the earlier one.
+        normalise: ``cosine`` divides by the square root of the product of both items' clicks, ``lift`` by the
+            product, ``none`` by 1.
+        shrink: Number added to the clicks of every item before normalising, which damps chance hits of rare items.
+        last: Number of last clicks of the user that are scored against.
+        recency: Weight of each click relative to the next newer one.
+        seen: Whether items that the user has clicked are dropped or kept.
     """
 
     neighbours: PositiveInt = 200
@@ -67,13 +74,18 @@ class ItemKNN:
 
 @dataclass(frozen=True, eq=False)
 class FittedItemKNN:
-    """similarity: CSR [n_items, n_items], line: the clicked item, column: the item to show."""
+    """The fitted retriever.
+
+    Attributes:
+        settings: The settings of the fit.
+        similarity: CSR [n_items, n_items]; row: the clicked item, column: the item to recommend.
+    """
 
     settings: ItemKNN
     similarity: Any
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the items nearest to each user's last clicks; an item that is near to none is not retrieved."""
+        """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
 
         def score(block: Requests) -> Any:
             return last_clicks(history, block, self.settings.last, self.settings.recency) @ self.similarity

@@ -1,4 +1,4 @@
-"""The most clicked items, counted as of the request's time."""
+"""The most clicked items as of the time of the request."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.top_k import OfItems, top_k
 
-NEGLIGIBLE = 1e-6  # a click that ageing has brought below this does not count
-SPAN = 500  # half-lives between the requests that are counted together: 2 ** SPAN and its inverse fit a float64
+NEGLIGIBLE = 1e-6  # a click whose weight has decayed below this does not count
+SPAN = 500  # half-lives covered by requests that are counted together: 2 ** SPAN and its inverse fit a float64
 
 
 @dataclass(frozen=True)
 @checked("retriever")
 class Popularity:
-    """Counts clicks before each request; an item without a counted click is not retrieved.
+    """Counts the clicks before each request; an item without a counted click is not retrieved.
 
-    window: only clicks that are at most this old count, such as ``3h``; None: all.
-    half_life: a click counts half after this time; None: clicks do not age.
-    Where the data has no times every click of the history counts 1.
+    If the data has no times, every click of the history counts 1.
+
+    Attributes:
+        window: Largest age of a click that counts, such as ``3h``; None: all clicks count.
+        half_life: Time after which the weight of a click has halved; None: clicks do not decay.
+        seen: Whether items that the user has clicked are dropped or kept.
     """
 
     window: Duration | None = None
@@ -31,7 +34,7 @@ class Popularity:
     seen: Seen = "drop"
 
     def fit(self, history: Interactions) -> Popularity:
-        """Return this very retriever: the counts belong to the request, not to the fit."""
+        """Return this retriever, which learns nothing: the counts depend on the request."""
         return self
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
@@ -40,10 +43,10 @@ class Popularity:
             counts = np.where(history.clicks > 0, history.clicks, -np.inf).astype(np.float32)
             return top_k(lambda block: np.tile(counts, (len(block), 1)), history, requests, k, self.seen)
 
-        # Neighbours in time share nearly all counts, so the requests are served in the order of time.
+        # Requests close in time share nearly all counts, so they are processed in the order of time.
         by_time = np.argsort(requests.time, kind="stable")
-        clock = np.argsort(history.time, kind="stable")
-        time, item = history.time[clock], history.item[clock]
+        oldest_first = np.argsort(history.time, kind="stable")
+        time, item = history.time[oldest_first], history.item[oldest_first]
 
         def score(block: Requests) -> OfItems:
             return self._counts(time, item, block, history.n_items)
@@ -54,53 +57,53 @@ class Popularity:
         return lists.take(back)
 
     def _counts(self, time: Longs, item: Ints, block: Requests, n_items: int) -> OfItems:
-        """Return the counts of what was clicked at all, as of each of the block's requests, which rise in time.
+        """Return the counts of the clicked items as of each request of the block, whose times increase.
 
-        What was clicked before the first request is counted at once. Every later click is entered at the first request
-        after it, every click is taken out at the first request for which it is too old, and sums along the block then
-        give the counts of all requests.
+        Clicks before the first request are counted together. Each later click is added at the first request after it,
+        each click is removed at the first request for which it is too old, and cumulative sums along the block give the
+        counts of all requests.
         """
-        asked = block.time
-        assert asked is not None
-        middle = self._border(asked)
+        now = block.time
+        assert now is not None
+        middle = self._border(now)
         if middle:
             return _below(*(self._counts(time, item, part, n_items) for part in (block[:middle], block[middle:])))
         window = self._reach()
-        first = 0 if window is None else int(np.searchsorted(time, asked[0] - window))
-        last = int(np.searchsorted(time, asked[-1]))
+        first = 0 if window is None else int(np.searchsorted(time, now[0] - window))
+        last = int(np.searchsorted(time, now[-1]))
         time, item = time[first:last], item[first:last]
-        weight = self._aged(time, asked[-1])
+        weight = self._aged(time, now[-1])
         active = np.flatnonzero(np.bincount(item, minlength=n_items))
-        place = np.zeros(n_items, dtype=np.int64)
-        place[active] = np.arange(len(active))
-        column = place[item]
-        change = np.zeros((len(asked), len(active)))
-        flat = change.reshape(-1)  # NumPy's fast path for ``add.at`` takes one index only
-        old = int(np.searchsorted(time, asked[0]))
+        column_of = np.zeros(n_items, dtype=np.int64)
+        column_of[active] = np.arange(len(active))
+        column = column_of[item]
+        change = np.zeros((len(now), len(active)))
+        flat = change.reshape(-1)  # the fast path of ``np.add.at`` takes a single index
+        old = int(np.searchsorted(time, now[0]))
         change[0] = np.bincount(column[:old], weight[:old], minlength=len(active))
-        enter = np.searchsorted(asked, time[old:], side="right")
+        enter = np.searchsorted(now, time[old:], side="right")
         np.add.at(flat, enter * len(active) + column[old:], weight[old:])
         if window is not None:
-            gone = int(np.searchsorted(time, asked[-1] - window))
-            leave = np.searchsorted(asked, time[:gone] + window, side="right")
+            gone = int(np.searchsorted(time, now[-1] - window))
+            leave = np.searchsorted(now, time[:gone] + window, side="right")
             np.subtract.at(flat, leave * len(active) + column[:gone], weight[:gone])
         counts = np.cumsum(change, axis=0, out=change)
-        counts *= self._aged(np.repeat(asked[-1], len(asked)), asked)[:, None]
-        # Sums that should cancel leave residues of rounding, far below the weight of any click that counts.
+        counts *= self._aged(np.repeat(now[-1], len(now)), now)[:, None]
+        # Sums that should cancel leave rounding errors, far below the weight of any click that counts.
         least = 0.0 if window is None else NEGLIGIBLE
         return OfItems(np.where(counts > least, counts, -np.inf).astype(np.float32), active)
 
-    def _border(self, asked: Longs) -> int:
-        """Return where to part requests that lie too many half-lives apart to be counted together; 0: nowhere."""
+    def _border(self, now: Longs) -> int:
+        """Return where to split requests that are too many half-lives apart to be counted together; 0: nowhere."""
         if self.half_life is None:
             return 0
-        span = int(asked[-1] - asked[0])
+        span = int(now[-1] - now[0])
         if span <= SPAN * milliseconds(self.half_life, "retriever.half_life"):
             return 0
-        return int(np.searchsorted(asked, asked[0] + span // 2, side="right"))
+        return int(np.searchsorted(now, now[0] + span // 2, side="right"))
 
     def _reach(self) -> int | None:
-        """Return how old a click may be to count, ms: the window, or when ageing has made it negligible."""
+        """Return the largest age in ms of a click that counts: the window, or the age at which it is negligible."""
         window = milliseconds(self.window, "retriever.window") if self.window else None
         if self.half_life is None:
             return window
@@ -114,7 +117,7 @@ class Popularity:
 
 
 def _below(upper: OfItems, lower: OfItems) -> OfItems:
-    """Return the scores of two blocks as those of one, the first block's lists first."""
+    """Return the scores of two blocks as those of one block, the upper lists first."""
     item = np.union1d(upper.item, lower.item)
     score = np.full((len(upper.score) + len(lower.score), len(item)), -np.inf, dtype=np.float32)
     score[: len(upper.score), np.searchsorted(item, upper.item)] = upper.score

@@ -1,4 +1,4 @@
-"""Random items: the floor that every other retriever must beat."""
+"""Random items: the lower bound for every other retriever."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from recx.parts.shared.top_k import top_k
 @dataclass(frozen=True)
 @checked("retriever")
 class Random:
-    """Scores every pair of user and item by a hash of the pair and the seed: no request changes another's list."""
+    """Scores each pair of user and item by a hash of the pair and the seed, so that requests are independent.
+
+    Attributes:
+        seed: Seed of the hash.
+        seen: Whether items that the user has clicked are dropped or kept.
+    """
 
     seed: Seed = 0
     seen: Seen = "drop"
 
     def fit(self, history: Interactions) -> Random:
-        """Return this very retriever: there is nothing to learn."""
+        """Return this retriever, which learns nothing."""
         return self
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return ``k`` items that may be shown, drawn without regard to anything."""
+        """Return ``k`` random eligible items."""
 
         def score(block: Requests) -> Floats:
             return noise(block.user[:, None], np.arange(history.n_items), self.seed)
@@ -35,13 +40,13 @@ class Random:
 
 
 def noise(user: Array, item: Array, seed: int) -> Floats:
-    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, the same in whatever company."""
+    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, independent of the other pairs."""
     pair = user.astype(np.uint64) << np.uint64(32) | item.astype(np.uint64)
     return (_mixed(pair + _mixed(np.array([seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
 
 
 def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return SplitMix64 (Steele, Lea and Flood 2014) of every number: 64 bits that look independent."""
+    """Return the SplitMix64 hash of each number (Steele, Lea and Flood 2014)."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

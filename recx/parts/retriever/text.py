@@ -1,29 +1,31 @@
-"""Items whose text is near the user's, and near the texts of those whom they answered before."""
+"""Items whose text is similar to the user's, or to the past texts that they answered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from recx.core.bounds import PositiveInt, Unit, checked
 from recx.core.protocols import Encoder, FittedEncoder, Seen
 from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.nearest import Neighbours, Search, has_vector
+from recx.parts.shared.nearest import Neighbours, has_vector, neighbours
 from recx.parts.shared.texts import encoded, past_tasks, scaled_rows, texts_of, unit_rows
-from recx.parts.shared.top_k import Eligibility
 
 
 @dataclass(frozen=True)
 @checked("retriever")
 class Text:
-    """Compares the vectors that an encoder makes of texts, by cosine; for users who are tasks or queries.
+    """Ranks items by the cosine similarity of text vectors, for users that are tasks or queries.
 
-    encoder: turns a text into a vector. past: how much of an item's vector is the mean of the past texts that it
-    answered (0: its own text alone, 1: theirs alone); an item without a past has its own text.
-    index: a ``faiss.index_factory`` string, such as ``Flat`` (exact; the only one for sparse vectors), ``HNSW32``.
-    nprobe, ef_search: how much of an IVF or HNSW index a search visits.
+    Attributes:
+        encoder: Encodes texts as vectors.
+        past: Weight in an item's vector of the mean of the past texts that it answered (0: only its own text, 1: only
+            past texts); an item without past texts has the vector of its own text.
+        index: A ``faiss.index_factory`` string, such as ``HNSW32`` or ``Flat`` (exact; required for sparse vectors).
+        nprobe: Number of cells that a search of an IVF index visits.
+        ef_search: Size of the candidate queue of a search of an HNSW index.
+        seen: Whether items that the user has clicked are dropped or kept.
     """
 
     encoder: Encoder
@@ -34,30 +36,33 @@ class Text:
     seen: Seen = "drop"
 
     def fit(self, history: Interactions) -> FittedText:
-        """Put the vectors of all items that have one into the index.
+        """Build the index over all items that have a vector.
 
         Raises:
-            InputError: users or items have no texts, or the index cannot be built (see ``recx.parts.shared.nearest``).
+            InputError: Users or items have no texts, or the index cannot be built (see ``recx.parts.shared.nearest``).
         """
         known = encoded(history, self.encoder)
         answered = past_tasks(history, self.encoder)
         own = np.where(has_vector(answered), 1 - self.past, 1)
         vectors = unit_rows(scaled_rows(known.items, own) + answered * np.float32(self.past))
-        near = Search(self.index, self.nprobe, self.ef_search).over(vectors)
-        return FittedText(self, known.fitted, near, {"items_without_vector": history.n_items - len(near.listed)})
+        return FittedText(self, known.fitted, neighbours(vectors, self.index, self.nprobe, self.ef_search))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedText:
-    """fitted: the encoder that knows the words. near: finds the nearest items."""
+    """The fitted retriever.
+
+    Attributes:
+        settings: The settings of the fit.
+        fitted: The encoder, fitted on the known texts.
+        near: Search over the items' vectors.
+    """
 
     settings: Text
     fitted: FittedEncoder
     near: Neighbours
-    notes: Mapping[str, float]
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the nearest items that may be shown; a user without a known word gets an empty list."""
+        """Return the nearest eligible items; a user without a known word gets an empty list."""
         query = self.fitted.encode(texts_of(history.users, "users")[requests.user])
-        lists = self.near.lists(query, Eligibility(history, self.settings.seen), requests, k)
-        return replace(lists, notes={**self.notes, "requests_without_vector": int((~has_vector(query)).sum())})
+        return self.near.lists(query, history, requests, k, self.settings.seen)

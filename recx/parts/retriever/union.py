@@ -1,4 +1,4 @@
-"""Several retrievers as one: their lists are merged, and each one's score and rank go along for the ranker."""
+"""Several retrievers as one: their lists are merged, with the score and rank of each source as columns."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, Saveable
 from recx.core.ragged import blocks, distinct, max_of_groups
-from recx.core.types import Floats, Interactions, Longs, RankedLists, Requests
+from recx.core.types import Floats, Interactions, RankedLists, Requests
 
-BLOCK = 20_000  # requests merged at once, so that the sources' lists of all users never lie in memory together
+BLOCK = 20_000  # requests merged at once, which bounds the memory for the sources' lists
 
 
 @dataclass(frozen=True)
 class Union:
-    """Merges the lists of ``sources`` (name -> retriever).
+    """Merges the lists of several retrievers.
 
-    method: ``reciprocal_rank`` adds up weight / (smoothing + rank) (Cormack, Clarke and Buettcher 2009);
-        ``score`` adds up weight * score / largest score of that source's list.
-    weights: name -> weight of a source; 1 for a source that is not named.
-    The merged lists carry the columns ``<source>_score`` and ``<source>_rank``, NaN where a source lacks the item.
+    The merged lists have the columns ``<source>_score`` and ``<source>_rank``, NaN if a source lacks the item.
+
+    Attributes:
+        sources: Name -> retriever.
+        method: ``reciprocal_rank`` sums weight / (smoothing + rank) (Cormack, Clarke and Buettcher 2009);
+            ``score`` sums weight * score / largest score of the source's list.
+        smoothing: Number added to the ranks by ``reciprocal_rank``.
+        weights: Name -> weight of a source; 1 for a source without an entry.
     """
 
     sources: Mapping[str, Retriever]
@@ -39,10 +43,9 @@ class Union:
         check(self, "retriever")
         if not self.sources:
             raise InputError("retriever.sources is empty: name at least one retriever")
-        unknown = set(self.weights) - set(self.sources)
-        if unknown:
+        if unknown := set(self.weights) - set(self.sources):
             known = ", ".join(self.sources)
-            raise InputError(f"retriever.weights names {sorted(unknown)}, which is no source: choose from {known}")
+            raise InputError(f"retriever.weights names {sorted(unknown)}, which is not a source: choose from {known}")
 
     def fit(self, history: Interactions) -> FittedUnion:
         """Fit every source."""
@@ -51,18 +54,21 @@ class Union:
 
 @dataclass(frozen=True, eq=False)
 class FittedUnion:
-    """sources: name -> fitted retriever."""
+    """The fitted retrievers.
+
+    Attributes:
+        settings: The settings of the fit.
+        sources: Name -> fitted retriever.
+    """
 
     settings: Union
     sources: Mapping[str, FittedRetriever]
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the ``k`` best of what the sources retrieved, ``k`` asked of each."""
-        borders = list(blocks(len(requests), BLOCK))
-        found = [
-            self._merge(history, requests[start:stop], k) for start, stop in track(borders, "blocks of requests merged")
-        ]
-        return RankedLists.concat(found or [self._merge(history, requests, k)])
+        """Return the ``k`` best of the items of all sources, each of which retrieves ``k``."""
+        borders = list(blocks(len(requests), BLOCK)) or [(0, 0)]
+        merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
+        return RankedLists.concat(list(merged))
 
     @property
     def summary(self) -> FitSummary:
@@ -75,7 +81,7 @@ class FittedUnion:
         return FitSummary(curves=curves)
 
     def save(self, folder: Path) -> None:
-        """Write each source that is worth keeping into a folder of its name."""
+        """Save each source that can be saved into a folder of its name."""
         for name, source in self.sources.items():
             if isinstance(source, Saveable):
                 source.save(folder / name)
@@ -92,10 +98,9 @@ class FittedUnion:
             for kind, values in (("score", found.score), ("rank", found.rank)):
                 columns[f"{name}_{kind}"] = np.full(len(pairs), np.nan, dtype=np.float32)
                 columns[f"{name}_{kind}"][at] = values
-        indptr: Longs = np.searchsorted(pairs, np.arange(len(block) + 1) * history.n_items)
         merged = RankedLists(
             user=block.user,
-            indptr=indptr,
+            indptr=np.searchsorted(pairs, np.arange(len(block) + 1) * history.n_items),
             item=(pairs % max(1, history.n_items)).astype(np.int32),
             score=score.astype(np.float32),
             columns=columns,

@@ -1,4 +1,4 @@
-"""BM25: how well a document's words answer a query's, the rarer the better, without long documents winning by length.
+"""BM25: a score of how well the words of a document match those of a query, normalised by the document's length.
 
 Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf of Lucene, which is never negative.
 """
@@ -16,12 +16,19 @@ from recx.parts.shared.texts import products_of_lists, texts_of, word_counter
 
 
 def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) -> Floats:
-    """Return the score of each row's item for the text of its user [n_rows]; 0 where they share no word.
+    """Return the BM25 score of each row's item for the text of its user.
 
-    k1: how long a word's repetitions go on to count. b: how much less the words of long documents count.
+    Args:
+        candidates: The lists to score.
+        history: The events, with the texts of users and items.
+        k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
+        b: Length normalisation, from 0 (none) to 1 (full).
+
+    Returns:
+        The scores [n_rows]; 0 where user and item have no word in common.
 
     Raises:
-        InputError: the users or the items have no texts.
+        InputError: The users or the items have no texts.
     """
     texts = texts_of(history.users, "users", candidates.user)
     counter, weights = _words(history, k1, b)
@@ -32,7 +39,7 @@ def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) ->
 
 @once_per_input
 def _words(history: Interactions, k1: float, b: float) -> tuple[Any | None, Any]:
-    """Return what counts the words of a text, None where no item has any, and their weights [n_items, n_words]."""
+    """Return the word counter and the items' weights [n_items, n_words]; (None, None) if no item has a word."""
     items = texts_of(history.items, "items")
     counter = word_counter(items)
     return counter, None if counter is None else _weighted(sparse.csr_array(counter.transform(items)), k1, b)
@@ -43,6 +50,8 @@ def _weighted(counts: Any, k1: float, b: float) -> Any:
     length = np.asarray(counts.sum(axis=1)).ravel()
     n_with = np.bincount(counts.indices, minlength=n_words)
     idf = np.log1p((n - n_with + 0.5) / (n_with + 0.5))
-    room = k1 * (1 - b + b * length / length.mean())
-    weight = idf[counts.indices] * counts.data * (k1 + 1) / (counts.data + np.repeat(room, np.diff(counts.indptr)))
+    saturation = k1 * (1 - b + b * length / length.mean())
+    weight = (
+        idf[counts.indices] * counts.data * (k1 + 1) / (counts.data + np.repeat(saturation, np.diff(counts.indptr)))
+    )
     return sparse.csr_array((weight.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)

@@ -1,4 +1,4 @@
-"""The design matrix: one row a candidate, one column a feature."""
+"""The design matrix: one row per candidate, one column per feature."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Req
 from recx.parts.shared import feature_cache
 from recx.parts.shared.feature_cache import Kept, Making
 
-LISTS = 5_000  # lists whose features are computed at once: their intermediate arrays stay small
+LISTS = 5_000  # lists whose features are computed together, which bounds the intermediate arrays
 
 Features = Mapping[str, Feature | FeatureSet]
 
 
 def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
-    """Return the names of the columns of the design matrix of these candidates.
+    """Return the column names of the design matrix of these candidates.
 
     Raises:
-        InputError: two columns have one name.
+        InputError: Two columns have the same name.
     """
     names: list[str] = []
     for name, feature in features.items():
@@ -35,7 +35,7 @@ def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
 
 
 def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-    """Return float32 [n_rows, n_columns]; raises as ``design_blocks`` does."""
+    """Return the design matrix, float32 [n_rows, n_columns]; see ``design_blocks``."""
     table = np.empty((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
     for rows, block in design_blocks(features, candidates, history, requests):
         table[rows] = block
@@ -45,12 +45,21 @@ def design_matrix(features: Features, candidates: RankedLists, history: Interact
 def design_blocks(
     features: Features, candidates: RankedLists, history: Interactions, requests: Requests
 ) -> Iterator[tuple[Longs, Floats]]:
-    """Yield (rows [m], float32 [m, n_columns]) that together cover all rows; ``requests`` has one entry a list.
+    """Yield the design matrix in blocks of lists.
+
+    Args:
+        features: Feature name -> feature.
+        candidates: The candidates; their rows are the rows of the matrix.
+        history: The events known to the features.
+        requests: One request per list.
+
+    Yields:
+        Row numbers [m] and their values, float32 [m, n_columns]; together the blocks cover all rows.
 
     Raises:
-        RecxError: a feature is not finite for some user's candidate, or does not return one number a row and column.
+        RecxError: A feature is not finite, or does not return one number per row and column.
     """
-    # Counts as of requests that lie close in time look at the same few places of memory.
+    # Counts for requests close in time access the same few memory locations.
     order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
     with feature_cache.columns(features, candidates, history, requests, LISTS) as kept:
         for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
@@ -63,14 +72,14 @@ def _block(
     features: Features, kept: Mapping[str, Kept | Making], lists: RankedLists, history: Interactions, requests: Requests
 ) -> Floats:
     columns = names_of(features, lists)
-    block = np.empty((len(columns), len(lists)), dtype=np.float32)  # a feature's numbers lie side by side
+    block = np.empty((len(columns), len(lists)), dtype=np.float32)  # contiguous per feature
     done = 0
     for name, feature in features.items():
         n = len(names_of({name: feature}, lists))
         part, column = block[done : done + n], kept.get(name)
         if not (isinstance(column, Kept) and column.read_into(part)):
             values = _values(name, feature, lists, history, requests)
-            with np.errstate(over="ignore"):  # what float32 cannot hold is found below
+            with np.errstate(over="ignore"):  # an overflow of float32 is reported below
                 part[:] = values
             _check_finite(part, values, columns[done : done + n], lists, history)
         if isinstance(column, Making):
@@ -93,12 +102,10 @@ def _check_finite(part: Floats, values: Array, names: Sequence[str], lists: Rank
 def _values(
     name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
 ) -> Array:
-    """Return what a feature says, [its columns, n_rows]."""
+    """Return the values of a feature [n_columns, n_rows]."""
     values = feature(lists, history, requests)
-    if isinstance(feature, FeatureSet):
-        expected: tuple[int, ...] = (len(lists), len(feature.names(lists)))
-    else:
-        expected = (len(lists),)
+    n = len(lists)
+    expected = (n, len(feature.names(lists))) if isinstance(feature, FeatureSet) else (n,)
     if values.shape != expected:
         raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
     return values.T if len(expected) == 2 else values[None]

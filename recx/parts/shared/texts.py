@@ -1,7 +1,7 @@
-"""Texts of users and items as vectors: what retrievers, features and rankers share.
+"""Texts of users and items as vectors, shared by retrievers, features and rankers.
 
-Vectors are float32 [n, d] with rows of length 1, or 0 where there is no text: a NumPy array, or a SciPy CSR array where
-most numbers are 0.
+Vectors are float32 [n, d]; rows have length 1, or are 0 where there is no text. They are a NumPy array, or a SciPy CSR
+array where most entries are 0.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Req
 from recx.parts.shared.top_k import CELLS, top_of_table
 from recx.parts.shared.vectors import unit
 
-WORD = r"(?u)\b\w+\b"  # scikit-learn's own pattern drops words of one letter
-ROWS = 50_000  # pairs whose vectors lie in memory at once
-LISTS = 2_000  # lists whose products with all items lie in memory at once
-FEW = 2_000  # up to so many items, products with all of them are faster than products pair by pair
+WORD = r"(?u)\b\w+\b"  # unlike scikit-learn's default pattern, it keeps words of one letter
+ROWS = 50_000  # pairs whose vectors are in memory at once
+LISTS = 2_000  # lists whose products with all items are in memory at once
+FEW = 2_000  # up to this many items, products with all of them are faster than products pair by pair
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """items: [n_items, d]. fitted: what made them, and makes the vectors of users. Their product is the cosine."""
+    """The vectors of all items; their product with a user's vector is the cosine similarity.
+
+    Attributes:
+        items: The vectors [n_items, d].
+        fitted: The encoder that made them, which also encodes the users' texts.
+    """
 
     items: Vectors
     fitted: FittedEncoder
@@ -37,14 +42,14 @@ class Encoded:
 
 @once_per_input
 def encoded(history: Interactions, encoder: Encoder) -> Encoded:
-    """Return the texts of all items as vectors, by an encoder fitted on what is known.
+    """Return the items' texts as vectors, from an encoder fitted on the known texts.
 
-    It learns from the items' texts and from those of the users with events in the history, so that who else asks
-    changes nothing. Where data has times it learns from the items' texts alone: some users ask later than others. A
-    text that stands several times is learnt from once.
+    The encoder learns from the texts of the items and of the users with events in the history, so that the other
+    requests have no influence. If the data has times, it learns from the items' texts only, since some users' requests
+    are later than others. A text that occurs several times is learned from once.
 
     Raises:
-        InputError: the users or the items have no texts.
+        InputError: The users or the items have no texts.
     """
     known = history.lengths > 0 if history.time is None else slice(0)
     users, items = texts_of(history.users, "users", known), texts_of(history.items, "items")
@@ -53,25 +58,25 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
 
 
 @once_per_input
-def asked(requests: Requests, history: Interactions, encoder: Encoder) -> Vectors:
-    """Return the texts of those who ask as vectors [n_lists, d]: the work of every call that serves them."""
+def query_vectors(requests: Requests, history: Interactions, encoder: Encoder) -> Vectors:
+    """Return the texts of the requests' users as vectors [n_lists, d]."""
     return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", requests.user))
 
 
 @once_per_input
-def known_users(history: Interactions, encoder: Encoder) -> Vectors:
+def known_user_vectors(history: Interactions, encoder: Encoder) -> Vectors:
     """Return the texts of the users with events in the history as vectors, in their order."""
     return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", history.lengths > 0))
 
 
 def _vectors(fitted: FittedEncoder, texts: Array) -> Vectors:
-    """Return the vector of every text [n, d]; each distinct one is encoded once."""
+    """Return the vector of each text [n, d]; equal texts are encoded once."""
     place, distinct = _distinct(texts)
     return fitted.encode(distinct)[place]
 
 
 def _distinct(texts: Array) -> tuple[Longs, Array]:
-    """Return (place of every text among the distinct ones [n], the distinct ones in order of appearance)."""
+    """Return the index of each text among the distinct ones [n], and the distinct ones in order of appearance."""
     import pandas as pd
 
     place, distinct = pd.factorize(texts)
@@ -79,36 +84,37 @@ def _distinct(texts: Array) -> tuple[Longs, Array]:
 
 
 def nearest_texts(vectors: Vectors, past: Vectors, k: int) -> Any:
-    """Return the CSR [n, n_past] of each vector's ``k`` nearest past ones: cosines above 0 that sum to 1 in a line.
+    """Return the ``k`` nearest past vectors of each vector, ties broken by position.
 
-    Ties go to the earlier one.
+    Returns:
+        A CSR [n, n_past] of the positive cosines, scaled to sum to 1 in each row.
     """
     n, n_past = vectors.shape[0], past.shape[0]
-    lines = [sparse.csr_array((0 if n_past else n, n_past), dtype=np.float32)]
+    rows = [sparse.csr_array((0 if n_past else n, n_past), dtype=np.float32)]
     for start, stop in blocks(n if n_past else 0, max(1, CELLS // max(1, n_past))):
         cosine = products(vectors[start:stop], past)
         cosine[cosine <= 0] = -np.inf
         lengths, column, near = top_of_table(cosine, min(k, n_past))
         indptr = indptr_of(lengths)
         near /= np.repeat(sum_of_groups(near, indptr), lengths)
-        lines.append(sparse.csr_array((near, column, indptr), shape=cosine.shape))
-    return sparse.vstack(lines, format="csr")
+        rows.append(sparse.csr_array((near, column, indptr), shape=cosine.shape))
+    return sparse.vstack(rows, format="csr")
 
 
 @once_per_input
 def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
-    """Return the mean of the texts that every item has answered in the history, at length 1 [n_items, d], 0 if none."""
-    return unit_rows(answered(history)[:, np.flatnonzero(history.lengths)] @ known_users(history, encoder))
+    """Return the mean vector of the texts that each item answered in the history [n_items, d], of length 1 or 0."""
+    return unit_rows(answered(history)[:, np.flatnonzero(history.lengths)] @ known_user_vectors(history, encoder))
 
 
 def answered(history: Interactions) -> Any:
-    """Return the CSR of how often each item has answered each user in the history [n_items, n_users]."""
+    """Return a CSR of how often each item answered each user in the history [n_items, n_users]."""
     one = np.ones(len(history), dtype=np.float32)
     return sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
-    """Return the vectors [n, d], dense or sparse, at length 1; a zero vector stays zero."""
+    """Return the vectors [n, d], dense or sparse, scaled to length 1; zero vectors stay zero."""
     if isinstance(vectors, np.ndarray):
         return unit(vectors)
     length = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1), dtype=np.float64).ravel())
@@ -116,23 +122,34 @@ def unit_rows(vectors: Vectors) -> Vectors:
 
 
 def scaled_rows(vectors: Vectors, by: Array) -> Vectors:
-    """Return the vectors [n, d], dense or sparse, each multiplied by its number [n]."""
+    """Return the vectors [n, d], dense or sparse, each multiplied by its factor [n]."""
     if isinstance(vectors, np.ndarray):
         return vectors * by[:, None].astype(np.float32)
     return sparse.csr_array(sparse.diags_array(by.astype(np.float32)) @ vectors)
 
 
 def texts_of(entities: Entities, whose: str, chosen: Array | slice = slice(None)) -> Array:
-    """Return the text of each, or of each chosen one [n]: strings of any length."""
+    """Return the texts of all entities, or of the chosen ones [n].
+
+    Args:
+        entities: The users or the items.
+        whose: ``users`` or ``items``, for the error message.
+        chosen: Numbers, mask or slice of the entities.
+
+    Raises:
+        InputError: They have no texts.
+    """
     if "text" not in entities.table:
         raise InputError(f"the {whose} of this dataset have no text, which this part compares: choose another part")
     return np.asarray(entities.table["text"][chosen], dtype=object)
 
 
 def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
-    """Return scikit-learn's counter of the words of these texts, however short; None where they have none.
+    """Return scikit-learn's counter of the words of these texts, or None if they have no words.
 
-    binary: each text counts a word once.
+    Args:
+        texts: The texts [n].
+        binary: Whether a word counts only once per text.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -143,7 +160,7 @@ def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
 
 
 def products(users: Vectors, items: Vectors) -> Floats:
-    """Return the products of every row with every other [n, m], dense."""
+    """Return the product of each user's vector with each item's vector, dense [n, m]."""
     found = users @ items.T
     return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)
 
@@ -161,7 +178,16 @@ def products_of_pairs(users: Vectors, user: Array, items: Vectors, item: Array) 
 
 
 def products_of_lists(lists: RankedLists, queries: Vectors, items: Vectors) -> Floats:
-    """Return the product of each row's query and item [n_rows]; ``queries``: one a list. ``items``: all of them."""
+    """Return the product of the query and the item of each row.
+
+    Args:
+        lists: The lists.
+        queries: One vector per list [n_lists, d].
+        items: The vectors of all items [n_items, d].
+
+    Returns:
+        The products [n_rows].
+    """
     if isinstance(items, np.ndarray) or items.shape[0] > FEW:
         return products_of_pairs(queries, lists.list_of_row, items, lists.item)
     found = np.empty(len(lists), dtype=np.float32)

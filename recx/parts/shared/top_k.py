@@ -1,8 +1,8 @@
-"""The best k items for each request, from blocks of scores: what every retriever that scores items ends with.
+"""The k best items for each request, from blocks of scores: the last step of every retriever that scores items.
 
-Here stand, once for all retrievers, the rules of who may be shown what: an item is retrievable once it was created or
-clicked before the request (where times exist), and what the user has seen is dropped or kept by the common setting
-``seen``. Ties are broken by the item's number, which follows the raw id, never by the order of the file.
+The eligibility rules are the same for all retrievers: if the data has times, an item is eligible once it was created or
+clicked before the request; items that the user has seen are dropped or kept according to the setting ``seen``. Ties are
+broken by the item's number, which follows the raw id, never by the order of the file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from recx.core.ragged import blocks, indptr_of, order_in_groups, position_of_row
 from recx.core.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 Scores = Any
-"""float32 [n_lists, n_items]: a dense array (-inf: not to be shown), a sparse CSR (not stored: not to be shown), or
-``OfItems``."""
+"""float32 [n_lists, n_items]: a dense array (-inf: not eligible), a CSR (not stored: not eligible), or ``OfItems``."""
 
 CELLS = 16_000_000  # cells of one block of scores: 64 MB
 
 
 @dataclass(frozen=True, eq=False)
 class OfItems:
-    """Scores of some items only. score: float32 [n_lists, n]. item: their numbers, rising [n]."""
+    """Scores of a subset of the items.
+
+    Attributes:
+        score: The scores [n_lists, n].
+        item: Numbers of the items, increasing [n].
+    """
 
     score: Floats
     item: Longs
@@ -38,26 +42,31 @@ class OfItems:
 
 @dataclass(frozen=True, eq=False)
 class Eligibility:
-    """Which items may be shown at a request."""
+    """Which items may be shown at a request.
+
+    Attributes:
+        history: The events before the requests.
+        seen: Whether items of the user's history are dropped or kept.
+    """
 
     history: Interactions
     seen: Seen
 
     @cached_property
     def since(self) -> Longs | None:
-        """When every item was created or first clicked [n_items] ms; None where the data has no times."""
+        """Time in ms when each item was created or first clicked [n_items]; None if the data has no times."""
         if self.history.time is None:
             return None
         created = self.history.items.table.get("created_at")
         return self.history.first_seen if created is None else np.minimum(created, self.history.first_seen)
 
     def seen_pairs(self, requests: Requests) -> tuple[Longs, Ints]:
-        """Return (line, item) of everything that the requests' users have in their history."""
+        """Return (list, item) of all events in the histories of the requests' users."""
         rows = rows_of_groups(self.history.indptr, requests.user)
         return np.repeat(np.arange(len(requests)), self.history.lengths[requests.user]), self.history.item[rows]
 
     def hidden(self, requests: Requests) -> Bools:
-        """Return the mask [n_lists, n_items] of what may not be shown."""
+        """Return the mask of the items that are not eligible [n_lists, n_items]."""
         if self.since is not None and requests.time is not None:
             mask: Bools = self.since >= requests.time[:, None]
         else:
@@ -70,14 +79,25 @@ class Eligibility:
 def top_k(
     score: Callable[[Requests], Scores], history: Interactions, requests: Requests, k: int, seen: Seen
 ) -> RankedLists:
-    """Return each request's ``k`` best items that may be shown; ``score`` is asked for blocks of requests."""
-    shelf = Eligibility(history, seen)
+    """Return the ``k`` best eligible items of each request.
+
+    Args:
+        score: Returns the scores of a block of requests.
+        history: The events before the requests.
+        requests: The requests.
+        k: Length of the lists; a list is shorter if fewer items are eligible.
+        seen: Whether items of the user's history are dropped or kept.
+
+    Raises:
+        RecxError: A score is NaN.
+    """
+    eligibility = Eligibility(history, seen)
     lists: list[RankedLists] = []
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
     for start, stop in track(borders, "blocks of requests"):
         block = requests[start:stop]
         table = score(block)
-        hidden = shelf.hidden(block)
+        hidden = eligibility.hidden(block)
         if sparse.issparse(table):
             lengths, item, value = _best_stored(table, hidden, k)
         elif isinstance(table, OfItems):
@@ -90,49 +110,52 @@ def top_k(
 
 
 def _best_dense(table: Floats, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
-    return top_of_table(np.where(hidden, np.float32(-np.inf), table), k)  # a copy: the table may be the model's own
+    return top_of_table(np.where(hidden, np.float32(-np.inf), table), k)  # a copy: the table may belong to the model
 
 
 def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
-    """Pad the stored entries of every line to one width: cost follows them, not the catalogue."""
+    """Pad the stored entries of the rows to the same width, so that the cost depends on them, not on the catalogue."""
     table.sort_indices()
     lengths = np.diff(table.indptr)
-    line = np.repeat(np.arange(len(lengths)), lengths)
-    place = position_of_rows(table.indptr.astype(np.int64))
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    position = position_of_rows(table.indptr.astype(np.int64))
     width = int(lengths.max(initial=0))
     score = np.full((len(lengths), width), -np.inf, dtype=np.float32)
     item = np.zeros((len(lengths), width), dtype=np.int32)
-    score[line, place] = np.where(hidden[line, table.indices], -np.inf, table.data)
-    item[line, place] = table.indices
+    score[row, position] = np.where(hidden[row, table.indices], -np.inf, table.data)
+    item[row, position] = table.indices
     counts, column, value = top_of_table(score, k)
     return counts, item[np.repeat(np.arange(len(lengths)), counts), column], value
 
 
 def top_of_table(table: Floats, k: int) -> tuple[Longs, Ints, Floats]:
-    """Return (lengths [n_lines], columns, scores): each line's ``k`` largest, ties by column, -inf left out.
+    """Return the ``k`` largest entries of each row, ties broken by column, -inf left out.
+
+    Returns:
+        The number of entries of each row [n_lists], and the columns and scores of all entries.
 
     Raises:
-        RecxError: a score is NaN.
+        RecxError: A score is NaN.
     """
     table = np.ascontiguousarray(table, dtype=np.float32)
     if np.isnan(table).any():
-        raise RecxError("a score of the retriever is NaN: its model did not converge, or its data holds NaN")
+        raise RecxError("a score of the retriever is NaN: its model did not converge, or its data contains NaN")
     worth = table > -np.inf
     if table.shape[1] > k:
         worth &= table >= _kth_largest(table, k)[:, None]
-    line, column = np.divmod(np.flatnonzero(worth), max(1, table.shape[1]))
-    value = table[line, column]
-    indptr = indptr_of(np.bincount(line, minlength=len(table)))
+    row, column = np.divmod(np.flatnonzero(worth), max(1, table.shape[1]))
+    value = table[row, column]
+    indptr = indptr_of(np.bincount(row, minlength=len(table)))
     rows = order_in_groups(value, indptr)
     rows = rows[position_of_rows(indptr) < k]
     return np.minimum(np.diff(indptr), k), column[rows].astype(np.int32), value[rows]
 
 
 def _kth_largest(table: Floats, k: int) -> Floats:
-    """Return each line's k-th largest score [n_lines], the lowest float where fewer are above -inf.
+    """Return the k-th largest score of each row [n_lists], or the lowest float if fewer are above -inf.
 
-    FAISS's heaps take one pass on all threads; NumPy's partition is forty times slower on the many equal scores that
-    counts bring. Only the threshold is taken from the heaps: which of several equal items is kept is ours to say.
+    FAISS's heaps take one multi-threaded pass; NumPy's partition is forty times slower on the many equal scores of
+    counts. Only the threshold is taken from the heaps, since they break ties arbitrarily.
     """
     import faiss
 
@@ -143,5 +166,4 @@ def _kth_largest(table: Floats, k: int) -> Floats:
     heaps.val, heaps.ids = faiss.swig_ptr(value), faiss.swig_ptr(number)
     heaps.heapify()
     heaps.addn(table.shape[1], faiss.swig_ptr(table), 0, 0, len(table))
-    smallest: Floats = value.min(axis=1)
-    return smallest
+    return value.min(axis=1)

@@ -1,4 +1,4 @@
-"""What a ranker learns from: the candidates of the past fold's users who have a target among them."""
+"""Training examples of rankers: the candidates of the users of the past fold who have a target among them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ Unretrieved = Literal["drop", "add"]
 @storable
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """lists: one a user, each with a target. gain: every row's grade or weight, 0 for no target [n_rows].
+    """The lists that a ranker is trained on.
 
-    requests: one a list. notes: users learnt from, and those left out and why.
+    Attributes:
+        lists: One list per user, each with at least one target.
+        gain: Grade or weight of each row, 0 if it is not a target [n_rows].
+        requests: One request per list.
+        notes: Counts of the users trained on and of the users left out.
     """
 
     lists: RankedLists
@@ -34,22 +38,26 @@ class Examples:
         cls,
         candidates: RankedLists,
         fold: Fold,
-        missed: Unretrieved = "drop",
+        unretrieved: Unretrieved = "drop",
         max_users: int | None = None,
         seed: int = 0,
     ) -> Examples:
-        """Return what there is to learn from.
+        """Return the training examples of a fold.
 
-        missed: what happens to targets that were not retrieved: ``drop``, or ``add`` at the end of the user's list.
-        max_users: a seeded sample of at most so many users (None: all).
+        Args:
+            candidates: The candidates of the fold's requests.
+            fold: The past fold.
+            unretrieved: Whether to ``drop`` targets that were not retrieved, or to ``add`` them at the end of the list.
+            max_users: Largest number of users, drawn at random; None: all users.
+            seed: Seed of the draw.
 
         Raises:
-            InputError: no user has a target among the candidates.
+            InputError: No user has a target among the candidates.
         """
         truth = GroundTruth.of(fold, ANY_GAIN)
         lists = candidates.take(np.isin(candidates.user, truth.user))
-        if missed == "add":
-            lists = _with_missed(lists, truth)
+        if unretrieved == "add":
+            lists = _with_unretrieved(lists, truth)
         judged = truth.judge(lists)
         learnable = np.unique(judged.hit_user)
         if not len(learnable):
@@ -73,10 +81,17 @@ class Examples:
         return self.lists.n_lists
 
     def set_apart(self, share: float, seed: int) -> tuple[Examples, Examples]:
-        """Return (the rest, a seeded ``share`` of the users: one at least, and never all).
+        """Split the users at random.
+
+        Args:
+            share: Share of the users to set apart; at least one and never all are set apart.
+            seed: Seed of the draw.
+
+        Returns:
+            The examples of the remaining users and of those set apart.
 
         Raises:
-            InputError: there is one user only.
+            InputError: There is only one user.
         """
         if len(self) < 2:
             raise InputError(
@@ -93,22 +108,22 @@ class Examples:
         return Examples(self.lists.take(chosen), self.gain[rows], self.requests[chosen], notes)
 
 
-def _with_missed(lists: RankedLists, truth: GroundTruth) -> RankedLists:
-    """Return the lists with each user's targets that were not retrieved put at the end, columns NaN."""
+def _with_unretrieved(lists: RankedLists, truth: GroundTruth) -> RankedLists:
+    """Return the lists with each user's unretrieved targets appended, their columns NaN."""
     width = np.int64(truth.history.n_items)
     at = np.searchsorted(truth.user, lists.user)
     have = at[lists.list_of_row] * width + lists.item
     targets = group_of_rows(truth.indptr) * width + truth.item
-    missed = np.setdiff1d(targets, have)
-    missed = missed[np.isin(missed // width, at)]  # a user whose list was not asked for is no part of the fit
-    line = np.concatenate([lists.list_of_row, np.searchsorted(at, missed // width)])
-    order = np.argsort(line, kind="stable")
-    lowest = np.full(len(missed), lists.score.min(initial=0), dtype=np.float32)
-    unknown = np.full(len(missed), np.nan, dtype=np.float32)
+    added = np.setdiff1d(targets, have)
+    added = added[np.isin(added // width, at)]  # only of users who have a list
+    row = np.concatenate([lists.list_of_row, np.searchsorted(at, added // width)])
+    order = np.argsort(row, kind="stable")
+    lowest = np.full(len(added), lists.score.min(initial=0), dtype=np.float32)
+    unknown = np.full(len(added), np.nan, dtype=np.float32)
     return replace(
         lists,
-        indptr=indptr_of(np.bincount(line, minlength=lists.n_lists)),
-        item=np.concatenate([lists.item, (missed % width).astype(np.int32)])[order],
+        indptr=indptr_of(np.bincount(row, minlength=lists.n_lists)),
+        item=np.concatenate([lists.item, (added % width).astype(np.int32)])[order],
         score=np.concatenate([lists.score, lowest])[order],
         columns={name: np.concatenate([column, unknown])[order] for name, column in lists.columns.items()},
     )

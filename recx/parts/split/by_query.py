@@ -1,4 +1,4 @@
-"""Split by query: some queries are asked, the ranker learns from all others, and no query knows another's answers."""
+"""Split by query: some queries are held out, and the ranker is trained on all others."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from recx.core.types import Bools, Interactions, Longs, Split
 from recx.parts.split.folds import STEPS, Past, RequestTime, deal, may_be_target, split_by_steps
 
 PARTS = ("test", "valid", "train")
-"""The parts of ``users.table["part"]``, by how many steps back they lie."""
+"""The values of ``users.table["part"]``, by the step in which they are held out."""
 
 
 @dataclass(frozen=True)
 @checked("split")
 class ByQuery:
-    """A step is a part of the data where it says so (train, valid, test), else a share of the queries, seeded.
+    """One step is a part that the data defines (train, valid, test), or else a random share of the queries.
 
-    A query's targets are its events of its last moment (all, where there are no times); what it has before is known.
-    The past of a fold is every part before it: its ranker learns from all of them.
+    The targets of a query are its events at its last time (all events, if there are no times); its earlier events are
+    the history. The past of a fold consists of all parts before it, so that the ranker is trained on all of them.
 
-    share: how large a part of the queries test is, and valid, where the data has no parts of its own.
+    Attributes:
+        share: Share of the queries in test, and in valid, if the data defines no parts.
+        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        seed: Seed of the draw.
     """
 
     share: Share = 0.2
@@ -36,26 +40,25 @@ class ByQuery:
         """Return the fold whose targets are the answers of the queries of that part.
 
         Raises:
-            InputError: the data names other parts, or has none of this fold's, or no query of it has an answer.
+            InputError: The data defines other parts or lacks this fold's part, or none of its queries has an answer.
         """
-        part_of, last = self._parts(interactions, fold), _of_last_moment(interactions)
+        part_of, last = self._parts(interactions, fold), _at_last_time(interactions)
         part = part_of[interactions.user]
         if fold != "predict" and not (part == STEPS[fold]).any():
             raise InputError(
                 f"fold={fold}: no query of this part has an answer: correct its grades, or choose fold=predict; data "
-                "that has no parts may be too small for this split"
+                "without parts may be too small for this split"
             )
 
         def step(back: int) -> tuple[Bools, Bools]:
             now = back == STEPS[fold]
-            asked = part == back if now else (part >= back) & (part <= len(PARTS))
-            known = part > back if now else np.zeros(len(part), dtype=bool)
-            return known | (asked & ~last), asked & last
+            held_out = part == back if now else (part >= back) & (part <= len(PARTS))
+            return ((part > back) & now) | (held_out & ~last), held_out & last
 
-        return split_by_steps(interactions, fold, step, request_time=self.request_time, past=self.past)
+        return split_by_steps(interactions, fold, step, self.request_time, self.past)
 
     def _parts(self, interactions: Interactions, fold: FoldName) -> Longs:
-        """Return the step, from 1, that every query is asked in [n_users]."""
+        """Return the step, from 1, in which each query is held out [n_users]."""
         if "part" in interactions.users.table:
             part_of = _named(interactions.users.table["part"].tolist(), fold)
         else:
@@ -73,10 +76,9 @@ def _named(parts: list[str], fold: FoldName) -> Longs:
     return np.array([1 + PARTS.index(part) for part in parts], dtype=np.int64)
 
 
-def _of_last_moment(interactions: Interactions) -> Bools:
-    """Return which events are of their user's last moment [n]: all, where there are no times."""
+def _at_last_time(interactions: Interactions) -> Bools:
+    """Return which events are at their user's last time [n]; all events, if there are no times."""
     if interactions.time is None:
         return np.ones(len(interactions), dtype=bool)
     last = np.repeat(interactions.indptr[1:] - 1, interactions.lengths)
-    of_last: Bools = interactions.time == interactions.time[last]
-    return of_last
+    return interactions.time == interactions.time[last]

@@ -1,8 +1,9 @@
-"""Split by the clock: everything before a moment is known, what follows within a window is asked for."""
+"""Split by time: the events before a point in time are the history, those in a window after it the targets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,17 +11,22 @@ from recx.core.bounds import NonNegativeInt, checked
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Bools, Interactions, Split
+from recx.core.types import Bools, Interactions, Longs, Split
 from recx.parts.split.folds import STEPS, Past, RequestTime, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
 @checked("split")
 class ByTime:
-    """A step is a window of the clock, the same for all users; the first window back ends with the last event.
+    """One step is a time window, the same for all users; the window of the first step ends with the last event.
 
-    window: length of a step, such as ``1d``. min_history: events that a user needs before the window to be asked for
-    (0: cold users are asked for too). No fit ever sees an event later than a target.
+    No fit ever sees an event later than a target.
+
+    Attributes:
+        window: Length of a step, such as ``1d``.
+        min_history: Number of events that a user needs before the window; 0: cold users have requests too.
+        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
     """
 
     window: Duration = "1d"
@@ -29,40 +35,31 @@ class ByTime:
     past: Past = "step"
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
-        """Return the fold whose targets fall into the window that many steps back.
+        """Return the fold whose targets are the events in the window of that step.
 
         Raises:
-            InputError: the data has no times.
+            InputError: The data has no times, or the fold has no requests.
         """
         if interactions.time is None:
             raise InputError("split=by_time needs times, and this data has none: choose split=leave_last or by_user")
-
-        def step(back: int) -> tuple[Bools, Bools]:
-            return self._masks(interactions, back)
-
-        split = split_by_steps(interactions, fold, step, request_time=self.request_time, past=self.past)
+        step = partial(self._masks, interactions, interactions.time)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past)
         if fold == "predict":
             return split
-        in_window = self._window(interactions, STEPS[fold])
-        active = np.unique(interactions.user[in_window])
+        start, stop = self._window(interactions.time, STEPS[fold])
+        active = np.unique(interactions.user[(interactions.time >= start) & (interactions.time < stop)])
         active = active[may_be_target(interactions)[active]]
         notes = {**split.notes, "users_left_out_too_little_history": len(active) - len(split.fold.requests)}
         return replace(split, notes=notes)
 
-    def _window(self, interactions: Interactions, back: int) -> Bools:
-        assert interactions.time is not None
-        end = interactions.time.max(initial=0) + 1 - (back - 1) * milliseconds(self.window, "split.window")
-        start = end - milliseconds(self.window, "split.window")
-        window: Bools = (interactions.time >= start) & (interactions.time < end)
-        return window
+    def _window(self, time: Longs, back: int) -> tuple[int, int]:
+        length = milliseconds(self.window, "split.window")
+        stop = int(time.max(initial=0)) + 1 - (back - 1) * length
+        return stop - length, stop
 
-    def _masks(self, interactions: Interactions, back: int) -> tuple[Bools, Bools]:
-        assert interactions.time is not None
-        if back == 0:
-            return np.ones(len(interactions), dtype=bool), np.zeros(len(interactions), dtype=bool)
-        window = self._window(interactions, back)
-        start = interactions.time.max(initial=0) + 1 - back * milliseconds(self.window, "split.window")
-        history = interactions.time < start
+    def _masks(self, interactions: Interactions, time: Longs, back: int) -> tuple[Bools, Bools]:
+        start, stop = self._window(time, back)
+        history = time < start
         events = np.bincount(interactions.user[history], minlength=interactions.n_users)
-        asked = may_be_target(interactions) & (events >= self.min_history)
-        return history, window & asked[interactions.user]
+        requested = may_be_target(interactions) & (events >= self.min_history)
+        return history, ~history & (time < stop) & requested[interactions.user]

@@ -1,4 +1,4 @@
-"""Split by user: some users are held back, the others are known."""
+"""Split by user: the events of some users are held out, those of all others are the history."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ from recx.parts.split.folds import STEPS, Past, RequestTime, deal, may_be_target
 @dataclass(frozen=True)
 @checked("split")
 class ByUser:
-    """A step is a share of the users, or of groups of users, dealt with the seed.
+    """One step is a share of the users, or of groups of users, drawn at random.
 
-    share: how large a part of the users (or groups) one step is. given: how many of a requester's first events are
-    known. group: a column of the users' table whose equal values are dealt together (all of one trace), or None.
+    Attributes:
+        share: Share of the users (or groups) in one step.
+        given: Number of first events of a held-out user that belong to the history.
+        group: Column of the users' table whose equal values stay together (such as one trace), or None.
+        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        seed: Seed of the draw.
     """
 
     share: Share = 0.2
@@ -31,19 +36,19 @@ class ByUser:
     seed: Seed = 0
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
-        """Return the fold whose targets are the later events of the users dealt to that step.
+        """Return the fold whose targets are the later events of the users of that step.
 
         Raises:
-            InputError: ``group`` names no column of the users' table.
+            InputError: ``group`` is not a column of the users' table, or the fold has no requests.
         """
         step_of = self._deal(interactions)[interactions.user]
-        place = position_of_rows(interactions.indptr)
+        position = position_of_rows(interactions.indptr)
 
         def step(back: int) -> tuple[Bools, Bools]:
-            requesters = step_of == back
-            return (step_of > back) | (requesters & (place < self.given)), requesters & (place >= self.given)
+            held_out = step_of == back
+            return (step_of > back) | (held_out & (position < self.given)), held_out & (position >= self.given)
 
-        split = split_by_steps(interactions, fold, step, request_time=self.request_time, past=self.past)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past)
         if fold == "predict":
             return split
         dealt = len(np.unique(interactions.user[step_of == STEPS[fold]]))
@@ -51,11 +56,11 @@ class ByUser:
         return replace(split, notes=notes)
 
     def _deal(self, interactions: Interactions) -> Longs:
-        """Return the step, from 1, that every user is a requester of [n_users]."""
+        """Return the step, from 1, in which each user is held out [n_users]."""
         groups = self._groups(interactions)
         n = int(groups.max(initial=-1)) + 1
         dealt = deal(n, self.share, self.seed)[groups]
-        # Those whom only ``fold: predict`` asks for are never dealt: they are history in every step.
+        # Users who have requests only in ``fold: predict`` are history in every step.
         dealt[~may_be_target(interactions)] = n + 2
         return dealt
 
@@ -64,5 +69,5 @@ class ByUser:
             return np.arange(interactions.n_users)
         if self.group not in interactions.users.table:
             known = ", ".join(sorted(interactions.users.table)) or "none"
-            raise InputError(f"split.group={self.group!r} is no column of the users' table: it has {known}")
+            raise InputError(f"split.group={self.group!r} is not a column of the users' table: it has {known}")
         return np.unique(interactions.users.table[self.group], return_inverse=True)[1]

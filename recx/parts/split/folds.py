@@ -1,4 +1,4 @@
-"""What the splits share: making one fold from masks over the events, and counting what its fit may see."""
+"""Shared code of the splits: making a fold from masks over the events, and counting what its fit sees."""
 
 from __future__ import annotations
 
@@ -14,28 +14,34 @@ from recx.core.types import Bools, Doubles, Fold, Interactions, Ints, Longs, Req
 RequestTime = Literal["target", "last_event"]
 Past = Literal["step", "none"]
 STEPS: dict[FoldName, int] = {"predict": 0, "test": 1, "valid": 2}
-"""How many steps back from now a fold's target lies (0: nothing is held out)."""
+"""Number of steps from the end of the data to a fold's targets (0: nothing is held out)."""
 
 
 def split_by_steps(
     interactions: Interactions,
     fold: FoldName,
     step: Callable[[int], tuple[Bools, Bools]],
-    *,
     request_time: RequestTime,
     past: Past,
 ) -> Split:
-    """Make the fold and its past from ``step``, which returns (history, target) masks [n] for a step back.
+    """Return a fold and its past.
+
+    Args:
+        interactions: All events.
+        fold: Name of the fold.
+        step: Returns the masks (history, target) [n] of a step, numbered from the end.
+        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        past: Whether there is a past fold one ``step`` earlier, or ``none``.
 
     Raises:
-        InputError: nobody is left to ask for.
+        InputError: The fold has no requests.
     """
     back = STEPS[fold]
     history, target = step(back)
     now = make_fold(interactions, history, target, request_time) if back else _predicted(interactions)
     if not len(now.requests):
         raise InputError(
-            f"fold={fold}: no user has both a target and what the split asks for before it: "
+            f"fold={fold}: no user has both a target and the events before it that the split requires: "
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
     before = make_fold(interactions, *step(back + 1), request_time) if past == "step" else None
@@ -48,14 +54,13 @@ def split_by_steps(
 
 
 def make_fold(interactions: Interactions, history: Bools, target: Bools, request_time: RequestTime) -> Fold:
-    """Return the fold of these events, with a request for every user who has a target."""
-    known, asked = interactions.keep(history), interactions.keep(target)
-    users = np.flatnonzero(asked.lengths).astype(np.int32)
-    if asked.time is None:
-        return Fold(known, asked, Requests(users))
-    if request_time == "last_event":
-        return Fold(known, asked, Requests(users, after_last_event(known, users)))
-    return Fold(known, asked, Requests(users, asked.time[asked.indptr[users]]))
+    """Return the fold of these events, with one request for each user who has a target."""
+    known, targets = interactions.keep(history), interactions.keep(target)
+    users = np.flatnonzero(targets.lengths).astype(np.int32)
+    time = None if targets.time is None else targets.time[targets.indptr[users]]
+    if time is not None and request_time == "last_event":
+        time = after_last_event(known, users)
+    return Fold(known, targets, Requests(users, time))
 
 
 def _predicted(interactions: Interactions) -> Fold:
@@ -66,7 +71,7 @@ def _predicted(interactions: Interactions) -> Fold:
 
 
 def after_last_event(history: Interactions, users: Ints) -> Longs:
-    """Return 1 ms after each user's last event [n]; after everyone's last event for a user who has none."""
+    """Return the time 1 ms after each user's last event [n]; for a user without events, after the last event of all."""
     assert history.time is not None
     latest = history.time.max() if len(history) else 0
     time = np.full(len(users), latest, dtype=np.int64)
@@ -76,7 +81,7 @@ def after_last_event(history: Interactions, users: Ints) -> Longs:
 
 
 def _seen_later(fold: Fold) -> dict[str, float]:
-    """Count the history events that lie at or after a target: what ``fit`` saw and a live system could not have."""
+    """Count the events of the history at or after a target, which ``fit`` sees and a live system could not."""
     if fold.target is None or fold.target.time is None or fold.history.time is None:
         return {}
     times = np.sort(fold.history.time)
@@ -86,7 +91,7 @@ def _seen_later(fold: Fold) -> dict[str, float]:
 
 
 def may_be_target(interactions: Interactions) -> Bools:
-    """Which users' events may be targets [n_users]: not those of users whom only ``fold: predict`` asks for."""
+    """Return which users may have targets [n_users]: not those with requests only in ``fold: predict``."""
     allowed = np.ones(interactions.n_users, dtype=bool)
     if interactions.to_predict is not None:
         allowed[interactions.to_predict] = False
@@ -94,7 +99,6 @@ def may_be_target(interactions: Interactions) -> Bools:
 
 
 def deal(n: int, share: float, seed: int) -> Longs:
-    """Return the step, from 1, that each of ``n`` users or groups is dealt to [n]; every step is one ``share``."""
+    """Draw a step, from 1, for each of ``n`` users or groups [n]; each step has the same ``share`` of them."""
     order = np.random.default_rng(seed).permutation(n)
-    steps: Longs = order // max(1, round(share * n)) + 1
-    return steps
+    return order // max(1, round(share * n)) + 1

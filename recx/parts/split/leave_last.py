@@ -1,8 +1,9 @@
-"""Leave each user's last events out: the usual split for next-item prediction."""
+"""Hold out the last events of each user: the usual split for next-item prediction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,9 +17,14 @@ from recx.parts.split.folds import Past, RequestTime, may_be_target, split_by_st
 @dataclass(frozen=True)
 @checked("split")
 class LeaveLast:
-    """A step is a user's last ``n`` events; a user needs one event more to be in a fold.
+    """One step is the last ``n`` events of a user; a user needs at least one more event to be in a fold.
 
-    Other users' later events stay in the history that ``fit`` sees; the protocol card counts them.
+    Later events of other users stay in the history that ``fit`` sees; the protocol card counts them.
+
+    Attributes:
+        n: Number of events of each user in one step.
+        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
     """
 
     n: PositiveInt = 1
@@ -26,31 +32,27 @@ class LeaveLast:
     past: Past = "step"
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
-        """Return the fold whose targets are each user's last events, after dropping the steps behind it."""
+        """Return the fold whose targets are each user's last events, without the events of later steps.
 
-        def step(back: int) -> tuple[Bools, Bools]:
-            return self._masks(interactions, back)
-
-        split = split_by_steps(interactions, fold, step, request_time=self.request_time, past=self.past)
-        events = split.fold.history.lengths[may_be_target(interactions)]
-        short = int(((events > 0) & (events <= self.n)).sum()) if fold == "predict" else self._left_out(split)
-        name = "users_too_short_to_train_on" if fold == "predict" else "users_left_out_too_few_events"
-        return replace(split, notes={**split.notes, name: short})
+        Raises:
+            InputError: The fold has no requests.
+        """
+        split = split_by_steps(interactions, fold, partial(self._masks, interactions), self.request_time, self.past)
+        history = split.fold.history
+        events = history.lengths[may_be_target(history)]
+        if fold == "predict":
+            notes = {"users_too_short_to_train_on": int(((events > 0) & (events <= self.n)).sum())}
+        else:
+            notes = {"users_left_out_too_few_events": int((events > 0).sum()) - len(split.fold.requests)}
+        return replace(split, notes={**split.notes, **notes})
 
     def _masks(self, interactions: Interactions, back: int) -> tuple[Bools, Bools]:
-        """Return (history, target) after ``back`` steps, each taken from what the step before left as history."""
+        """Return the masks (history, target) after ``back`` steps, each taken from the history of the step before."""
         allowed = may_be_target(interactions)
         left = interactions.lengths.copy()
         taken = np.zeros_like(left)
         for _ in range(back):
             taken = np.where(allowed & (left > self.n), self.n, 0)
             left -= taken
-        place = position_of_rows(interactions.indptr)
-        user = interactions.user
-        return place < left[user], (place >= left[user]) & (place < (left + taken)[user])
-
-    @staticmethod
-    def _left_out(split: Split) -> int:
-        history = split.fold.history
-        have_events = int((may_be_target(history) & (history.lengths > 0)).sum())
-        return have_events - len(split.fold.requests)
+        position, user = position_of_rows(interactions.indptr), interactions.user
+        return position < left[user], (position >= left[user]) & (position < (left + taken)[user])

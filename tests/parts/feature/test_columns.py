@@ -33,7 +33,7 @@ def test_a_number_that_is_not_finite_names_feature_and_user(world: Callable[...,
         design_matrix({"slate": Columns()}, candidates, made.history, made.requests)
 
 
-def test_candidates_without_columns_are_told(world: Callable[..., Any]) -> None:
+def test_candidates_without_columns_are_reported(world: Callable[..., Any]) -> None:
     made = world()
-    with pytest.raises(InputError, match="the candidates came without columns"):
+    with pytest.raises(InputError, match="the candidates have no columns"):
         names_of({"slate": Columns()}, replace(made.candidates, columns={}))

@@ -164,7 +164,7 @@ def test_data_without_graphs_is_told_in_a_sentence(feature: Any) -> None:
     made = world()
     bare = replace(made.history, items=replace(made.history.items, graphs=None))
     if not isinstance(feature, TextSimilarity):
-        with pytest.raises(InputError, match="the items of this dataset are no graphs"):
+        with pytest.raises(InputError, match="the items of this dataset are not graphs"):
             feature(made.candidates, bare, made.requests)
 
 

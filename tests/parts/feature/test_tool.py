@@ -16,7 +16,7 @@ from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.parts.encoder.tfidf import Tfidf
 from recx.parts.feature.past_tasks import NearestTasks, PastTasks, PastWords
 from recx.parts.feature.tool import Naming, Relevance, Structure, Usage
-from recx.parts.shared.texts import asked, encoded
+from recx.parts.shared.texts import encoded, query_vectors
 
 ENCODER = Tfidf()
 
@@ -55,7 +55,7 @@ def tools() -> Any:
 
 
 def cosines(pairs: Any) -> Array:
-    return (asked(pairs[2], pairs[1], ENCODER) @ encoded(pairs[1], ENCODER).items.T).toarray()
+    return (query_vectors(pairs[2], pairs[1], ENCODER) @ encoded(pairs[1], ENCODER).items.T).toarray()
 
 
 def test_relevance_and_structure_come_from_the_cosine(tools: Any) -> None:
@@ -126,7 +126,7 @@ def test_naming_needs_the_column_of_names(tools: Any) -> None:
 
 
 def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
-    users = asked(tools[2], tools[1], ENCODER).toarray()
+    users = query_vectors(tools[2], tools[1], ENCODER).toarray()
     mean = users[[0, 1, 4]].mean(axis=0)
     expected = np.stack([users @ mean / np.linalg.norm(mean), users @ users[2], users @ users[2] * 0], axis=1)
     assert table(PastTasks(ENCODER), tools) == pytest.approx(expected, abs=1e-6)
@@ -135,7 +135,7 @@ def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 20])
 def test_the_nearest_tasks_vote_for_their_tools(tools: Any, k: int) -> None:
-    users = asked(tools[2], tools[1], ENCODER).toarray()
+    users = query_vectors(tools[2], tools[1], ENCODER).toarray()
     past, tool = [0, 1, 2, 4], [0, 0, 1, 0]
     expected = np.zeros((8, 3))
     for task in range(8):

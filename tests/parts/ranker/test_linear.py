@@ -35,32 +35,32 @@ def features(column: Callable) -> dict[str, object]:
     return {name: column(name) for name in "abcd"}
 
 
-def test_it_finds_the_weights_that_drew_the_targets(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=300)
+def test_it_finds_the_weights_that_drew_the_targets(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=300)
     fitted = Linear(features, l2=0.0).fit(lists, fold)
     assert list(fitted.summary.weights) == ["a", "b", "c", "d"]
     assert [fitted.summary.weights[name] for name in "abcd"] == pytest.approx([1.0, -0.5, 0.3, 0.0], abs=0.3)
 
 
 @pytest.mark.parametrize("l2", [0.0, 1e-4, 0.5])
-def test_the_gradient_vanishes_at_the_weights(made_up: Callable[..., Problem], features: dict, l2: float) -> None:
-    lists, fold = made_up()
+def test_the_gradient_vanishes_at_the_weights(generated: Callable[..., Problem], features: dict, l2: float) -> None:
+    lists, fold = generated()
     fitted = Linear(features, l2=l2).fit(lists, fold)
     gradient = objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[1]
     assert np.linalg.norm(gradient) <= 1e-5
 
 
 def test_features_are_standardised_over_the_rows_it_is_fitted_on(
-    made_up: Callable[..., Problem], features: dict
+    generated: Callable[..., Problem], features: dict
 ) -> None:
-    lists, fold = made_up()
+    lists, fold = generated()
     fitted = Linear(features).fit(lists, fold)
     assert fitted.mean == pytest.approx([lists.columns[name].mean(dtype=float) for name in "abcd"], abs=1e-6)
     assert fitted.deviation == pytest.approx([lists.columns[name].std(dtype=float) for name in "abcd"], rel=1e-6)
 
 
-def test_scale_and_offset_of_a_feature_do_not_matter(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up()
+def test_scale_and_offset_of_a_feature_do_not_matter(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated()
     moved = replace(lists, columns={**lists.columns, "a": lists.columns["a"] * 1e-9, "b": lists.columns["b"] + 50})
     plain, other = Linear(features).fit(lists, fold), Linear(features).fit(moved, fold)
     assert other.weight == pytest.approx(plain.weight, abs=1e-3)
@@ -68,9 +68,9 @@ def test_scale_and_offset_of_a_feature_do_not_matter(made_up: Callable[..., Prob
 
 
 def test_constant_features_get_no_weight_and_are_counted(
-    made_up: Callable[..., Problem], column: Callable, features: dict
+    generated: Callable[..., Problem], column: Callable, features: dict
 ) -> None:
-    lists, fold = made_up()
+    lists, fold = generated()
     same = np.full(len(lists), 0.1, dtype=np.float32)
     lists = replace(lists, columns={**lists.columns, "e": same, "f": same * 1e6})
     fitted = Linear({**features, "e": column("e"), "f": column("f")}).fit(lists, fold)
@@ -90,9 +90,9 @@ def test_nothing_but_constant_features_keeps_the_order_given(lists_of: Callable,
 
 
 def test_a_feature_that_is_the_same_for_all_of_a_user_gets_no_weight(
-    made_up: Callable[..., Problem], column: Callable, features: dict
+    generated: Callable[..., Problem], column: Callable, features: dict
 ) -> None:
-    lists, fold = made_up()
+    lists, fold = generated()
     hour = np.repeat(np.random.default_rng(0).normal(size=lists.n_lists), lists.lengths).astype(np.float32)
     lists = replace(lists, columns={**lists.columns, "e": hour})
     assert abs(Linear({**features, "e": column("e")}).fit(lists, fold).summary.weights["e"]) < 1e-3
@@ -109,9 +109,9 @@ def test_one_user_by_hand(lists_of: Callable, fold_of: Callable, column: Callabl
 
 
 def test_it_ranks_by_the_weighted_sum_and_returns_the_same_pairs(
-    made_up: Callable[..., Problem], features: dict
+    generated: Callable[..., Problem], features: dict
 ) -> None:
-    lists, fold = made_up()
+    lists, fold = generated()
     fitted = Linear(features).fit(lists, fold)
     ranked = fitted.rank(lists, fold.history, fold.requests)
     checked(ranked, fold.requests, fold.history.n_items, "linear")
@@ -123,9 +123,9 @@ def test_it_ranks_by_the_weighted_sum_and_returns_the_same_pairs(
 
 
 def test_users_without_a_retrieved_target_are_skipped_and_counted(
-    made_up: Callable[..., Problem], lists_of: Callable, fold_of: Callable, features: dict
+    generated: Callable[..., Problem], lists_of: Callable, fold_of: Callable, features: dict
 ) -> None:
-    lists, fold = made_up(users=100)
+    lists, fold = generated(users=100)
     found = Linear(features).fit(lists, fold)
     shown = {
         user: {int(i): list(range(4)) for i in lists.item[lists.indptr[user] : lists.indptr[user + 1]]}
@@ -143,8 +143,8 @@ def test_users_without_a_retrieved_target_are_skipped_and_counted(
     assert np.array_equal(fitted.mean, found.mean)
 
 
-def test_lists_of_some_of_the_users_are_enough(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=100)
+def test_lists_of_some_of_the_users_are_enough(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=100)
     some = np.arange(0, 100, 3)
     asked = replace(fold, requests=fold.requests[some])
     known = replace(asked, target=fold.target.keep(np.isin(fold.target.user, some)))
@@ -163,7 +163,7 @@ def test_nothing_retrieved_is_an_error_that_names_the_way_out(
         Linear({"a": column("a")}).fit(lists, fold)
 
 
-def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+def test_unretrieved_targets_may_be_added(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
     # The column is NaN, so 0, for what was added: two users' targets at 0 among candidates at 1 and 2.
     shown = {0: {1: [1.0], 2: [2.0]}, 1: {4: [2.0], 5: [1.0]}, 2: {1: [1.0], 7: [2.0]}}
     fold = fold_of({0: {3: 1}, 1: {3: 1, 6: 1}, 2: {7: 1}})
@@ -174,10 +174,10 @@ def test_missed_targets_may_be_added(lists_of: Callable, fold_of: Callable, colu
     assert Linear({"a": column("a")}, missed="drop", l2=0.01).fit(lists_of(shown), fold).summary.weights["a"] > 0
 
 
-def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
+def test_an_unretrieved_target_comes_last_in_its_own_list(lists_of: Callable, fold_of: Callable) -> None:
     lists = lists_of({0: {1: [1.0]}, 1: {}, 2: {8: [3.0], 2: [2.0]}})
     fold = fold_of({0: {9: 1, 1: 1}, 1: {3: 1}, 2: {2: 1, 5: 1, 4: 1}})
-    full = training_examples._with_missed(lists, GroundTruth.of(fold))
+    full = training_examples._with_unretrieved(lists, GroundTruth.of(fold))
     assert full.indptr.tolist() == [0, 2, 3, 7]
     assert full.item.tolist() == [1, 9, 3, 8, 2, 4, 5]
     assert np.array_equal(
@@ -186,8 +186,8 @@ def test_a_missed_target_stands_last_in_its_own_list(lists_of: Callable, fold_of
     checked(full, fold.requests, 400, "the fit")
 
 
-def test_max_users_takes_a_seeded_sample_and_counts_the_rest(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up()
+def test_max_users_takes_a_seeded_sample_and_counts_the_rest(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated()
     one, same = (Linear(features, max_users=50, seed=1).fit(lists, fold) for _ in range(2))
     other = Linear(features, max_users=50, seed=2).fit(lists, fold)
     assert one.notes["ranker_users_fitted_on"] == 50
@@ -196,7 +196,7 @@ def test_max_users_takes_a_seeded_sample_and_counts_the_rest(made_up: Callable[.
     assert not np.array_equal(one.weight, other.weight)
 
 
-def test_small_grades_are_learnt_from_too(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
+def test_small_grades_are_learned_from_too(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
     lists = lists_of({0: {1: [1.0], 2: [0.0]}, 1: {1: [0.0], 2: [1.0]}})
     fitted = Linear({"a": column("a")}, l2=0.1).fit(lists, fold_of({0: {1: 0.5}, 1: {2: 0.5}}))
     assert fitted.notes["ranker_users_fitted_on"] == 2
@@ -212,8 +212,10 @@ def test_a_grade_weighs_its_loss(lists_of: Callable, fold_of: Callable, column: 
 
 
 @pytest.mark.parametrize("optimizer", ["gd", "sgd"])
-def test_the_other_ways_come_near_the_optimum(made_up: Callable[..., Problem], features: dict, optimizer: str) -> None:
-    lists, fold = made_up(users=100)
+def test_the_other_ways_come_near_the_optimum(
+    generated: Callable[..., Problem], features: dict, optimizer: str
+) -> None:
+    lists, fold = generated(users=100)
     best = Linear(features).fit(lists, fold)
     rate, epochs = (0.5, 300) if optimizer == "gd" else (0.02, 30)
     fitted = Linear(features, optimizer=optimizer, learning_rate=rate, epochs=epochs).fit(lists, fold)
@@ -223,15 +225,15 @@ def test_the_other_ways_come_near_the_optimum(made_up: Callable[..., Problem], f
     assert objective.value_and_gradient(fitted.weight)[0] <= least + 0.05 * (start - least)
 
 
-def test_steps_too_long_are_an_error_and_no_warning(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=20)
+def test_steps_too_long_are_an_error_and_no_warning(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=20)
     ranker = Linear(features, optimizer="gd", l2=1e6, learning_rate=1.0, epochs=200)
     with pytest.raises(RecxError, match="did not converge: lower"):
         ranker.fit(lists, fold)
 
 
-def test_empty_lists_and_no_lists_are_ranked(made_up: Callable[..., Problem], lists_of: Callable, features) -> None:
-    lists, fold = made_up(users=20)
+def test_empty_lists_and_no_lists_are_ranked(generated: Callable[..., Problem], lists_of: Callable, features) -> None:
+    lists, fold = generated(users=20)
     fitted = Linear(features).fit(lists, fold)
     none = fitted.rank(lists[0:0], fold.history, fold.requests[0:0])
     assert none.n_lists == len(none) == 0
@@ -260,8 +262,8 @@ def test_settings_out_of_range_are_named(features: dict, setting: str, value: ob
         Linear(**{"features": features, setting: value})
 
 
-def test_identity_returns_what_it_was_given(made_up: Callable[..., Problem]) -> None:
-    lists, fold = made_up(users=5)
+def test_identity_returns_what_it_was_given(generated: Callable[..., Problem]) -> None:
+    lists, fold = generated(users=5)
     assert Identity().rank(lists, fold.history, fold.requests) is lists
     assert not hasattr(Identity(), "fit")
 
@@ -283,8 +285,8 @@ def test_a_user_of_weight_2_counts_as_two_users(lists_of: Callable, fold_of: Cal
     assert twice.value_and_gradient(fitted.weight)[1] == pytest.approx([0], abs=1e-5)
 
 
-def test_a_user_of_weight_0_plays_no_part_and_is_counted(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=80)
+def test_a_user_of_weight_0_plays_no_part_and_is_counted(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=80)
     weight = np.ones(fold.history.n_users)
     weight[:30] = 0
     fitted = Linear(features, user_weight="importance").fit(lists, weighing(fold, weight))
@@ -302,23 +304,23 @@ def test_a_user_of_weight_0_plays_no_part_and_is_counted(made_up: Callable[..., 
         (np.full(300, np.nan), "importance", "user u0 has the weight nan"),
         (np.full(300, -1.0), "importance", "user u0 has the weight -1"),
         (np.zeros(300), "importance", "every user to learn from has the weight 0"),
-        (np.ones(300), "weight", "no column of numbers of the users' table: it has importance"),
-        (np.full(300, "much"), "importance", "no column of numbers of the users' table: it has none"),
+        (np.ones(300), "weight", "not a numeric column of the users' table: it has importance"),
+        (np.full(300, "much"), "importance", "not a numeric column of the users' table: it has none"),
     ],
 )
-def test_wrong_user_weights_are_told(
-    made_up: Callable[..., Problem], features: dict, weight: np.ndarray, named: str, told: str
+def test_wrong_user_weights_are_reported(
+    generated: Callable[..., Problem], features: dict, weight: np.ndarray, named: str, told: str
 ) -> None:
-    lists, fold = made_up(users=20)
+    lists, fold = generated(users=20)
     with pytest.raises(InputError, match=told):
         Linear(features, user_weight=named).fit(lists, weighing(fold, weight))
 
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", "gd", "sgd"])
 def test_weights_that_may_not_be_negative_are_not(
-    made_up: Callable[..., Problem], features: dict, optimizer: str
+    generated: Callable[..., Problem], features: dict, optimizer: str
 ) -> None:
-    lists, fold = made_up()
+    lists, fold = generated()
     fitted = Linear(features, optimizer=optimizer, epochs=10, non_negative=True).fit(lists, fold)
     assert (fitted.weight >= 0).all()
     assert fitted.summary.weights["b"] < 0.05  # the weight that drew the targets is -0.5
@@ -327,8 +329,8 @@ def test_weights_that_may_not_be_negative_are_not(
     assert (fitted.low[fitted.weight == 0] == fitted.high[fitted.weight == 0]).all()
 
 
-def test_weights_at_0_or_above_are_the_optimum_among_those(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up()
+def test_weights_at_0_or_above_are_the_optimum_among_those(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated()
     fitted = Linear(features, non_negative=True).fit(lists, fold)
     slope = objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[1]
     assert slope[fitted.weight > 0] == pytest.approx(0, abs=1e-5)
@@ -336,8 +338,8 @@ def test_weights_at_0_or_above_are_the_optimum_among_those(made_up: Callable[...
     assert fitted.notes["ranker_stopped_before_the_optimum"] == 0
 
 
-def test_the_intervals_are_those_of_fits_to_resampled_users(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=300)
+def test_the_intervals_are_those_of_fits_to_resampled_users(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=300)
     fitted = Linear(features).fit(lists, fold)
     rng = np.random.default_rng(1)
     exact = objective_of(fitted, lists, fold)
@@ -357,8 +359,8 @@ def replace_gain(objective: Objective, gain: np.ndarray) -> Objective:
     return Objective(objective.table, gain, objective.indptr, objective.l2)
 
 
-def test_a_lean_one_makes_the_same_lists_and_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=30)
+def test_a_lean_one_makes_the_same_lists_and_no_intervals(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=30)
     ranker = Linear(features, l2=0.1, probabilities="platt", user_weight=None, seed=3)
     whole, lean = ranker.fit(lists, fold), ranker.without_diagnostics().fit(lists, fold)
     assert isinstance(ranker, HasDiagnostics)
@@ -369,17 +371,17 @@ def test_a_lean_one_makes_the_same_lists_and_no_intervals(made_up: Callable[...,
     np.testing.assert_array_equal(one.score, other.score)
 
 
-def test_no_resamples_give_no_intervals(made_up: Callable[..., Problem], features: dict) -> None:
-    fitted = Linear(features, resamples=0).fit(*made_up(users=30))
+def test_no_resamples_give_no_intervals(generated: Callable[..., Problem], features: dict) -> None:
+    fitted = Linear(features, resamples=0).fit(*generated(users=30))
     assert np.isnan(fitted.low).all()
     assert np.isnan(fitted.summary.tables["weights"]["high"]).all()
 
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", "gd", "sgd"])
 def test_the_learning_curve_ends_at_the_objective(
-    made_up: Callable[..., Problem], features: dict, optimizer: str
+    generated: Callable[..., Problem], features: dict, optimizer: str
 ) -> None:
-    lists, fold = made_up(users=60)
+    lists, fold = generated(users=60)
     fitted = Linear(features, optimizer=optimizer, epochs=7).fit(lists, fold)
     losses = fitted.summary.curves["linear/loss"]
     assert len(losses) == 7 or optimizer == "lbfgs"
@@ -389,9 +391,9 @@ def test_the_learning_curve_ends_at_the_objective(
 
 @pytest.mark.parametrize("probabilities", ["softmax", "platt"])
 def test_probabilities_go_out_and_leave_the_order_alone(
-    made_up: Callable[..., Problem], features: dict, probabilities: str
+    generated: Callable[..., Problem], features: dict, probabilities: str
 ) -> None:
-    lists, fold = made_up(users=200)
+    lists, fold = generated(users=200)
     fitted = Linear(features, probabilities=probabilities).fit(lists, fold)
     ranked = fitted.rank(lists, fold.history, fold.requests)
     checked(ranked, fold.requests, fold.history.n_items, "linear")
@@ -405,8 +407,8 @@ def test_probabilities_go_out_and_leave_the_order_alone(
     assert ranked.score == pytest.approx(expected, abs=1e-6)
 
 
-def test_calibration_has_users_of_its_own(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=200)
+def test_calibration_has_users_of_its_own(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=200)
     fitted = Linear(features, probabilities="platt").fit(lists, fold)
     assert fitted.notes["ranker_users_calibrated_on"] == 20
     assert fitted.notes["ranker_users_fitted_on"] == 180
@@ -428,8 +430,8 @@ def test_calibration_needs_two_users(lists_of: Callable, fold_of: Callable, colu
         Linear({"a": column("a")}, probabilities="platt").fit(lists, fold)
 
 
-def test_contributions_add_up_to_the_score(made_up: Callable[..., Problem], features: dict) -> None:
-    lists, fold = made_up(users=40)
+def test_contributions_add_up_to_the_score(generated: Callable[..., Problem], features: dict) -> None:
+    lists, fold = generated(users=40)
     fitted = Linear(features).fit(lists, fold)
     parts = fitted.contributions(lists, fold.history, fold.requests)
     assert parts.shape == (len(lists), 4)
@@ -438,9 +440,9 @@ def test_contributions_add_up_to_the_score(made_up: Callable[..., Problem], feat
 
 @pytest.mark.parametrize(("probabilities", "resamples"), [("none", 0), ("platt", 100)])
 def test_what_is_saved_ranks_the_same(
-    made_up: Callable[..., Problem], features: dict, tmp_path: Path, probabilities: str, resamples: int
+    generated: Callable[..., Problem], features: dict, tmp_path: Path, probabilities: str, resamples: int
 ) -> None:
-    lists, fold = made_up(users=50)
+    lists, fold = generated(users=50)
     fitted = Linear(features, probabilities=probabilities, resamples=resamples).fit(lists, fold)
     assert isinstance(fitted, Saveable)
     fitted.save(tmp_path / "ranker")
@@ -453,7 +455,7 @@ def test_what_is_saved_ranks_the_same(
     assert loaded.summary.curves == fitted.summary.curves
 
 
-def test_a_ranker_that_is_not_there_or_damaged_is_told(tmp_path: Path, features: dict) -> None:
+def test_a_ranker_that_is_not_there_or_damaged_is_reported(tmp_path: Path, features: dict) -> None:
     with pytest.raises(InputError, match="no fitted linear ranker"):
         load(tmp_path, Linear(features))
     (tmp_path / "linear.json").write_text('{"features": 3}')
@@ -475,10 +477,10 @@ def test_groups_that_teach_nothing_move_no_weight(lists_of: Callable, fold_of: C
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20])
-def test_features_of_very_different_scale_are_learnt_from_alike(
-    made_up: Callable[..., Problem], features: dict, scale: float
+def test_features_of_very_different_scale_are_learned_from_alike(
+    generated: Callable[..., Problem], features: dict, scale: float
 ) -> None:
-    lists, fold = made_up(users=100)
+    lists, fold = generated(users=100)
     column = (lists.columns["a"] * np.float32(scale)).astype(np.float32)
     scaled = Linear(features).fit(replace(lists, columns={**lists.columns, "a": column}), fold)
     assert scaled.weight == pytest.approx(Linear(features).fit(lists, fold).weight, abs=1e-3)
@@ -487,9 +489,9 @@ def test_features_of_very_different_scale_are_learnt_from_alike(
 
 @pytest.mark.parametrize("scale", [4.0, 0.1, -1e-3, 1e6])
 def test_without_a_penalty_weights_do_not_notice_a_scale(
-    made_up: Callable[..., Problem], features: dict, scale: float
+    generated: Callable[..., Problem], features: dict, scale: float
 ) -> None:
-    lists, fold = made_up(users=100)
+    lists, fold = generated(users=100)
     scaled = replace(lists, columns={**lists.columns, "a": (lists.columns["a"] * np.float32(scale)).astype(np.float32)})
     one, other = (Linear(features, l2=0.0, resamples=0).fit(shown, fold) for shown in (lists, scaled))
     assert other.weight == pytest.approx(one.weight * [np.sign(scale), 1, 1, 1], abs=1e-6)

@@ -130,7 +130,7 @@ def test_the_feature_is_bm25_over_the_largest_of_the_list() -> None:
 
 
 @pytest.mark.parametrize("ranker", [Bm25(), Cosine(Tfidf())], ids=["bm25", "cosine"])
-def test_data_without_texts_is_told(ranker: FittedRanker) -> None:
+def test_data_without_texts_is_reported(ranker: FittedRanker) -> None:
     with pytest.raises(InputError, match="of this dataset have no text"):
         check_ranker(ranker)
 
@@ -204,12 +204,12 @@ def test_an_object_sees_nothing_for_an_empty_list() -> None:
 
 
 @pytest.mark.parametrize("name", ["too_few", "one_twice", "not_finite", "a_number", "nothing", "unknown"])
-def test_another_answer_is_told(name: str) -> None:
-    with pytest.raises(RecxError, match=r"for user 0 is not one finite score for each of the 5 documents"):
+def test_another_answer_is_reported(name: str) -> None:
+    with pytest.raises(RecxError, match=r"rerank for user 0 must return one finite score for each of the 5 documents"):
         Callable(f"my_rerankers:bad_{name}").rank(*world("red"))
 
 
-def test_a_failing_object_is_told() -> None:
+def test_a_failing_object_is_reported() -> None:
     with pytest.raises(RecxError, match=r"my_rerankers:fails: rerank fails for user 0 \(KeyError: 'model'\)"):
         Callable("my_rerankers:fails").rank(*world("red"))
 

@@ -42,7 +42,7 @@ def test_a_flat_index_gives_the_exact_cosines(drawn: Callable[..., Interactions]
     world = big_world(drawn)
     fitted = Faiss(last=4, recency=0.6, factors=8).fit(world)
     lists = fitted.retrieve(world, everyone(world), k)
-    score = exact(world, fitted.vector, 4, 0.6)
+    score = exact(world, fitted.vectors.vector, 4, 0.6)
     assert lists.lengths.tolist() == np.minimum(k, (score > -np.inf).sum(axis=1)).tolist()
     assert score[lists.list_of_row, lists.item] == pytest.approx(lists.score, abs=1e-5)
     best = -np.sort(-score, axis=1)
@@ -77,7 +77,7 @@ def test_a_user_without_a_vector_gets_an_empty_list_and_is_counted(
     assert shown(lists) == [[], [], [], [1]]
     assert lists.notes["requests_without_vector"] == 2
     assert lists.notes["items_without_vector"] == 1
-    assert lists.notes["items_with_learnt_vector"] == 0
+    assert lists.notes["items_with_learned_vector"] == 0
 
 
 def test_blocks_change_nothing(drawn: Callable[..., Interactions], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_blocks_change_nothing(drawn: Callable[..., Interactions], monkeypatch: 
 
 
 def test_vectors_have_length_one(drawn: Callable[..., Interactions]) -> None:
-    vector = Faiss(factors=8).fit(big_world(drawn)).vector
+    vector = Faiss(factors=8).fit(big_world(drawn)).vectors.vector
     assert vector == pytest.approx(unit(vector), abs=1e-6)
 
 

@@ -55,7 +55,7 @@ def test_the_seed_shuffles() -> None:
 
 def test_data_without_slates_is_refused() -> None:
     world = tiny_world()
-    with pytest.raises(InputError, match="retriever=given needs lists"):
+    with pytest.raises(InputError, match="retriever=given needs candidate lists"):
         Given().retrieve(world, Requests(np.array([1], dtype=np.int32)), 5)
 
 

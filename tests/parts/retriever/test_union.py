@@ -91,7 +91,7 @@ def test_blocks_change_nothing_and_counts_of_requests_add_up(
     [
         ({"sources": {}}, "retriever.sources is empty"),
         ({"sources": {"a": A}, "method": "mean"}, "retriever.method=mean"),
-        ({"sources": {"a": A}, "weights": {"b": 1.0}}, "which is no source"),
+        ({"sources": {"a": A}, "weights": {"b": 1.0}}, "which is not a source"),
         ({"sources": {"a": A}, "smoothing": -1.0}, "retriever.smoothing=-1.0"),
     ],
 )

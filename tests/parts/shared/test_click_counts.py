@@ -58,13 +58,13 @@ def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretc
 
 
 @given(st.lists(st.integers(-50, 50)), st.lists(st.integers(-60, 60)))
-def test_places_in_many_keys_are_those_in_few(keys: list[int], asked: list[int]) -> None:
+def test_positions_in_many_keys_are_those_in_few(keys: list[int], asked: list[int]) -> None:
     """The two ways to search, for keys that fit into the cache and for more, find the same."""
     among, wanted = np.sort(np.array(keys, dtype=np.int64)), np.array(asked, dtype=np.int64)
     expected = [sum(key < one for key in keys) for one in asked]
     for large in (0, 10**6):
         with mock.patch.object(click_counts, "LARGE", large):
-            assert click_counts.places(among, wanted).tolist() == expected
+            assert click_counts.positions(among, wanted).tolist() == expected
 
 
 @given(HISTORIES, st.integers(1, 3), st.booleans())

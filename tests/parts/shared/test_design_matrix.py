@@ -23,20 +23,20 @@ class Constant:
         return self.values
 
 
-def test_a_column_a_feature_in_the_order_named(made_up: Callable[..., Problem], column: Callable) -> None:
-    lists, fold = made_up(users=5)
+def test_a_column_a_feature_in_the_order_named(generated: Callable[..., Problem], column: Callable) -> None:
+    lists, fold = generated(users=5)
     table = design_matrix({"second": column("b"), "first": column("a")}, lists, fold.history, fold.requests)
     assert table.dtype == np.float32
     assert np.array_equal(table, np.stack([lists.columns["b"], lists.columns["a"]], axis=1))
 
 
 def test_blocks_change_nothing(
-    made_up: Callable[..., Problem], column: Callable, monkeypatch: pytest.MonkeyPatch
+    generated: Callable[..., Problem], column: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lists, fold = made_up(users=50)
+    lists, fold = generated(users=50)
     features = {name: column(name) for name in "abcd"}
     whole = design_matrix(features, lists, fold.history, fold.requests)
-    monkeypatch.setattr(design_matrix, "LISTS", 7)
+    monkeypatch.setattr("recx.parts.shared.design_matrix.LISTS", 7)
     assert np.array_equal(design_matrix(features, lists, fold.history, fold.requests), whole)
 
 
@@ -57,7 +57,7 @@ def test_one_number_a_row_is_asked_for(lists_of: Callable, fold_of: Callable) ->
         design_matrix({"short": Constant(np.zeros(1))}, lists, fold.history, fold.requests)
 
 
-def test_no_lists_make_an_empty_table(made_up: Callable[..., Problem], column: Callable) -> None:
-    lists, fold = made_up(users=5)
+def test_no_lists_make_an_empty_table(generated: Callable[..., Problem], column: Callable) -> None:
+    lists, fold = generated(users=5)
     table = design_matrix({"a": column("a")}, lists[0:0], fold.history, fold.requests[0:0])
     assert table.shape == (0, 1)

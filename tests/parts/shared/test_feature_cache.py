@@ -39,7 +39,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 @pytest.fixture
 def fold(monkeypatch: pytest.MonkeyPatch) -> Fold:
-    monkeypatch.setattr(design_matrix, "LISTS", 7)  # several blocks
+    monkeypatch.setattr("recx.parts.shared.design_matrix.LISTS", 7)  # several blocks
     return LeaveLast().split(tiny_world(), "test").fold
 
 

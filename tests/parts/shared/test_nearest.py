@@ -7,8 +7,7 @@ from scipy import sparse
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
-from recx.parts.shared.nearest import Search, has_vector
-from recx.parts.shared.top_k import Eligibility
+from recx.parts.shared.nearest import has_vector, neighbours
 from recx.parts.shared.vectors import unit
 
 
@@ -20,18 +19,19 @@ def vectors(n: int = 60) -> Floats:
     return unit(drawn)
 
 
-def shelf(n_users: int, seen: Array) -> Eligibility:
-    """Nobody has seen anything but user 0."""
+def history_of(n_users: int, seen: Array) -> Interactions:
+    """Return a history in which only user 0 has events."""
     indptr = np.full(n_users + 1, len(seen), dtype=np.int64)
     indptr[0] = 0
     weight = np.ones(len(seen), dtype=np.float32)
     users, items = Entities(np.arange(n_users)), Entities(np.arange(60))
-    return Eligibility(Interactions(indptr, seen.astype(np.int32), None, weight, users, items), "drop")
+    return Interactions(indptr, seen.astype(np.int32), None, weight, users, items)
 
 
-def nearest(search: Search, stored: object, query: object, k: int, seen: Array) -> RankedLists:
+def nearest(stored: object, query: object, k: int, seen: Array, index: str = "Flat") -> RankedLists:
     n = query.shape[0]  # type: ignore[attr-defined]
-    return search.over(stored).lists(query, shelf(n, seen), Requests(np.arange(n, dtype=np.int32)), k)
+    requests = Requests(np.arange(n, dtype=np.int32))
+    return neighbours(stored, index, nprobe=2).lists(query, history_of(n, seen), requests, k, "drop")
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
@@ -39,7 +39,7 @@ def nearest(search: Search, stored: object, query: object, k: int, seen: Array) 
 def test_every_item_is_compared(kind: type, k: int) -> None:
     stored, seen = vectors(), np.array([3, 4])
     query = stored[[1, 2, 10, 15]]
-    lists = nearest(Search(), kind(stored), kind(query), k, seen)
+    lists = nearest(kind(stored), kind(query), k, seen)
     cosine = query @ stored.T
     cosine[0, seen] = -np.inf
     cosine[:, ::10] = -np.inf
@@ -54,23 +54,23 @@ def test_every_item_is_compared(kind: type, k: int) -> None:
 def test_an_index_that_visits_everything_finds_the_same(index: str) -> None:
     stored, seen = vectors(), np.arange(1, 40)
     query = stored[[1, 2, 10, 15]]
-    exact = nearest(Search(), stored, query, 15, seen)
-    found = nearest(Search(index, nprobe=2), stored, query, 15, seen)
+    exact = nearest(stored, query, 15, seen)
+    found = nearest(stored, query, 15, seen, index)
     assert found.indptr.tolist() == exact.indptr.tolist()
     assert found.score == pytest.approx(exact.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("index", ["Flat", "HNSW16"])
-def test_without_a_vector_there_is_nothing_near(index: str) -> None:
+def test_without_vectors_nothing_is_found(index: str) -> None:
     nothing = np.zeros((60, 4), dtype=np.float32)
-    assert len(nearest(Search(index), nothing, np.eye(4, dtype=np.float32), 5, np.zeros(0))) == 0
+    assert len(nearest(nothing, np.eye(4, dtype=np.float32), 5, np.zeros(0), index)) == 0
 
 
-def test_an_index_takes_no_sparse_vectors() -> None:
+def test_an_index_rejects_sparse_vectors() -> None:
     with pytest.raises(InputError, match="needs short, dense vectors"):
-        Search("HNSW16").over(sparse.csr_array(vectors()))
+        neighbours(sparse.csr_array(vectors()), "HNSW16")
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_vectors_are_told_from_nothing(kind: type) -> None:
+def test_zero_vectors_are_recognised(kind: type) -> None:
     assert has_vector(kind(np.array([[0.0, -1.0], [0.0, 0.0], [1.0, -1.0]]))).tolist() == [True, False, True]

@@ -39,7 +39,7 @@ def test_the_datas_own_embeddings_are_used_as_they_are() -> None:
     embedding = np.array([[3, 4], [0, 2]], dtype=np.float32)
     vectors = item_vectors(history_of([[0, 1]], 2, embedding), 2, 1, 0)
     assert vectors.vector == pytest.approx(np.array([[0.6, 0.8], [0, 1]]))
-    assert not vectors.learnt.any()
+    assert not vectors.learned.any()
 
 
 def test_items_that_are_clicked_together_come_to_lie_together() -> None:
@@ -48,15 +48,15 @@ def test_items_that_are_clicked_together_come_to_lie_together() -> None:
     assert cosine[:3, :3].min() > 0.9
     assert cosine[3:6, 3:6].min() > 0.9
     assert np.abs(cosine[:3, 3:6]).max() < 0.1
-    assert vectors.learnt.tolist() == [True] * 6 + [False]
+    assert vectors.learned.tolist() == [True] * 6 + [False]
     assert not vectors.vector[6].any()  # never clicked
 
 
-def test_a_bridge_carries_the_learnt_vectors_into_the_embeddings_space() -> None:
+def test_a_bridge_carries_the_learned_vectors_into_the_embeddings_space() -> None:
     nan = [np.nan] * 3
     embedding = np.array([[1, 0, 0], nan, [1, 0, 0], nan, [0, 0, 1], [0, 0, 1], nan, [0, 1, 0]], dtype=np.float32)
     vectors = item_vectors(history_of(TWO_CIRCLES, 8, embedding), 2, 3, 0)
-    assert vectors.learnt.tolist() == [False, True, False, True, False, False, False, False]
+    assert vectors.learned.tolist() == [False, True, False, True, False, False, False, False]
     assert vectors.vector[[0, 7]].tolist() == [[1, 0, 0], [0, 1, 0]]
     # Item 1 is clicked with 0 and 2, item 3 with 4 and 5.
     assert vectors.vector[1] == pytest.approx([1, 0, 0], abs=0.15)
@@ -67,7 +67,7 @@ def test_without_a_clicked_item_that_has_an_embedding_there_is_no_bridge() -> No
     embedding = np.full((7, 2), np.nan, dtype=np.float32)
     embedding[6] = [0, 1]
     vectors = item_vectors(history_of(TWO_CIRCLES, 7, embedding), 2, 3, 0)
-    assert not vectors.learnt.any()
+    assert not vectors.learned.any()
     assert not vectors.vector[:6].any()
 
 

@@ -71,7 +71,7 @@ def test_no_past_if_none_is_wanted(drawn: Callable[..., Interactions]) -> None:
     assert ByQuery(past="none").split(drawn(EVENTS, times=False, columns={"part": PARTS}), "test").past is None
 
 
-def test_a_part_that_is_not_there_is_told(drawn: Callable[..., Interactions]) -> None:
+def test_a_part_that_is_not_there_is_reported(drawn: Callable[..., Interactions]) -> None:
     two = np.array(["train", "test"], dtype=object)
     with pytest.raises(InputError, match="fold=valid: the data has no part valid: choose one of test, train"):
         ByQuery().split(drawn(EVENTS[:2], columns={"part": two}), "valid")

@@ -69,7 +69,7 @@ def fold_of() -> Callable[[Grades], Fold]:
 
 
 @pytest.fixture(scope="session")
-def made_up() -> Callable[..., tuple[RankedLists, Fold]]:
+def generated() -> Callable[..., tuple[RankedLists, Fold]]:
     """Lists of 3 to 12 items with four features, whose target is drawn by the softmax of known weights."""
 
     def make(seed: int = 0, users: int = 200) -> tuple[RankedLists, Fold]:
