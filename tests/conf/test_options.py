@@ -21,8 +21,12 @@ from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in option_sources.options().items() if "/" in name}
 PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
-# An option named like its part's module; others are variants or sets of parts, whose settings differ on purpose.
-MAIN = [name for name in PARTS if f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")]
+# An option named like its part's module; others are variants or sets of parts (all of feature), whose settings differ on purpose.
+MAIN = [
+    name
+    for name in PARTS
+    if not name.startswith("feature/") and f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")
+]
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
 CHAINS = [name for name in EXPERIMENTS if name != "rerank_benchmark"]  # which has tests/benchmark
 
