@@ -1,4 +1,4 @@
-"""A headless Chromium for what people look at; without one (or without Selenium) these tests are skipped, visibly."""
+"""A headless Chromium for tests of pages; without it (or without Selenium) these tests are skipped with a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a request elsewhere is seen, and fails
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # requests to other hosts are logged, and fail
 )
 
 
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def browser(chromium: Any) -> Iterator[Any]:
-    """Return the browser with a wide light screen, nothing on it and empty logs."""
+    """Return the browser with a wide light screen, an empty page and empty logs."""
     set_screen(chromium)
     chromium.get("about:blank")
     for log in ("browser", "performance"):
@@ -56,7 +56,7 @@ def browser(chromium: Any) -> Iterator[Any]:
 
 
 def set_screen(browser: Any, *, width: int = 1100, dark: bool = False, media: str = "screen") -> None:
-    """Give the browser a width in pixels, a light or dark reader, a screen or paper."""
+    """Set the browser's width in pixels, light or dark mode, and screen or print media."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -66,20 +66,24 @@ def set_screen(browser: Any, *, width: int = 1100, dark: bool = False, media: st
 
 @pytest.fixture
 def look(browser: Any) -> Callable[..., None]:
-    """Return a function that gives the browser a width in pixels, a light or dark reader, a screen or paper."""
+    """Return a function that sets the browser's width in pixels, light or dark mode, and screen or print media."""
     return partial(set_screen, browser)
 
 
 @pytest.fixture
 def requested(browser: Any) -> Callable[[], set[str]]:
-    """Return a function that tells which addresses were asked for since it was last called.
+    """Return a function that returns the addresses that were requested since its last call.
 
-    Those that hold their own content (data, blob) are left out.
+    Those that contain their own content (data, blob) are left out.
     """
 
     def addresses() -> set[str]:
         messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-        sent = (told["params"]["request"]["url"] for told in messages if told["method"] == "Network.requestWillBeSent")
+        sent = (
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
+        )
         return {address for address in sent if not address.startswith(("data:", "blob:", "about:"))}
 
     return addresses
@@ -87,13 +91,13 @@ def requested(browser: Any) -> Callable[[], set[str]]:
 
 @pytest.fixture(scope="session")
 def small() -> tuple[str, ...]:
-    """Return the words of a run that takes a second."""
+    """Return the overrides of a run that takes a second."""
     return ("+experiment=news", "dataset.readers=300", "dataset.articles=120")
 
 
 @pytest.fixture(scope="session")
 def recx(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return a function that runs recx with words, in one folder for the session, which it returns."""
+    """Return a function that runs recx with arguments in one folder for the session, and returns that folder."""
     folder = tmp_path_factory.mktemp("runs")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
@@ -108,7 +112,7 @@ def recx(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def run_folder(chromium: Any, recx: Callable[..., Path], small: tuple[str, ...]) -> Path:
-    """Return the folder of a small run, tracked in MLflow; it is made only where there is a browser to look at it."""
+    """Return the folder of a small run tracked in MLflow; it is made only if there is a browser."""
     outputs = recx(*small) / "outputs"
     [report] = outputs.glob("*/*_news/report.html")
     return report.parent

@@ -1,4 +1,4 @@
-"""The pages of several runs and of a benchmark in a browser: quiet, whole, and fit for a phone and for paper."""
+"""The pages of several runs and of a benchmark in a browser: no errors or requests; readable on phones and on paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ return [...document.querySelectorAll("#tests tbody th, #metrics tbody th, #taken
 
 @pytest.fixture(scope="module")
 def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...]) -> dict[str, str]:
-    """Return page -> address: of two runs side by side, one with a long name, and of a benchmark."""
+    """Return the addresses of two pages: two runs side by side, one with a long name, and a benchmark."""
     long = "name=of_a_length_that_nobody_should_give_to_a_run_and_yet_somebody_does"
     home = recx(*small, "tracker=console", "ranker=identity", long)
     [other] = (home / "outputs").glob("*/*_of_a_length*")
@@ -51,7 +51,7 @@ def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...
 
 
 @pytest.mark.parametrize("name", ["both", "benchmark"])
-def test_it_is_quiet_asks_for_nothing_and_fits_a_phone(
+def test_it_has_no_errors_requests_nothing_and_fits_a_phone(
     browser: Any,
     look: Callable[..., None],
     requested: Callable[[], set[str]],
@@ -79,14 +79,14 @@ def test_every_table_fits_on_paper(
 
 
 @pytest.mark.parametrize("name", ["both", "benchmark"])
-def test_each_figures_numbers_have_a_name_of_their_own(browser: Any, addresses: dict[str, str], name: str) -> None:
+def test_the_numbers_of_every_figure_have_a_unique_name(browser: Any, addresses: dict[str, str], name: str) -> None:
     browser.get(addresses[name])
     names = browser.execute_script(NAMES)
     assert len(names) >= 4
     assert len(set(names)) == len(names)
 
 
-def test_a_benchmark_tells_how_it_was_run(browser: Any, addresses: dict[str, str]) -> None:
+def test_a_benchmark_shows_how_it_was_run(browser: Any, addresses: dict[str, str]) -> None:
     browser.get(addresses["benchmark"])
     shown = browser.execute_script("return document.getElementById('run').textContent")
     for words in ("python -m recx +experiment=rerank_benchmark", "sample.queries", "warmup", "batch size", "currency"):
@@ -96,30 +96,30 @@ def test_a_benchmark_tells_how_it_was_run(browser: Any, addresses: dict[str, str
 
 
 @pytest.fixture
-def story(run_folder: Path) -> dict[str, Any]:
+def page_data(run_folder: Path) -> dict[str, Any]:
     return write.read(run_folder)
 
 
 def test_slices_of_many_users_fit_a_small_window(
-    browser: Any, look: Callable[..., None], story: dict[str, Any], tmp_path: Path
+    browser: Any, look: Callable[..., None], page_data: dict[str, Any], tmp_path: Path
 ) -> None:
-    for one in story["slices"]:
+    for one in page_data["slices"]:
         for group in one["groups"]:
             group |= {"users": 12345, "higher": 4567, "lower": 3456}
-    story["slices"][0]["groups"][0]["label"] = "25125 to 92492"
-    (tmp_path / "report.html").write_text(render(story), encoding="utf-8")
+    page_data["slices"][0]["groups"][0]["label"] = "25125 to 92492"
+    (tmp_path / "report.html").write_text(render(page_data), encoding="utf-8")
     look(width=860)
     browser.get((tmp_path / "report.html").as_uri())
     found = browser.execute_script(SLICES)
-    assert len(found) == len(story["slices"])
+    assert len(found) == len(page_data["slices"])
     for beyond, height, two_lines in found:
         assert beyond <= 0
         assert height < two_lines
 
 
-def test_a_table_of_one_user_keeps_its_rows_together(browser: Any, story: dict[str, Any], tmp_path: Path) -> None:
-    story["examples"]["rows"] = story["examples"]["rows"][:1]
-    (tmp_path / "report.html").write_text(render(story), encoding="utf-8")
+def test_a_table_of_one_user_keeps_its_rows_together(browser: Any, page_data: dict[str, Any], tmp_path: Path) -> None:
+    page_data["examples"]["rows"] = page_data["examples"]["rows"][:1]
+    (tmp_path / "report.html").write_text(render(page_data), encoding="utf-8")
     browser.get((tmp_path / "report.html").as_uri())
     rows = "return [...document.querySelector('#users').tBodies[0].rows].map((row) => row.className)"
     before = browser.execute_script(rows)

@@ -1,4 +1,4 @@
-"""The pages of `recx ui` in a browser: a sweep's trials, a run's report, two runs side by side; all of it local."""
+"""The pages of `recx ui` in a browser: a sweep's trials, a run's report, two runs side by side, all served locally."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pages(run_folder: Path, runs: dict[str, str]) -> Iterator[str]:
     said = ""
     while f":{port}/#/" not in said:
         said = server.stdout.readline()
-        assert said, "the server ended before it told its address"
+        assert said, "the server ended before it printed its address"
     yield f"http://127.0.0.1:{port}/#"
     server.send_signal(signal.SIGINT)
     server.wait(timeout=PATIENCE)
@@ -61,7 +61,7 @@ def pages(run_folder: Path, runs: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture
 def local(browser: Any, requested: Callable[[], set[str]]) -> Iterator[Any]:
-    """Return the browser, and see at the end that nothing was asked of another machine."""
+    """Return the browser, and check at the end that nothing was requested from another machine."""
     browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "UTC"})
     yield browser
     hosts = {urlsplit(address).hostname for address in requested()}
@@ -69,7 +69,7 @@ def local(browser: Any, requested: Callable[[], set[str]]) -> Iterator[Any]:
 
 
 def wait(browser: Any, *texts: str) -> None:
-    """Wait until all these texts can be read."""
+    """Wait until all these texts are visible."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     def all_there(driver: Any) -> bool:
@@ -79,7 +79,7 @@ def wait(browser: Any, *texts: str) -> None:
     WebDriverWait(browser, PATIENCE).until(all_there, f"not all of {texts} is shown")
 
 
-def test_the_trials_of_a_sweep_are_shown_beneath_it(local: Any, pages: str) -> None:
+def test_the_trials_of_a_sweep_are_shown_below_it(local: Any, pages: str) -> None:
     local.get(f"{pages}/experiments/1/runs?workflowType=machine_learning")
     wait(local, "sweep two", "union + linear")
     assert "ranker.l2=0.01" not in local.execute_script("return document.body.innerText")
@@ -96,8 +96,8 @@ def test_the_report_of_a_run_is_shown_among_its_artifacts(local: Any, pages: str
 
     local.get(f"{pages}/experiments/1/runs/{runs['union + linear']}/artifacts/report.html")
     WebDriverWait(local, PATIENCE).until(until.frame_to_be_available_and_switch_to_it((By.TAG_NAME, "iframe")))
-    wait(local, "The answer", "Where hits are lost")
-    assert local.execute_script("return document.querySelectorAll('th button').length") > 0  # its script runs as well
+    wait(local, "Summary", "Where hits are lost")
+    assert local.execute_script("return document.querySelectorAll('th button').length") > 0  # its script ran
     local.switch_to.default_content()
 
 

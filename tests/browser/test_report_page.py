@@ -1,4 +1,4 @@
-"""``report.html`` in a browser: it is quiet, whole, asks for nothing, sorts, searches, and fits a phone and paper."""
+"""``report.html`` in a browser: no errors, no requests; it sorts, searches, and is readable on a phone and on paper."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ return Math.min(...sizes);
 
 @pytest.fixture(scope="module")
 def address(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return where the run's page lies, made again with titles that a page must be able to bear."""
-    story = json.loads((run_folder / "report.json").read_text(encoding="utf-8"))
-    for item, text in zip(story["examples"]["items"], (SCRIPT, CHINESE, ARABIC), strict=False):
+    """Return the address of the run's page, rendered again with hostile and foreign titles."""
+    page_data = json.loads((run_folder / "report.json").read_text(encoding="utf-8"))
+    for item, text in zip(page_data["examples"]["items"], (SCRIPT, CHINESE, ARABIC), strict=False):
         item["text"] = text
-    story["examples"]["rows"][0]["user"] = SCRIPT
+    page_data["examples"]["rows"][0]["user"] = SCRIPT
     page = tmp_path_factory.mktemp("page") / "report.html"
-    page.write_text(render(story), encoding="utf-8")
+    page.write_text(render(page_data), encoding="utf-8")
     return page.as_uri()
 
 
@@ -78,7 +78,7 @@ def column(page: Any, table: str, place: int) -> list[str]:
     )
 
 
-def test_it_opens_quietly_fast_and_asks_for_nothing(
+def test_it_opens_fast_without_errors_or_requests(
     page: Any, address: str, run_folder: Path, requested: Callable[[], set[str]]
 ) -> None:
     assert page.get_log("browser") == []
@@ -89,7 +89,7 @@ def test_it_opens_quietly_fast_and_asks_for_nothing(
     assert (run_folder / "report.html").stat().st_size < 5 * 2**20
 
 
-def test_the_policy_of_the_page_lets_no_request_out(page: Any) -> None:
+def test_the_policy_of_the_page_blocks_requests(page: Any) -> None:
     reached: list[str] = []
 
     class Listening(BaseHTTPRequestHandler):
@@ -169,7 +169,7 @@ def test_on_a_phone_nothing_scrolls_sideways_and_letters_stay_readable(page: Any
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_ground_and_ink_follow_the_reader(page: Any, look: Callable[..., None], dark: bool) -> None:
+def test_colours_follow_the_colour_scheme(page: Any, look: Callable[..., None], dark: bool) -> None:
     look(dark=dark)
     script = "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]"
     ground, ink = (_brightness(colour) for colour in page.execute_script(script))
@@ -180,7 +180,7 @@ def test_ground_and_ink_follow_the_reader(page: Any, look: Callable[..., None], 
         assert (max(ground, letters) + 0.05) / (min(ground, letters) + 0.05) >= 4.5, fill
 
 
-def test_on_paper_it_is_whole(page: Any, look: Callable[..., None]) -> None:
+def test_nothing_is_cut_off_on_paper(page: Any, look: Callable[..., None]) -> None:
     look(width=718, dark=True, media="print")  # A4 with margins of 1 cm
     assert page.execute_script(CUT_OFF) == []
     ground = page.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
@@ -191,7 +191,7 @@ def test_on_paper_it_is_whole(page: Any, look: Callable[..., None]) -> None:
     assert len(re.findall(rb"/Type\s*/Page\b", paper)) > 1
 
 
-def test_it_can_be_used_without_eyes_and_without_a_mouse(page: Any) -> None:
+def test_it_is_accessible_to_screen_readers_and_keyboards(page: Any) -> None:
     assert page.execute_script("return document.querySelectorAll('h1').length") == 1
     assert page.execute_script("return document.documentElement.lang") == "en"
     assert page.execute_script("return document.title") != ""
@@ -211,7 +211,7 @@ def test_it_can_be_used_without_eyes_and_without_a_mouse(page: Any) -> None:
 
 
 def _brightness(colour: str) -> float:
-    """Return the relative luminance of ``rgb(…)``, as WCAG has it."""
+    """Return the relative luminance of ``rgb(…)``, as defined by WCAG."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -47,7 +47,7 @@ def test_the_package_has_no_other_names() -> None:
 
 
 def test_a_reader_that_leaves_in_mid_run_is_told_to_the_tracker() -> None:
-    with pytest.raises(BrokenPipeError, match="whoever read the output has left"):
+    with pytest.raises(BrokenPipeError, match="the reader of the output has closed it"):
         console_of_stdout().on_broken_pipe()
 
 

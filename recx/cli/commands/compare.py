@@ -46,9 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     if chosen.json:
         print(json_of(comparison))
     elif chosen.html:
-        from recx.report.page.several_runs import render, story_of_runs
+        from recx.report.page.several_runs import comparison_data, render
 
-        print(render(story_of_runs(saved, evaluations, comparison)))
+        print(render(comparison_data(saved, evaluations, comparison)))
     else:
         from recx.report.terminal.console import console_of_stdout
 

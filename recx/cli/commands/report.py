@@ -50,11 +50,11 @@ def made_again(folder: Path) -> str:
     from recx.experiment.saved_runs import BENCHMARK
     from recx.jobs.benchmark.page import story_of_benchmark
     from recx.report.page import render, several_runs
-    from recx.report.page.write import STORY, read
+    from recx.report.page.write import DATA, read
 
     if not (folder / BENCHMARK).is_file():
         return render.render(read(folder))
-    return several_runs.render(read(folder) if (folder / STORY).is_file() else story_of_benchmark(folder))
+    return several_runs.render(read(folder) if (folder / DATA).is_file() else story_of_benchmark(folder))
 
 
 def _folder(run: str) -> Path:
@@ -74,10 +74,10 @@ def _of_several(runs: Sequence[str]) -> tuple[str, Path]:
     from recx.cli.commands.compare import end_to_end, named
     from recx.evaluation.compare import compare
     from recx.experiment import saved_runs
-    from recx.report.page.several_runs import render, story_of_runs
+    from recx.report.page.several_runs import comparison_data, render
 
     saved = [saved_runs.load(run) for run in runs]
     evaluations = named(saved)
     comparison = compare(*map(end_to_end, evaluations))
     place = REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
-    return render(story_of_runs(saved, evaluations, comparison)), place
+    return render(comparison_data(saved, evaluations, comparison)), place

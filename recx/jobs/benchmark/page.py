@@ -13,9 +13,9 @@ from recx.core.system.serialize import flat, plain
 from recx.experiment.saved_runs import BENCHMARK, SavedRun
 from recx.jobs.benchmark.output import NOTE
 from recx.report.charts.charts import Point
-from recx.report.page.contents import VERSION
+from recx.report.page.contents import VERSION, present
 from recx.report.page.section_run import under, words
-from recx.report.page.several_runs import LATENCY, as_number, front_of, measured_rows, present, render
+from recx.report.page.several_runs import LATENCY, as_number, front_of, measured_rows, render
 from recx.report.page.write import save
 
 COST = "cost/per_1000_queries"

@@ -1,8 +1,8 @@
 """Charts of the report: pure functions from numbers to one ``Chart``, a picture in SVG with its legend and its table.
 
-Colours are CSS custom properties that the page sets (``--ink``, ``--muted``, ``--line``, ``--accent-1`` to
-``--accent-6``), so that one picture serves light, dark and paper. Series differ in dashes and marks too. Under every
-picture its numbers are a table. A number that is missing or infinite leaves a gap; whatever comes from data is escaped.
+Colours are CSS custom properties that the page defines (``--ink``, ``--muted``, ``--line``, ``--accent-1`` to
+``--accent-6``), so that one picture serves light, dark and paper. Series also differ in dashes and marks. Every picture
+comes with a table of its numbers. Missing and infinite numbers leave a gap; everything from the data is escaped.
 """
 
 from __future__ import annotations
@@ -14,20 +14,29 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from recx.report.charts.plane import ROW, Pair, Plane, named_plane, plane, square_plane
-from recx.report.charts.scale import alike, exact, finite, number
+from recx.report.charts.scale import Scale, alike, finite, number, span
 from recx.report.charts.strokes import box, curve, names, outline, runs, whisker
 from recx.report.charts.svg import CELL, N_STYLES, WIDTH, Chart, element, line, mark, no_data, table, text, width_of
 
 Numbers = Sequence[float | None]
 
 MOST_MARKS, MOST_ROWS, MOST_BARS, MOST_NAMED = 25, 60, 40, 16
-"""Points of a line with marks; rows of a table; bars; points with their names beside them."""
-BEATEN = "another is no worse in any and better in one"
+"""Limits: points of a line with marks; rows of a table; bars drawn; points with their names next to them."""
+DOMINATED = "dominated: another is no worse in any respect and better in one"
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scatter chart; ``low`` and ``high`` are the ends of the interval of its y."""
+    """A point of a scatter chart.
+
+    Attributes:
+        name: Its name.
+        x: Its place on the horizontal axis.
+        y: Its place on the vertical axis.
+        on_front: Whether it is on the Pareto front.
+        low: Lower end of the interval of y.
+        high: Upper end of the interval of y.
+    """
 
     name: str
     x: float
@@ -47,7 +56,17 @@ def lines(
     square: bool = False,
     diagonal: bool = False,
 ) -> Chart:
-    """Draw up to six lines, the others are in the table; ``diagonal`` adds y = x, ``square`` makes both axes alike."""
+    """Draw up to six lines; further ones are in the table only.
+
+    Args:
+        title: What the chart shows.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
+        series: Points by name of the series.
+        log_x: Whether the horizontal axis is logarithmic.
+        square: Whether both axes have the same range and length.
+        diagonal: Whether to draw the line y = x.
+    """
     given = {name: [(x, float("nan") if y is None else y) for x, y in points] for name, points in series.items()}
     stretches = {name: runs(points, log_x) for name, points in given.items()}
     shown = [name for name, pieces in stretches.items() if pieces][:N_STYLES]
@@ -64,8 +83,8 @@ def lines(
     for place, name in enumerate(shown):
         marked = sum(map(len, stretches[name])) <= MOST_MARKS
         drawn += [curve([axes.at(point) for point in piece], place, marked) for piece in stretches[name]]
-        samples.append((curve([(1, 7), (31, 7)], place, False) + (mark(16, 7, place) if marked else Markup()), name))
-    about = f"{x_label} against {y_label}; {_listed(shown)}."
+        samples.append((_sample(place) + (mark(16, 7, place) if marked else Markup()), name))
+    about = f"{x_label} against {y_label}; {', '.join(shown)}."
     numbers = _wide_table(title, x_label, y_label, given)
     return Chart(title, axes.height, drawn, samples if len(shown) > 1 or shown[0] else (), numbers, about)
 
@@ -79,20 +98,29 @@ def bars(
     high: Numbers | None = None,
     unit: str = "",
 ) -> Chart:
-    """Draw horizontal bars from zero, with whiskers from ``low`` to ``high``; the first 40, the table has all."""
+    """Draw the first 40 values as horizontal bars from zero; the table contains all of them.
+
+    Args:
+        title: What the chart shows.
+        labels: Names of the bars.
+        values: Their lengths.
+        low: Lower ends of their whiskers.
+        high: Upper ends of their whiskers.
+        unit: What is appended to each value.
+    """
     absent = [None] * len(values)
     rows = list(zip(labels, values, low or absent, high or absent, strict=True))
-    known = [end for row in rows[:MOST_BARS] for end in row[1:] if finite(end)]
-    if not any(finite(row[1]) for row in rows[:MOST_BARS]):
+    shown = rows[:MOST_BARS]
+    if not any(finite(row[1]) for row in shown):
         return no_data(title)
     longest = int(0.42 * WIDTH / CELL)
-    left = max(min(width_of(label), longest * CELL) for label in labels[:MOST_BARS]) + 8
+    left = max(min(width_of(row[0]), longest * CELL) for row in shown) + 8
     written = [f"{words}{unit if finite(value) else ''}" for value, words in zip(values, alike(values), strict=True)]
     right = WIDTH - max(map(width_of, written[:MOST_BARS])) - 8
-    scale = exact(known, left, right)
-    height = ROW * len(rows[:MOST_BARS]) + 8
+    scale = Scale(*span([end for row in shown for end in row[1:] if finite(end)], zero=True), left, right)
+    height = ROW * len(shown) + 8
     drawn = [line([(scale.at(0), 2), (scale.at(0), height - 2)], "--muted")]
-    for place, (label, value, least, most) in enumerate(rows[:MOST_BARS]):
+    for place, (label, value, least, most) in enumerate(shown):
         middle = ROW * (place + 0.5) + 4
         drawn.append(text(left - 8, middle + 5, label, anchor="end", longest=longest))
         drawn.append(text(WIDTH - 2, middle + 5, written[place], anchor="end"))
@@ -100,7 +128,7 @@ def bars(
             start, end = sorted((scale.at(0), scale.at(value)))
             drawn.append(box(start, middle - 8, end - start, 16, 0 if value >= 0 else 1))
         if finite(least) and finite(most):
-            drawn.append(whisker([(scale.at(least), middle), (scale.at(most), middle)]))
+            drawn.append(whisker((scale.at(least), middle), (scale.at(most), middle)))
     head = ["", f"value{f' ({unit.strip()})' if unit.strip() else ''}", *(["low", "high"] if low or high else [])]
     cells = [[label, *map(number, ends[: len(head) - 1])] for label, *ends in rows]
     note = f"The first {MOST_BARS} of {len(rows)} are drawn." if len(rows) > MOST_BARS else ""
@@ -108,7 +136,7 @@ def bars(
 
 
 def stacked(title: str, parts: Mapping[str, float | None]) -> Chart:
-    """Draw one bar of shares that add up to 1; a number in each part and in the legend says which it is."""
+    """Draw one bar of shares that add up to 1; numbers relate its parts to the legend."""
     shares = {name: max(share, 0.0) if finite(share) else 0.0 for name, share in parts.items()}
     whole = max(sum(shares.values()), 1.0)
     if not sum(shares.values()):
@@ -124,35 +152,41 @@ def stacked(title: str, parts: Mapping[str, float | None]) -> Chart:
         number_of = element("text", str(place + 1), x=19, y=11.5, text_anchor="middle", fill="var(--ink)", font_size=12)
         samples.append((box(9, 0.5, 20, 13, place) + number_of, f"{name}: {_share(parts[name])}"))
         start += width
-    about = f"{_listed([f'{name} {_share(share)}' for name, share in parts.items()])}."
     cells = [[name, _share(share)] for name, share in parts.items()]
+    about = f"{', '.join(map(' '.join, cells))}."
     return Chart(title, 52, drawn, samples, table(title, ["part", "share"], cells), about)
 
 
 def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[str, Numbers]) -> Chart:
-    """Draw up to six outlines over shared bins: ``edges`` holds one more than each series of ``counts``."""
+    """Draw up to six outlines over the same bins.
+
+    Args:
+        title: What the chart shows.
+        x_label: Label of the horizontal axis.
+        edges: Borders of the bins [n_bins + 1].
+        counts: Counts by name of the series [n_bins each].
+    """
     bins = list(pairwise(edges))
     shown = [name for name in counts if any(finite(count) for count in counts[name])][:N_STYLES]
-    usable = len(edges) > 1 and all(map(finite, edges)) and edges[-1] > edges[0]
-    if not shown or not usable:
+    if not shown or not bins or not all(map(finite, edges)) or edges[-1] <= edges[0]:
         return no_data(title)
     heights = [count for name in shown for count in counts[name] if finite(count)]
     axes = plane([edges[0], edges[-1]], heights, zero=True)
     drawn = axes.frame(x_label, "")
     for place, name in enumerate(shown):
         drawn += outline(axes, list(zip(bins, counts[name], strict=True)), place)
-    samples = [(curve([(1, 7), (31, 7)], place, False), name) for place, name in enumerate(shown)]
+    samples = [(_sample(place), name) for place, name in enumerate(shown)]
     head = [x_label or "from to", *counts]
     cells = [
         [f"{number(start)} to {number(end)}", *(number(counts[name][row]) for name in counts)]
         for row, (start, end) in enumerate(bins)
     ]
-    numbers, about = table(title, head, cells), f"{x_label}; {_listed(shown)}."
+    numbers, about = table(title, head, cells), f"{x_label}; {', '.join(shown)}."
     return Chart(title, axes.height, drawn, samples if len(shown) > 1 else (), numbers, about)
 
 
 def scatter(title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False) -> Chart:
-    """Draw points with their names, those on the front filled; of these, steps join what no other beats by x and y."""
+    """Draw points with their names; those on the front are filled, and steps join those that are optimal in x and y."""
     known = _placed(points, log_x)
     if not known:
         return no_data(title)
@@ -162,24 +196,25 @@ def scatter(title: str, x_label: str, y_label: str, points: Sequence[Point], *, 
     for point in known:
         x, y = axes.at((point.x, point.y))
         if finite(point.low) and finite(point.high):
-            drawn.append(whisker([(x, axes.y.at(point.low)), (x, axes.y.at(point.high))]))
+            drawn.append(whisker((x, axes.y.at(point.low)), (x, axes.y.at(point.high))))
         drawn.append(mark(x, y, 0 if point.on_front else 1, filled=point.on_front, title=point.name))
     if len(known) <= MOST_NAMED:
         drawn += names(axes, [(point.name, axes.at((point.x, point.y))) for point in known])
-    beaten = any(not point.on_front for point in known)
-    samples = [(mark(16, 7, 0), "on the front"), (mark(16, 7, 1, filled=False), BEATEN)][: 2 if beaten else 1]
+    samples = [(mark(16, 7, 0), "on the Pareto front")]
+    if not all(point.on_front for point in known):
+        samples.append((mark(16, 7, 1, filled=False), DOMINATED))
     cells = [
         [point.name, *map(number, (point.x, point.y, point.low, point.high)), "yes" if point.on_front else "no"]
         for point in points
     ]
-    numbers = table(title, ["", x_label, y_label, "low", "high", "on the front"], cells)
+    numbers = table(title, ["", x_label, y_label, "low", "high", "on the Pareto front"], cells)
     return Chart(title, axes.height, drawn, samples, numbers, f"{x_label} against {y_label}.")
 
 
 def dots(
     title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False, rows: Sequence[str] = ()
 ) -> Chart:
-    """Draw points whose names are shown on pointing; with ``rows``, y is the place of one of these names."""
+    """Draw points whose names are shown on hovering; with ``rows``, y is an index into these names."""
     known = _placed(points, log_x)
     if not known:
         return no_data(title)
@@ -190,7 +225,7 @@ def dots(
 
 
 def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Numbers]) -> Chart:
-    """Draw a table of counts, shaded by the share of the row, which is written below each count."""
+    """Draw a table of counts, each shaded by its share of the row, which is written below it."""
     if not rows or not columns or not any(finite(value) for row in values for value in row):
         return no_data(title)
     longest = int(0.3 * WIDTH / CELL)
@@ -205,7 +240,7 @@ def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequ
         top = 24 + down * height
         drawn.append(text(left - 8, top + height / 2 + 5, name, anchor="end", ink="--muted", longest=longest))
         total = sum(value for value in row if finite(value) and value > 0)
-        for across, value in zip(range(len(columns)), row, strict=True):
+        for across, value in enumerate(row):
             share = value / total if finite(value) and value > 0 and total else 0.0
             drawn += _cell(left + across * width, top, width, value, share)
     cells = [[name, *map(number, row)] for name, row in zip(rows, values, strict=True)]
@@ -217,16 +252,16 @@ def _placed(points: Sequence[Point], log_x: bool) -> list[Point]:
 
 
 def _front(axes: Plane, best: Sequence[Pair]) -> list[Markup]:
-    """Return the steps that join points: what one gets for at most so much of x.
+    """Return the steps that join points: the highest y for at most so much of x.
 
-    Those that are on the front for something that is on neither axis lie off these steps.
+    Points that are on the front because of a third quantity lie off these steps.
     """
     path: list[Pair] = []
     for x, y in sorted(best, key=lambda point: (point[0], -point[1])):
-        if not path:
-            path = [(x, y)]
-        elif y > path[-1][1]:
-            path += [(x, path[-1][1]), (x, y)]
+        if path and y > path[-1][1]:
+            path.append((x, path[-1][1]))
+        if not path or y > path[-1][1]:
+            path.append((x, y))
     return [line([axes.at(point) for point in path], "--muted", stroke_dasharray="5 4")] if len(path) > 1 else []
 
 
@@ -240,7 +275,7 @@ def _cell(x: float, y: float, width: float, value: float | None, share: float) -
 
 
 def _wide_table(title: str, x_label: str, y_label: str, series: Mapping[str, Sequence[Pair]]) -> Markup:
-    """Return a row for every x and a column for every series, at most 60 rows, evenly chosen."""
+    """Return a row for every x and a column for every series; of more than 60 rows, every nth."""
     columns = [dict(points) for points in series.values()]
     xs = sorted({x for column in columns for x in column if finite(x)})
     every = -(-len(xs) // MOST_ROWS) or 1
@@ -253,5 +288,5 @@ def _share(share: float | None) -> str:
     return "–" if not finite(share) else f"{100 * share:.1f} %"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words)
+def _sample(series: int) -> Markup:
+    return curve([(1, 7), (31, 7)], series, marked=False)

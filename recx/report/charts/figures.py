@@ -1,4 +1,4 @@
-"""The charts of a run's curves and tables: for its page, and as SVG files that need nothing else."""
+"""The charts of a run's curves and tables: for its page, and as self-contained SVG files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from recx.report.charts.charts import MOST_BARS, bars, lines, matrix
 from recx.report.charts.svg import CELL, LETTERS, WIDTH, Chart, element, text
 
 MARGIN, LINE = 16.0, 20.0
-"""Units around the charts of a file, and from one line of words to the next."""
+"""Units around the charts of a file, and from one text line to the next."""
 Columns = Mapping[str, list[Any]]
 
 
 def write(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
-    """Write ``figures/NAME.svg`` into a run's folder for every table that there is a chart for."""
+    """Write ``figures/NAME.svg`` for every table that has a chart.
+
+    Args:
+        tables: Columns by name of the table.
+        folder: The run's folder.
+    """
     for name, table in tables.items():
         chart = chart_of(name, table, alone=True)
         if chart is not None:
@@ -32,26 +37,28 @@ def write(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
 
 
 def chart_of(name: str, table: Mapping[str, Array | Sequence[Any]], *, alone: bool = False) -> Chart | None:
-    """Return the chart of a table by its name, None where there is none.
+    """Return the chart of a table, None if it has none.
 
     Args:
-        name: The table's.
-        table: Column name -> values, as the evaluator and fitted parts make them.
-        alone: Whether the chart stands in a file, without the page that says more about it.
+        name: Name of the table.
+        table: Values by column, as the evaluator and fitted parts return them.
+        alone: Whether the chart goes into a file of its own, without the page that explains it.
     """
     columns = {column: np.asarray(values).tolist() for column, values in table.items()}
     return CHARTS[name](columns, alone) if name in CHARTS else None
 
 
 def roc_curve(table: Columns, alone: bool) -> Chart:
+    """Draw the ROC curve; alone, with the area under it."""
     points = _pairs(table, "false_positive_rate", "true_positive_rate")
     area = np.trapezoid([y for _, y in points], [x for x, _ in points]) if alone else 0.0
     series = {f"area under the curve {area:.3f}" if alone else "": points}
     axes = ("false positive rate", "true positive rate")
-    return lines("ROC curve, all rows together", *axes, series, square=True, diagonal=True)
+    return lines("ROC curve over all rows", *axes, series, square=True, diagonal=True)
 
 
 def confusion_matrix(table: Columns, alone: bool) -> Chart:
+    """Draw the number of rows by actual and predicted class."""
     counts = [[0.0, 0.0], [0.0, 0.0]]
     for actual, predicted, rows in zip(table["actual"], table["predicted"], table["rows"], strict=True):
         counts[actual][predicted] = float(rows)
@@ -60,6 +67,7 @@ def confusion_matrix(table: Columns, alone: bool) -> Chart:
 
 
 def classification(table: Columns, alone: bool) -> Chart:
+    """Draw precision, recall and F of every class."""
     names = ("precision", "recall", "f")
     labels = [f"{of_class}: {name}" for of_class in table["class"] for name in names]
     values = [value for row in zip(*(table[name] for name in names), strict=True) for value in row]
@@ -67,6 +75,7 @@ def classification(table: Columns, alone: bool) -> Chart:
 
 
 def reliability(table: Columns, alone: bool) -> Chart:
+    """Draw a reliability diagram; alone, with the share of the rows in each bin."""
     series = {"observed" if alone else "": _pairs(table, "mean_predicted", "observed")}
     if alone:
         ends = zip(table["low"], table["high"], table["rows"], strict=True)
@@ -77,37 +86,33 @@ def reliability(table: Columns, alone: bool) -> Chart:
 
 
 def cascade(table: Columns, alone: bool) -> Chart:
-    series = {"here": _pairs(table, "rank", "stops_here"), "by here": _pairs(table, "rank", "stops_until")}
-    return lines("Chance that a user has stopped", "rank", "chance", series)
+    """Draw the probability that a user of the cascade model stops at a rank, and by that rank."""
+    series = {"at this rank": _pairs(table, "rank", "stops_here"), "by this rank": _pairs(table, "rank", "stops_until")}
+    return lines("Probability that a user stops", "rank", "probability", series)
 
 
 def weights(table: Columns, alone: bool) -> Chart:
+    """Draw the weights of a linear model with their intervals, the strongest first."""
     order = sorted(range(len(table["weight"])), key=lambda row: -abs(table["weight"][row]))
     feature, weight, low, high = ([table[name][row] for row in order] for name in ("feature", "weight", "low", "high"))
-    title = f"Weight on the standardised feature, with 95 % intervals{strongest(order)}"
+    title = f"Weights of the standardised features, with 95 % intervals{strongest(order)}"
     return bars(title, feature, weight, low=low, high=high)
 
 
 CHARTS: dict[str, Callable[[Columns, bool], Chart]] = {
-    "roc_curve": roc_curve,
-    "confusion_matrix": confusion_matrix,
-    "classification": classification,
-    "reliability": reliability,
-    "reliability_before": reliability,
-    "reliability_after": reliability,
-    "cascade": cascade,
-    "weights": weights,
+    **{draw.__name__: draw for draw in (roc_curve, confusion_matrix, classification, reliability, cascade, weights)},
+    **dict.fromkeys(("reliability_before", "reliability_after"), reliability),
 }
-"""Name of a table -> what draws it."""
+"""Name of a table -> function that draws it."""
 
 
 def strongest(rows: Sequence[object]) -> str:
-    """Return how many of the bars are drawn, where not all are."""
+    """Return how many of the bars are drawn if not all are."""
     return f": the strongest {MOST_BARS} of {len(rows)}" if len(rows) > MOST_BARS else ""
 
 
 def document(charts: Sequence[Chart]) -> str:
-    """Return charts as one SVG file, two side by side: dark on white, without style sheet, script or reference."""
+    """Return charts as one SVG file, two side by side: dark on white, without style sheet, script or references."""
     across, height = min(len(charts), 2), max(map(_height, charts)) + MARGIN
     panels = [
         element("g", *_panel(chart), transform=f"translate({MARGIN + at % 2 * (WIDTH + MARGIN)} {at // 2 * height})")
@@ -127,20 +132,20 @@ def document(charts: Sequence[Chart]) -> str:
         role="img",
         aria_label=". ".join(chart.title for chart in charts),
     )
-    # Viewers other than browsers know no custom properties. In words, quotes are escaped: only attributes match.
+    # Viewers other than browsers do not know custom properties. Quotes in text are escaped: only attributes match.
     return re.sub(r'="var\((--[\w-]+)[^)"]*\)"', lambda found: f'="{_colours()[found[1]]}"', drawn)
 
 
 def _panel(chart: Chart) -> Iterator[Markup]:
-    """Yield a chart's title, then the picture, then its legend, one below the other."""
+    """Yield a chart's title, its picture and its legend, one below the other."""
     title = _lines(chart.title)
     for place, words in enumerate(title, start=1):
         yield element("g", text(0, LINE * place, words), font_weight="bold")
     top = LINE * len(title) + 10
     yield element("g", *chart.drawn, transform=f"translate(0 {top})")
+    top += chart.height + 4
     for place, (sample, name) in enumerate(chart.samples):
-        top_of_sample = top + chart.height + 4 + LINE * place
-        yield element("g", sample, text(40, 12, name), transform=f"translate(0 {top_of_sample})")
+        yield element("g", sample, text(40, 12, name), transform=f"translate(0 {top + LINE * place})")
 
 
 def _height(chart: Chart) -> float:
@@ -153,7 +158,7 @@ def _lines(title: str) -> list[str]:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Return the page's colours on white, by name."""
+    """Return the colours of the light theme by name."""
     sheet = Path(__file__).with_name("colours.css").read_text(encoding="utf-8")
     return dict(re.findall(r"(--[\w-]+): (#\w+);", sheet[: sheet.index("@media")]))
 

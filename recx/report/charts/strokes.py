@@ -1,90 +1,77 @@
-"""What charts draw between their axes: lines with dashes and marks, outlines, boxes, whiskers, names beside points."""
+"""What charts draw between their axes: lines with dashes and marks, outlines, boxes, whiskers, names next to points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from markupsafe import Markup
 
 from recx.report.charts.plane import Pair, Plane
 from recx.report.charts.scale import finite, thinned
-from recx.report.charts.svg import DASHES, WIDTH, accent, clean, cut, element, line, mark, text, width_of
+from recx.report.charts.svg import DASHES, WIDTH, accent, clean, element, line, mark, path_of, text, width_of
+from recx.report.terminal.formats import cut
 
 MOST_POINTS = 240
-"""Points of a line; of more, the extremes are kept."""
+"""Points drawn of a line; a longer one keeps its extremes."""
 LONGEST_NAME = 22
 
 
-def curve(points: Sequence[Pair], place: int, marked: bool) -> Markup:
-    """Return a line with the dashes of a series and, where there are few points, its marks."""
-    drawn = line(points, accent(place), stroke_width=2, stroke_dasharray=DASHES[place] or None)
-    return drawn + Markup("").join(mark(x, y, place) for x, y in points if marked)
+def curve(points: Sequence[Pair], series: int, marked: bool) -> Markup:
+    """Return a line with the dashes of a series and, if ``marked``, its marks."""
+    drawn = line(points, accent(series), stroke_width=2, stroke_dasharray=DASHES[series] or None)
+    return drawn + Markup("").join(mark(x, y, series) for x, y in points if marked)
 
 
 def runs(points: Sequence[Pair], log_x: bool) -> list[list[Pair]]:
     """Return the stretches between gaps, thinned."""
-    stretches: list[list[Pair]] = [[]]
-    for x, y in thinned(points, MOST_POINTS):
-        if finite(x) and finite(y) and (x > 0 or not log_x):
-            stretches[-1].append((x, y))
-        else:
-            stretches.append([])
-    return [stretch for stretch in stretches if stretch]
+
+    def is_shown(point: Pair) -> bool:
+        return finite(point[0]) and finite(point[1]) and (point[0] > 0 or not log_x)
+
+    return [list(run) for shown, run in groupby(thinned(points, MOST_POINTS), is_shown) if shown]
 
 
-def outline(axes: Plane, bins: Sequence[tuple[Pair, float | None]], place: int) -> list[Markup]:
-    """Return the steps of a histogram, filled a little; a bin without a count leaves a gap."""
-    stretches: list[list[Pair]] = [[]]
-    for (start, end), count in bins:
-        if not finite(count):
-            stretches.append([])
-        else:
-            stretches[-1] += [(start, count), (end, count)]
+def outline(axes: Plane, bins: Sequence[tuple[Pair, float | None]], series: int) -> list[Markup]:
+    """Return the lightly filled steps of a histogram; a bin without a count leaves a gap."""
     drawn = []
-    for stretch in filter(None, stretches):
-        closed = [axes.at(point) for point in [(stretch[0][0], 0.0), *stretch, (stretch[-1][0], 0.0)]]
-        path = "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in closed)
-        drawn.append(element("path", d=path, fill=f"var({accent(place)})", fill_opacity=0.15, stroke="none"))
-        drawn.append(line(closed, accent(place), stroke_width=2, stroke_dasharray=DASHES[place] or None))
+    for known, run in groupby(bins, lambda counted: finite(counted[1])):
+        if known:
+            steps = [(x, count or 0.0) for ends, count in run for x in ends]
+            closed = [axes.at(point) for point in [(steps[0][0], 0.0), *steps, (steps[-1][0], 0.0)]]
+            fill = {"fill": f"var({accent(series)})", "fill_opacity": 0.15, "stroke": "none"}
+            drawn += [element("path", d=path_of(closed), **fill), curve(closed, series, marked=False)]
     return drawn
 
 
-def box(x: float, y: float, width: float, height: float, place: int, title: str | None = None) -> Markup:
-    ink, inside = f"var({accent(place)})", [] if title is None else [element("title", title)]
+def box(x: float, y: float, width: float, height: float, series: int, title: str | None = None) -> Markup:
+    """Return a filled rectangle in the colour of a series; its title is shown on hovering."""
+    ink, inside = f"var({accent(series)})", [] if title is None else [element("title", title)]
     return element("rect", *inside, x=x, y=y, width=width, height=height, fill=ink, fill_opacity=0.45, stroke=ink)
 
 
-def whisker(ends: Sequence[Pair]) -> Markup:
+def whisker(start: Pair, end: Pair) -> Markup:
     """Return a thin line with short strokes across its ends."""
-    (x, y), (u, v) = ends
-    across = (0, 4) if y == v else (4, 0)
-    drawn = [line([(x, y), (u, v)], "--ink")]
-    for left, top in ends:
-        drawn.append(line([(left - across[0], top - across[1]), (left + across[0], top + across[1])], "--ink"))
-    return Markup("").join(drawn)
+    across, down = (0, 4) if start[1] == end[1] else (4, 0)
+    caps = (line([(x - across, y - down), (x + across, y + down)], "--ink") for x, y in (start, end))
+    return Markup("").join([line([start, end], "--ink"), *caps])
 
 
 def names(axes: Plane, points: Sequence[tuple[str, Pair]]) -> list[Markup]:
-    """Return names beside points (in units of the picture), each where it covers no point and no other name.
+    """Return names next to points (in units of the picture), each where it covers no point and no other name.
 
-    A name that has no such place is left out: pointing at the mark shows it, and so does the table.
+    A name without such a place is left out: hovering over the mark shows it, and so does the table.
     """
     taken = [(x - 6, y - 6, x + 6, y + 6) for _, (x, y) in points]
     drawn = []
     for name, (x, y) in points:
         width = width_of(cut(clean(name), LONGEST_NAME))
-        sides = (
-            (x - 12 - width, y - 5),
-            (x + 10, y + 17),
-            (x + 10, y - 5),
-            (x - 12 - width, y + 17),
-            (x - width / 2, y - 16),
-        )
-        for left, base in sides:
-            box = (left, base - 11, left + width, base + 3)
-            inside = axes.x.start <= box[0] and box[2] <= WIDTH and box[1] >= 16 and box[3] <= axes.y.start
-            if inside and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
+        before, after = x - 12 - width, x + 10
+        for left, base in ((before, y - 5), (after, y + 17), (after, y - 5), (before, y + 17), (x - width / 2, y - 16)):
+            area = (left, base - 11, left + width, base + 3)
+            inside = axes.x.start <= area[0] and area[2] <= WIDTH and area[1] >= 16 and area[3] <= axes.y.start
+            if inside and not any(_overlap(area, other) for other in taken):
+                taken.append(area)
                 drawn.append(text(left, base, name, longest=LONGEST_NAME, halo=True))
                 break
     return drawn

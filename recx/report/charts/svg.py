@@ -1,19 +1,21 @@
-"""The pieces that charts are made of: elements, words, a legend, a table of the numbers. All of it is escaped."""
+"""The pieces that charts are made of: elements, text, a legend, a table of the numbers. Everything is escaped."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
+
+from recx.report.terminal.formats import cut
 
 WIDTH = 440.0
 """Units across a picture. A phone shows about 350 pixels, so that letters of 14 units stay above 10 pixels."""
 LETTERS = 14
 CELL = 7.6
-"""About how wide a letter is, in units."""
+"""Approximate width of a letter in units."""
 N_STYLES = 6
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2", "12 4")
 MARKS = (
@@ -27,33 +29,42 @@ MARKS = (
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def clean(words: object) -> str:
-    """Return words on one line, without the characters that no page may hold."""
-    return " ".join(NOT_IN_XML.sub("\ufffd", str(words)).split())
+def clean(value: object) -> str:
+    """Return text on one line, without the characters that XML forbids."""
+    return " ".join(NOT_IN_XML.sub("\ufffd", str(value)).split())
 
 
 def element(name: str, *inside: str, **attributes: object) -> Markup:
-    """Return an element. ``_`` in an attribute's name becomes ``-``; what is inside is escaped unless it is markup."""
-    # Not by Markup.format, which takes ten times as long, and a page has thousands of elements.
+    """Return an element; everything inside is escaped unless it is markup.
+
+    Args:
+        name: Name of the element.
+        *inside: Its content.
+        **attributes: Its attributes; ``_`` in a name becomes ``-``, and None leaves an attribute out.
+    """
+    # Markup.format would take ten times as long, and a page has thousands of elements.
     shown = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{shown}>{joined(inside)}</{name}>")
-
-
-def joined(pieces: Iterable[str]) -> Markup:
-    """Return pieces one after the other, those that are not markup escaped."""
-    return Markup("".join(piece if isinstance(piece, Markup) else escape(clean(piece)) for piece in pieces))
+    content = "".join(piece if isinstance(piece, Markup) else escape(clean(piece)) for piece in inside)
+    return Markup(f"<{name}{shown}>{content}</{name}>")
 
 
 def text(
     x: float, y: float, words: str, *, anchor: str = "start", ink: str = "--ink", longest: int = 0, halo: bool = False
 ) -> Markup:
-    """Return words at a place, cut where they take more than ``longest`` cells; the whole is then shown on pointing.
+    """Return a text.
 
-    ``halo``: the page's ground around the letters, so that lines behind them do not cross them.
+    Args:
+        x: Place of its anchor in units.
+        y: Its baseline in units.
+        words: What it says.
+        anchor: "start", "middle" or "end".
+        ink: The custom property of its colour.
+        longest: Cells at most, 0 for no limit; a text that was cut is shown whole on hovering.
+        halo: Whether the letters are surrounded by the page's background, so that no line crosses them.
     """
     words = clean(words)
     short = cut(words, longest) if longest else words
@@ -62,34 +73,33 @@ def text(
     return element("text", *inside, x=x, y=y, text_anchor=anchor, fill=f"var({ink})", **around)
 
 
-def cut(words: str, longest: int) -> str:
-    """Return words of at most ``longest`` cells (a Chinese character takes two)."""
-    return words if cell_len(words) <= longest else f"{set_cell_size(words, max(longest - 1, 0)).rstrip()}…"
-
-
 def width_of(words: str) -> float:
-    """Return about how many units words take."""
+    """Return the approximate width of a text in units."""
     return CELL * cell_len(words)
 
 
 def line(points: Sequence[tuple[float, float]], ink: str = "--line", **attributes: object) -> Markup:
-    """Return a line through places."""
-    path = "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points)
-    return element("path", d=path, fill="none", stroke=f"var({ink})", **attributes)
+    """Return a line through points."""
+    return element("path", d=path_of(points), fill="none", stroke=f"var({ink})", **attributes)
 
 
-def accent(place: int) -> str:
-    """Return the name of the colour of a series."""
-    return f"--accent-{place % N_STYLES + 1}"
+def path_of(points: Sequence[tuple[float, float]]) -> str:
+    """Return the ``d`` attribute of a path through points."""
+    return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points)
 
 
-def mark(x: float, y: float, place: int, *, filled: bool = True, title: str | None = None) -> Markup:
-    """Return the mark of a series: its shape tells it from the others without its colour."""
-    colour = f"var({accent(place)})"
+def accent(series: int) -> str:
+    """Return the custom property of the colour of a series."""
+    return f"--accent-{series % N_STYLES + 1}"
+
+
+def mark(x: float, y: float, series: int, *, filled: bool = True, title: str | None = None) -> Markup:
+    """Return the mark of a series, whose shape distinguishes it without its colour; hovering shows the title."""
+    colour = f"var({accent(series)})"
     return element(
         "path",
         *([] if title is None else [element("title", title)]),
-        d=MARKS[place % N_STYLES],
+        d=MARKS[series % N_STYLES],
         transform=f"translate({_value(x)} {_value(y)})",
         fill=colour if filled else "var(--ground, none)",
         stroke=colour,
@@ -97,19 +107,19 @@ def mark(x: float, y: float, place: int, *, filled: bool = True, title: str | No
     )
 
 
-def legend(entries: Sequence[tuple[Markup, str]]) -> Markup:
-    """Return a list of samples with their names, below the picture so that it wraps like text."""
-    samples = (element("svg", one, width=32, height=14, viewBox="0 0 32 14", aria_hidden="true") for one, _ in entries)
-    items = (element("li", sample, Markup(" "), name) for sample, (_, name) in zip(samples, entries, strict=True))
-    return element("ul", *items, class_="legend")
-
-
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Markup:
-    """Return the numbers behind the picture of that title, folded away; the first cell of a row names it."""
+    """Return the numbers of a chart as a collapsed table.
+
+    Args:
+        title: Title of the chart.
+        head: Names of the columns.
+        rows: Cells by row; the first names the row.
+        note: A sentence below the table.
+    """
     top = element("tr", *(element("th", name, scope="col") for name in head))
-    body = [
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
-    ]
+    body = (
+        element("tr", element("th", name, scope="row"), *(element("td", cell) for cell in row)) for name, *row in rows
+    )
     whole = element("table", element("thead", top), element("tbody", *body))
     return element(
         "details",
@@ -121,7 +131,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: 
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with its title, as it stands in a page; ``recx.report.charts.figures`` makes a file of it.
+    """A picture with its title, as embedded in a page; ``recx.report.charts.figures`` makes a file of it.
 
     Attributes:
         title: What it shows.
@@ -129,7 +139,7 @@ class Chart:
         drawn: The elements of the picture.
         samples: The legend: a sample and its name for every series.
         numbers: The table of the numbers behind the picture.
-        about: What the picture shows, in words, for those who do not see it.
+        about: What the picture shows, for readers who cannot see it.
     """
 
     title: str
@@ -150,8 +160,10 @@ class Chart:
             width="100%",
             font_size=LETTERS,
         )
-        after = [legend(self.samples)] if self.samples else []
-        return element("figure", element("figcaption", self.title), picture, *after, self.numbers, class_="chart")
+        size = {"width": 32, "height": 14, "viewBox": "0 0 32 14", "aria_hidden": "true"}
+        samples = (element("li", element("svg", one, **size), Markup(" "), name) for one, name in self.samples)
+        legend = [element("ul", *samples, class_="legend")] if self.samples else []
+        return element("figure", element("figcaption", self.title), picture, *legend, self.numbers, class_="chart")
 
 
 def no_data(title: str) -> Chart:

@@ -1,1 +1,1 @@
-"""The page of a run, or of several side by side: gathered by ``story``, rendered by ``page``, kept by ``write``."""
+"""The page of a run, or of several runs: ``contents`` and ``several_runs`` collect its data, ``render`` makes HTML."""

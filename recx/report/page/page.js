@@ -9,7 +9,7 @@
     return text;
   };
 
-  // What is missing stands last in either direction.
+  // Missing values come last in either direction.
   const compare = (a, b, sign) => {
     if (a === null || b === null) return (a === null) - (b === null);
     return sign * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
@@ -38,18 +38,18 @@
 
   const form = document.querySelector("form.search");
   if (form) {
-    const people = [...document.getElementById("users").tBodies];
-    const texts = people.map((person) => person.textContent.toLocaleLowerCase());
+    const users = [...document.getElementById("users").tBodies];
+    const texts = users.map((user) => user.textContent.toLocaleLowerCase());
     const [search, kind, found] = ["search", "kind", "found"].map((id) => document.getElementById(id));
     const filter = () => {
       const words = search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
       const wanted = kind ? kind.value : "";
       let shown = 0;
-      people.forEach((person, place) => {
-        person.hidden = !((!wanted || person.dataset.kind === wanted) && words.every((word) => texts[place].includes(word)));
-        shown += !person.hidden;
+      users.forEach((user, place) => {
+        user.hidden = !((!wanted || user.dataset.kind === wanted) && words.every((word) => texts[place].includes(word)));
+        shown += !user.hidden;
       });
-      found.textContent = `${shown} of ${people.length} users`;
+      found.textContent = `${shown} of ${users.length} users`;
     };
     form.hidden = false;
     form.addEventListener("submit", (event) => event.preventDefault());

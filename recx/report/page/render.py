@@ -1,4 +1,4 @@
-"""Renders a story as one HTML file that needs nothing else: styles and script inline, no request leaves it."""
+"""Renders a page as one self-contained HTML file: styles and script are inline, and it requests nothing."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Cpath d='M2 13V9h3v4zm4.5 0V6h3v7zM11 13V3h3v10z' fill='%234269d0'/%3E%3C/svg%3E"
 )
-"""Of the page, within the page: a browser would ask the server for one."""
+"""Embedded, since a browser would request one from the server."""
 
 
-def render(story: Mapping[str, Any]) -> str:
-    """Return the page of a run's story, see ``story.story``, as it comes from ``report.json``."""
-    return render_template("run.html.jinja", story)
+def render(page: Mapping[str, Any], template: str = "run.html.jinja") -> str:
+    """Return a page as HTML.
 
-
-def render_template(name: str, story: Mapping[str, Any]) -> str:
-    """Return a page made from a template of this folder."""
-    return _environment().get_template(name).render(story=story, **_assets())
+    Args:
+        page: Its data, see ``contents.contents``, as computed or as read from ``report.json``.
+        template: A template in the folder next to this module.
+    """
+    return _environment().get_template(template).render(page=page, **_assets())
 
 
 @cache
@@ -47,18 +47,18 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        optimized=False,  # each template is used once, which takes less than folding its constants
+        optimized=False,  # each template is used once, which takes less time than folding its constants
     )
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
     environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
-    environment.globals |= {"numbered": _numbered, "chart_of": _chart_of, "headed": _headed}
+    environment.globals |= {"enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}
     return environment
 
 
 @cache
 def _assets() -> dict[str, Any]:
-    """Return the style and the script, and the policy under which these two alone count and nothing is fetched."""
+    """Return style, script and the content security policy that allows these two only and no request."""
     from markupsafe import Markup
 
     names = ("../charts/colours.css", "page.css", "page.js")
@@ -68,7 +68,7 @@ def _assets() -> dict[str, Any]:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # ours, nothing of the data's
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # without anything from the data
 
 
 def _hash(text: str) -> str:
@@ -76,32 +76,28 @@ def _hash(text: str) -> str:
 
 
 def short(metric: str) -> str:
-    """Return a metric's name as words, without its line."""
+    """Return a metric's name without its stage and with spaces."""
     return words(metric.rpartition("/")[2])
 
 
 def moment(text: str) -> str:
-    """Return a moment of UTC for people."""
+    """Return an ISO timestamp in UTC in readable form."""
     return text.replace("T", " ").replace("+00:00", " UTC")
 
 
 def cached(stage: Row) -> str:
-    """Return how much of a stage came from the cache."""
+    """Return how many passes of a stage came from the cache."""
     hits, passes = stage["cached"], stage["passes"]
     return "–" if hits is None else "no" if not hits else "yes" if hits >= passes else f"{hits} of {passes}"
 
 
-def _numbered(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
-    return list(enumerate(values, start=1))
-
-
 def _chart_of(name: str, rows: Sequence[Row]) -> Chart | None:
-    """Return the chart of a table by its name, None where it is shown as a table."""
+    """Return the chart of a table, None if it is shown as a table."""
     from recx.report.charts.figures import chart_of
 
     return chart_of(name, {column: [row[column] for row in rows] for column in rows[0]})
 
 
 def _headed(rows: Sequence[Row]) -> list[tuple[str, bool]]:
-    """Return the names of a table's columns, and which hold numbers."""
+    """Return the names of a table's columns, and whether they contain numbers."""
     return [(words(name), not isinstance(value, str)) for name, value in rows[0].items()]

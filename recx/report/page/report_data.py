@@ -1,4 +1,4 @@
-"""A run's lists held against the targets: what most of the page's figures are computed from."""
+"""A run's lists matched with the ground truth: most of the page's figures are computed from these."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ from recx.evaluation.metrics.ranking import ndcg
 from recx.experiment.experiment import Result
 
 KINDS = ("hit", "gained", "lost by the ranker", "lost in ranking", "lost in retrieval")
-"""What became of a user: see ``ReportData.kind``."""
+"""The outcomes of a user, see ``ReportData.kind``."""
 USUAL_CUT = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """before, after: the judged candidates and recommendations of the same users. k: the cut that the page goes by."""
+    """The judged lists of a run.
+
+    Attributes:
+        result: The run.
+        truth: The ground truth.
+        before: The judged candidates.
+        after: The judged recommendations of the same users.
+        k: The cut that the page uses.
+    """
 
     result: Result
     truth: GroundTruth
@@ -33,7 +41,7 @@ class ReportData:
 
     @classmethod
     def of(cls, result: Result, config: Mapping[str, Any]) -> ReportData | None:
-        """Judge the run's lists; None where the run predicted, so that nobody knows the targets."""
+        """Judge the run's lists; None if it predicted, so that the targets are unknown."""
         if result.report is None:
             return None
         truth = GroundTruth.for_evaluator(result.experiment.evaluator, result.split.fold)
@@ -42,31 +50,27 @@ class ReportData:
 
     @property
     def n_users(self) -> int:
+        """Number of judged users."""
         return self.before.n_users
 
     @cached_property
     def list_of_user(self) -> Longs:
-        """Every judged user's place among the requests [n_users]."""
+        """Every judged user's index among the requests [n_users]."""
         return np.searchsorted(self.result.split.fold.requests.user, self.truth.user)
 
     @cached_property
     def retrieved(self) -> Longs:
-        """The candidates' rank of every user's first relevant target, 0 where there is none [n_users]."""
+        """Rank of every user's first relevant target among the candidates, 0 if there is none [n_users]."""
         return first_rank(self.before)
 
     @cached_property
     def rank(self) -> Longs:
-        """The recommendations' rank of every user's first relevant target, 0 where there is none [n_users]."""
+        """Rank of every user's first relevant target among the recommendations, 0 if there is none [n_users]."""
         return first_rank(self.after)
 
     @cached_property
-    def was_shown(self) -> Bools:
-        """Whether the retriever's own order shows a target in the first k [n_users]."""
-        return (self.retrieved > 0) & (self.retrieved <= self.k)
-
-    @cached_property
     def is_shown(self) -> Bools:
-        """Whether the ranker shows a target in the first k [n_users]."""
+        """Whether the first k recommendations contain a target [n_users]."""
         return (self.rank > 0) & (self.rank <= self.k)
 
     @cached_property
@@ -82,18 +86,17 @@ class ReportData:
 
     @cached_property
     def kind(self) -> Array:
-        """What became of every user [n_users], as a place in ``KINDS``.
+        """The outcome of every user [n_users], as an index into ``KINDS``.
 
         Hit: the target is in the first k before and after ranking. Gained, lost by the ranker: only after, only before.
-        Lost in ranking: among the candidates, yet in the first k of neither. Lost in retrieval: no candidate.
+        Lost in ranking: among the candidates, but never in the first k. Lost in retrieval: not a candidate.
         """
-        return np.select(
-            [self.was_shown & self.is_shown, self.is_shown, self.was_shown, self.retrieved > 0], [0, 1, 2, 3], 4
-        )
+        was_shown = (self.retrieved > 0) & (self.retrieved <= self.k)
+        return np.select([was_shown & self.is_shown, self.is_shown, was_shown, self.retrieved > 0], [0, 1, 2, 3], 4)
 
 
 def cut_of(objective: str, means: Mapping[str, float]) -> int:
-    """Return the cut of the objective; without one the smallest cut, up to 10, of what users get."""
+    """Return the cut of the objective; without one, the smallest end-to-end cut, but no more than 10."""
     found = re.search(r"_at_(\d+)$|top_(\d+)_accuracy$", objective)
     if found:
         return int(found[1] or found[2])
@@ -102,7 +105,7 @@ def cut_of(objective: str, means: Mapping[str, float]) -> int:
 
 
 def first_rank(judged: JudgedLists) -> Longs:
-    """Return the rank of every user's first relevant target, 0 where the list shows none [n_users]."""
+    """Return the rank of every user's first relevant target, 0 if the list contains none [n_users]."""
     users, first = judged.first_hits(None)
     rank = np.zeros(judged.n_users, dtype=np.int64)
     rank[users] = judged.hit_rank[first]

@@ -1,80 +1,77 @@
-"""A few hundred users to look at: what they had, what they were shown, where their target stood, and why."""
+"""A few hundred users to look at: their history, what was recommended, the ranks of their targets, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recx.core.types import Array, Longs
 from recx.experiment.experiment import Result
+from recx.experiment.explain import explainable_of
 from recx.report.page.report_data import KINDS, ReportData
-from recx.report.page.sampled_features import Contributions
 
-OF_EACH_KIND, ASKED = 40, 100
-"""Users of each kind that are shown; users where nobody knows the targets."""
+OF_EACH_KIND, OF_A_PREDICTION = 40, 100
+"""Users of each kind that are shown; users of a run that predicted."""
 EVENTS, SHOWN, TARGETS, FEATURES = 10, 10, 5, 5
 LONGEST_NAME, LONGEST_TEXT = 80, 300
 SEED = 0
 
 
-def chosen_users(held: ReportData) -> Longs:
-    """Return judged users, increasing, so many of each kind at most, drawn by a fixed seed."""
-    rng = np.random.default_rng(SEED)
-    of_kind = [np.flatnonzero(held.kind == kind) for kind in range(len(KINDS))]
+def examples(result: Result, data: ReportData | None, folder: Path) -> dict[str, Any]:
+    """Return users to show.
+
+    Args:
+        result: The run.
+        data: Its judged lists; None if it predicted.
+        folder: Its files.
+
+    Returns:
+        ``items``: name and text of every item that is mentioned. ``rows``: one per user; items are indices into
+        ``items``.
+    """
+    rng, names = np.random.default_rng(SEED), Names(result)
+    if data is None:
+        n = len(result.split.fold.requests)
+        places = np.sort(rng.choice(n, min(n, OF_A_PREDICTION), replace=False))
+        return {"rows": [_user(result, names, place) for place in places.tolist()], "items": names.items()}
+    of_kind = [np.flatnonzero(data.kind == kind) for kind in range(len(KINDS))]
     drawn = [rng.choice(users, min(len(users), OF_EACH_KIND), replace=False) for users in of_kind]
-    return np.sort(np.concatenate(drawn))
-
-
-def chosen_requests(result: Result) -> Longs:
-    """Return places among the requests of a run that predicted, increasing."""
-    n = len(result.split.fold.requests)
-    return np.sort(np.random.default_rng(SEED).choice(n, min(n, ASKED), replace=False))
+    users = np.sort(np.concatenate(drawn))
+    rows = [_user(result, names, place) for place in data.list_of_user[users].tolist()]
+    for row, user, why in zip(rows, users.tolist(), _reasons(data, folder, users), strict=True):
+        row |= {**_outcome(data, names, user), "why": why}
+    return {"rows": rows, "items": names.items()}
 
 
 class Names:
-    """Numbers the items that the examples name: each is told once, however often it is shown."""
+    """Numbers the items that the examples mention, so that each name is stored once."""
 
     def __init__(self, result: Result) -> None:
         self._items = result.interactions.items
-        self._texts = next(
-            (self._items.table[name] for name in ("title", "text") if name in self._items.table), np.empty(0)
-        )
+        table = self._items.table
+        text = next((table[name] for name in ("title", "text") if name in table), np.empty(0))
+        self._text = text if text.dtype.kind in "OUST" and len(text) else np.full(len(self._items), "")
         self._number: dict[int, int] = {}
 
     def of(self, items: Array) -> list[int]:
         """Return the number of each of these items."""
         return [self._number.setdefault(int(item), len(self._number)) for item in items]
 
-    def told(self) -> list[dict[str, str]]:
-        """Return the name, and where there is one the text, of every item that was numbered."""
-        told = []
-        for item in self._number:
-            text = str(self._texts[item]) if self._texts.dtype.kind in "OUST" and len(self._texts) else ""
-            told.append({"name": cut(str(self._items.shown[item]), LONGEST_NAME), "text": cut(text, LONGEST_NAME)})
-        return told
+    def items(self) -> list[dict[str, str]]:
+        """Return name and text of every numbered item, in order."""
+        return [
+            {"name": cut(str(self._items.shown[item]), LONGEST_NAME), "text": cut(str(self._text[item]), LONGEST_NAME)}
+            for item in self._number
+        ]
 
 
-def examples(
-    result: Result, held: ReportData | None, users: Longs, contributions: Contributions | None
-) -> dict[str, Any]:
-    """Return the items by number, and a row a user; ``users``: judged ones, or places among the requests."""
-    names = Names(result)
-    places = users if held is None else held.list_of_user[users]
-    rows = [_asked(result, names, place) for place in places.tolist()]
-    if held is not None:
-        for row, user, place in zip(rows, users.tolist(), places.tolist(), strict=True):
-            row |= {**_judged(held, names, user), "why": _why(held, user, place, contributions)}
-    return {"items": names.told(), "rows": rows}
-
-
-def _asked(result: Result, names: Names, place: int) -> dict[str, Any]:
-    """Return whom it is about, the newest events of the history and the first items shown."""
-    fold, users = result.split.fold, result.interactions.users
+def _user(result: Result, names: Names, place: int) -> dict[str, Any]:
+    """Return a user's name and text, the newest events of the history and the first recommendations."""
+    fold, users, lists = result.split.fold, result.interactions.users, result.recommendations
     number = int(fold.requests.user[place])
     start, stop = fold.history.indptr[number : number + 2].tolist()
-    lists = result.recommendations
     text = users.table.get("text")
     return {
         "user": cut(str(users.shown[number]), LONGEST_NAME),
@@ -85,36 +82,44 @@ def _asked(result: Result, names: Names, place: int) -> dict[str, Any]:
     }
 
 
-def _judged(held: ReportData, names: Names, user: int) -> dict[str, Any]:
-    rows = slice(*held.truth.indptr[user : user + 2].tolist())
-    gains = held.truth.gain[rows]
+def _outcome(data: ReportData, names: Names, user: int) -> dict[str, Any]:
+    """Return the kind of a user, the targets and the ranks of the first relevant one."""
+    rows = slice(*data.truth.indptr[user : user + 2].tolist())
+    gains = data.truth.gain[rows]
     best = np.argsort(-gains, kind="stable")[:TARGETS]
     return {
-        "kind": KINDS[held.kind[user]],
-        "targets": names.of(held.truth.item[rows][best]),
+        "kind": KINDS[data.kind[user]],
+        "targets": names.of(data.truth.item[rows][best]),
         "n_targets": len(gains),
-        "retrieved": int(held.retrieved[user]) or None,
-        "rank": int(held.rank[user]) or None,
+        "retrieved": int(data.retrieved[user]) or None,
+        "rank": int(data.rank[user]) or None,
     }
 
 
-def _why(held: ReportData, user: int, place: int, contributions: Contributions | None) -> list[dict[str, Any]]:
-    """Return the features that speak most for the first item (over the target), with their parts of both scores."""
-    lists = held.result.recommendations
-    shown = lists.item[lists.indptr[place] : lists.indptr[place + 1]]
-    if contributions is None or not len(shown):
-        return []
-    rank = int(held.rank[user])
-    parts = contributions.to(place, shown[[0, rank - 1]] if rank > 1 else shown[:1])
-    of_target: Mapping[int, float] = dict(enumerate(parts[1].tolist())) if rank > 1 else {}
-    reach = parts[0] - parts[1] if rank > 1 else parts[0]
-    return [
-        {"feature": contributions.names[at], "first": float(parts[0, at]), "target": of_target.get(at)}
-        for at in np.argsort(-np.abs(reach), kind="stable")[:FEATURES].tolist()
-    ]
+def _reasons(data: ReportData, folder: Path, users: Longs) -> list[list[dict[str, Any]]]:
+    """Return, for every user, the features that favour the first item most (over the target), by both contributions."""
+    result, places = data.result, data.list_of_user[users]
+    ranker, fold, lists = explainable_of(folder, result.experiment.ranker), result.split.fold, result.recommendations
+    if ranker is None or not len(users):
+        return [[] for _ in users]
+    candidates = result.candidates.take(places)
+    contributions = ranker.contributions(candidates, fold.history, fold.requests[places])
+    reasons = []
+    for n, (place, rank) in enumerate(zip(places.tolist(), data.rank[users].tolist(), strict=True)):
+        shown = lists.item[lists.indptr[place] : lists.indptr[place + 1]]
+        compared = shown[[0, rank - 1]] if rank > 1 else shown[:1]
+        rows = slice(*candidates.indptr[n : n + 2].tolist())
+        parts = contributions[rows][[int(np.flatnonzero(candidates.item[rows] == item)[0]) for item in compared]]
+        of_target = parts[1].tolist() if rank > 1 else [None] * len(ranker.names)
+        reach = -np.abs(parts[0] - parts[1] if rank > 1 else parts.sum(axis=0))
+        strongest = np.argsort(reach, kind="stable")[:FEATURES].tolist() if len(shown) else []
+        reasons.append(
+            [{"feature": ranker.names[at], "first": float(parts[0, at]), "target": of_target[at]} for at in strongest]
+        )
+    return reasons
 
 
-def cut(words: str, longest: int) -> str:
-    """Return words on one line, up to so many characters."""
-    words = " ".join(words.split())
-    return words if len(words) <= longest else f"{words[: longest - 1]}…"
+def cut(text: str, longest: int) -> str:
+    """Return a text on one line of at most so many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

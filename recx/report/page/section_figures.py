@@ -1,8 +1,7 @@
-"""The figures: the answer in a few numbers, curves against the cut, and every metric with its interval."""
+"""The figures: a summary in a few numbers, curves against the cut, and every metric with its interval."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,36 +13,44 @@ from recx.core.types import Array, Doubles
 from recx.evaluation.definitions import FUNNEL, METRICS
 from recx.evaluation.metrics.ranking import means_by_cut
 from recx.report.page.report_data import KINDS, ReportData
+from recx.report.terminal.formats import split_name
 
 RESAMPLES = 1_000
-"""Of the bootstrap: enough for the ends of intervals that a page shows; `recx compare` takes 10,000."""
+"""Of the bootstrap: enough for the intervals on a page; `recx compare` takes 10,000."""
 EVERY_CUT, MOST_CUTS = 100, 60
-"""Curves have a point for every cut up to the first; further down so many in all, closer at the top."""
+"""Lists up to the first length have a point for every cut; longer ones this number of points, denser at the top."""
 
 Row = dict[str, Any]
 Ends = tuple[float, float]
 
 
-def metric_rows(report: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
-    """Return a row a metric: name, line, metric, k, value, low, high, users, meaning; intervals: of the values."""
-    ends = dict(zip(report.values, intervals, strict=True))
-    users = {name: int((~np.isnan(values)).sum()) for name, values in report.values.items()}
+def metric_rows(evaluation: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
+    """Return one row per metric.
+
+    Args:
+        evaluation: The run's figures.
+        intervals: Ends of the intervals of ``evaluation.values``.
+    """
+    ends, means = dict(zip(evaluation.values, intervals, strict=True)), evaluation.means
+    users = {name: int((~np.isnan(values)).sum()) for name, values in evaluation.values.items()}
     rows = []
-    for name, value in report.means.items():
-        if name.endswith("/users"):
-            continue
-        line, bare, k = split_name(name)
-        low, high = ends.get(name, (None, None))
-        row = {"name": name, "line": line, "metric": bare, "k": k, "value": value, "low": low, "high": high}
-        counted = users.get(name, int(report.means.get(f"{line}/users", len(report.users))))
-        rows.append({**row, "users": counted, "meaning": {**METRICS, **FUNNEL}.get(bare, "")})
+    for name, value in means.items():
+        stage, bare, k = split_name(name)
+        if bare != "users":
+            low, high = ends.get(name, (None, None))
+            row = {"name": name, "line": stage, "metric": bare, "k": k, "value": value, "low": low, "high": high}
+            counted = users.get(name, int(means.get(f"{stage}/users", len(evaluation.users))))
+            rows.append({**row, "users": counted, "meaning": (METRICS | FUNNEL).get(bare, "")})
     return rows
 
 
 def intervals(columns: Sequence[Doubles]) -> list[Ends]:
-    """Return low and high of the mean of every column [n_users each], NaN for users that are left out.
+    """Return the ends of the interval of every column's mean.
 
-    At once for all columns, since drawing the users takes as long as all else. A shorter column leaves users out.
+    All columns are resampled at once, since drawing the users takes as long as everything else.
+
+    Args:
+        columns: Values per user, NaN for users that are left out [up to n_users each].
     """
     values = np.full((max(map(len, columns), default=0), len(columns)), np.nan)
     for place, column in enumerate(columns):
@@ -52,65 +59,55 @@ def intervals(columns: Sequence[Doubles]) -> list[Ends]:
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def split_name(name: str) -> tuple[str, str, int | None]:
-    """Return a figure's line, metric and cut (None: not cut)."""
-    line, _, metric = name.rpartition("/")
-    found = re.fullmatch(r"(.+)_at_(\d+)", metric)
-    return (line, found[1], int(found[2])) if found else (line, metric, None)
-
-
-def answer(held: ReportData, rows: Sequence[Row], objective: str) -> Row:
-    """Return the answer first: the headline's rows, the funnel at k and what the ranker adds."""
-    share = np.bincount(held.kind, minlength=len(KINDS)) / max(held.n_users, 1)
-    hit, gained, lost, in_ranking, in_retrieval = share.tolist()
-    counts = np.bincount(held.kind, minlength=len(KINDS)).tolist()
-    where = "in first place" if held.k == 1 else f"in the first {held.k}"
+def answer(data: ReportData, rows: Sequence[Row], objective: str) -> Row:
+    """Return the summary: the most important metrics, the funnel at k, and what the ranker adds."""
+    counts = np.bincount(data.kind, minlength=len(KINDS))
+    hit, gained, lost, in_ranking, in_retrieval = (counts / max(data.n_users, 1)).tolist()
+    where = "in first place" if data.k == 1 else f"in the first {data.k}"
     return {
-        "k": held.k,
+        "k": data.k,
         "where": where,
-        "users": held.n_users,
-        "headline": headline(rows, objective, held.k),
+        "users": data.n_users,
+        "headline": headline(rows, objective, data.k),
         "funnel": {where: hit + gained, "lost in ranking": lost + in_ranking, "lost in retrieval": in_retrieval},
         "found": 1 - in_retrieval,
         "shown": hit + gained,
         "shown_before": hit + lost,
-        "kinds": dict(zip(KINDS, counts, strict=True)),
-        "lift": _lift(held, rows),
-        "higher": int((held.lift > 0).sum()),
-        "lower": int((held.lift < 0).sum()),
+        "kinds": dict(zip(KINDS, counts.tolist(), strict=True)),
+        "lift": _lift(data, rows),
+        "higher": int((data.lift > 0).sum()),
+        "lower": int((data.lift < 0).sum()),
     }
 
 
-def _lift(held: ReportData, rows: Sequence[Row]) -> Row:
-    """Return what the ranker adds to NDCG at k, with its interval, which the rows may hold already."""
-    known = next((row for row in rows if row["name"] == f"funnel/lift_ndcg_at_{held.k}"), None)
-    if known is not None:
-        return {name: known[name] for name in ("value", "low", "high")}
-    [(low, high)] = intervals([held.lift])
-    return {"value": float(held.lift.mean()), "low": low, "high": high}
+def _lift(data: ReportData, rows: Sequence[Row]) -> Row:
+    """Return what the ranker adds to NDCG at k, with its interval, which the rows may contain already."""
+    for row in rows:
+        if row["name"] == f"funnel/lift_ndcg_at_{data.k}":
+            return {name: row[name] for name in ("value", "low", "high")}
+    [(low, high)] = intervals([data.lift])
+    return {"value": float(data.lift.mean()), "low": low, "high": high}
 
 
 def headline(rows: Sequence[Row], objective: str, k: int) -> list[Row]:
-    """Return the rows to show first, at most five: the objective and one or two of every line."""
+    """Return at most five rows to show first: the objective and one or two of every stage."""
     by_name = {row["name"]: row for row in rows}
     deepest = max((row["k"] for row in rows if row["line"] == "retrieval" and row["k"]), default=0)
     wanted = [
         *(objective, f"end_to_end/ndcg_at_{k}", f"end_to_end/hit_at_{k}", "end_to_end/top_1_accuracy"),
         *(f"retrieval/recall_at_{deepest}", f"ranking/ndcg_at_{k}", "end_to_end/mrr", f"funnel/lift_ndcg_at_{k}"),
     ]
-    found = [name for name in dict.fromkeys(wanted) if name in by_name]
-    return [by_name[name] for name in found][:5] or list(rows[:5])
+    found = [by_name[name] for name in dict.fromkeys(wanted) if name in by_name]
+    return found[:5] or list(rows[:5])
 
 
-def curves_of(held: ReportData) -> dict[str, dict[str, list[list[float]]]]:
-    """Return recall and ndcg -> candidates and recommendations -> pairs of cut and mean over users."""
-    cuts = _cuts(int(held.before.lists.lengths.max(initial=1)))
-    lines = {"candidates": means_by_cut(held.before, cuts), "recommendations": means_by_cut(held.after, cuts)}
+def curves_of(data: ReportData) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Return the means of recall and NDCG by cut: metric -> candidates and recommendations -> (cut, mean)."""
+    cuts = _cuts(int(data.before.lists.lengths.max(initial=1)))
+    means = {"candidates": means_by_cut(data.before, cuts), "recommendations": means_by_cut(data.after, cuts)}
     return {
-        figure: {
-            name: [list(pair) for pair in zip(cuts.tolist(), of[figure], strict=True)] for name, of in lines.items()
-        }
-        for figure in ("recall", "ndcg")
+        metric: {name: list(zip(cuts.tolist(), of[metric], strict=True)) for name, of in means.items()}
+        for metric in ("recall", "ndcg")
     }
 
 

@@ -1,4 +1,4 @@
-"""What was run: the words, the data, the rules, the versions, and what every stage took."""
+"""What was run: the command, the data, the protocol, the versions, and what every stage took."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from recx.core.system.serialize import flat
 from recx.experiment.experiment import Result
 
 APART = ("definitions", "doctor", "notes", "versions")
-"""What of the protocol card the page shows in other places, or not at all."""
+"""Entries of the protocol card that the page shows elsewhere, or not at all."""
 STAGES = ("load", "split", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate")
 
 
-def story_of_the_run(result: Result, config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return when, by which words and on which data it was run, under which rules, and what it took."""
+def run_data(result: Result, config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when and by which command the run was made, its data, settings and protocol, and what it took."""
     counts = {name.removeprefix("data/"): count for name, count in result.metrics.items() if name.startswith("data/")}
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -31,43 +31,34 @@ def story_of_the_run(result: Result, config: Mapping[str, Any], card: Mapping[st
 
 
 def under(config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return under which settings, rules and versions it was run."""
-    settings = {stage: chosen for stage, chosen in config.items() if stage != "feature" or not _repeated(config)}
+    """Return the settings, the protocol and the versions of a run as flat tables."""
+    ranker = config.get("ranker")
+    repeated = isinstance(ranker, Mapping) and "features" in ranker  # the ranker's settings contain the features
     return {
-        "config": flat(settings),
+        "config": flat({name: chosen for name, chosen in config.items() if name != "feature" or not repeated}),
         "protocol": flat({name: rule for name, rule in card.items() if name not in APART}),
         "versions": dict(card.get("versions", {})),
     }
 
 
-def _repeated(config: Mapping[str, Any]) -> bool:
-    """Whether the ranker's settings hold the features once more."""
-    ranker = config.get("ranker")
-    return isinstance(ranker, Mapping) and "features" in ranker
-
-
 def words() -> list[str]:
-    """Return the words of the command line that Hydra composed this run from; [] for a run from Python."""
+    """Return the overrides of the command line that Hydra composed this run from; [] for a run from Python."""
     if "hydra" not in sys.modules:
         return []
     from hydra.core.hydra_config import HydraConfig
 
-    return [str(word) for word in HydraConfig.get().overrides.task] if HydraConfig.initialized() else []
+    return list(map(str, HydraConfig.get().overrides.task)) if HydraConfig.initialized() else []
 
 
 def _stages(result: Result) -> list[dict[str, Any]]:
-    """Return seconds, memory, passes and how many of these the stage cache gave (None: no cache) of every stage."""
+    """Return one row per stage; ``cached`` counts the passes that came from the stage cache (None without one)."""
     return [
         {
             "stage": stage,
-            "seconds": seconds,
+            "seconds": result.seconds[stage],
             "peak": result.peaks.get(stage),
             "passes": result.passes.get(stage, 1),
             "cached": None if result.hits is None or stage == "total" else result.hits.get(stage, 0),
         }
-        for stage, seconds in sorted(result.seconds.items(), key=_place)
+        for stage in sorted(result.seconds, key=[*STAGES, *result.seconds].index)
     ]
-
-
-def _place(entry: tuple[str, float]) -> int:
-    return STAGES.index(entry[0]) if entry[0] in STAGES else len(STAGES)

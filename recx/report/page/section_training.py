@@ -1,40 +1,45 @@
-"""What was learnt: weights, how features differ between targets and other candidates, training, curves and tables."""
+"""What was learned: weights, how features differ between targets and other candidates, training, curves and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from recx.core.protocols import Featured
+from recx.core.ragged import rows_of_groups
 from recx.core.types import Array, Bools, Floats
 from recx.experiment.experiment import Result
+from recx.parts.shared.design_matrix import design_matrix, names_of
+from recx.report.page.report_data import ReportData
 
 MOST_FEATURES, BINS, MOST_ROWS = 8, 24, 200
 CURVES = ("roc_curve", "cascade")
 """Tables that are drawn as lines."""
 TAIL = 0.005
-"""The share of rows beyond either end of a histogram, which its last bin takes in."""
+"""Share of the rows beyond either end of a histogram, which is added to its outer bins."""
+SAMPLE, SAMPLED_ROWS = 200, 30_000
+"""Most users, and approximately most rows, whose features make the histograms."""
+SEED = 0
 
 
-def learnt(result: Result) -> dict[str, Any]:
-    """Return weights and importances (feature, value ...; the strongest first), curves by epoch, curves and tables."""
-    tables = {name: _told(name, table) for name, table in result.tables.items() if name != "weights"}
+def learned(result: Result, data: ReportData | None) -> dict[str, Any]:
+    """Return weights and importances (the strongest first), feature histograms, training curves and tables."""
     weights = _rows(result.tables.get("weights", {}))
-    told = {
+    importances = sorted(result.importances.items(), key=lambda named: -named[1])
+    found = {
         "weights": sorted(weights, key=lambda row: -abs(row["weight"])),
-        "importances": [
-            {"feature": name, "share": share}
-            for name, share in sorted(result.importances.items(), key=lambda named: -named[1])
-        ],
+        "importances": [{"feature": name, "share": share} for name, share in importances],
         "training": {name: [float(value) for value in values] for name, values in result.curves.items()},
-        "tables": tables,
+        "tables": {name: table_of(name, table) for name, table in result.tables.items() if name != "weights"},
+        **({} if data is None else _features(data)),
     }
-    return {name: what for name, what in told.items() if what}
+    return {name: value for name, value in found.items() if value}
 
 
-def _told(name: str, table: Mapping[str, Array]) -> dict[str, Any]:
-    """Return the number of rows and the first of them; of a curve some that lie equally far from each other."""
+def table_of(name: str, table: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the number of rows and the first of them; for a curve, evenly spaced ones."""
     n = max(map(len, table.values()), default=0)
     places = np.linspace(0, n - 1, MOST_ROWS).round().astype(np.int64) if name in CURVES else np.arange(MOST_ROWS)
     shown = table if n <= MOST_ROWS else {name: np.asarray(column)[places] for name, column in table.items()}
@@ -42,32 +47,52 @@ def _told(name: str, table: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _rows(table: Mapping[str, Array]) -> list[dict[str, Any]]:
-    columns = {name: np.asarray(column).tolist() for name, column in table.items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    columns = [np.asarray(column).tolist() for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def distributions(
-    names: Sequence[str], matrix: Floats, target: Bools, weight: Mapping[str, float]
-) -> list[dict[str, Any]]:
-    """Return histograms of the features that count most: edges, and shares of the targets and of the others per bin.
+def _features(data: ReportData) -> dict[str, Any]:
+    """Return how the features of targets differ from those of other candidates, for a sample of users."""
+    result, fold, judged = data.result, data.result.split.fold, data.before
+    ranker = result.experiment.ranker
+    if not isinstance(ranker, Featured) or not ranker.features:
+        return {}
+    n = min(SAMPLE, data.n_users, max(int(SAMPLED_ROWS / max(float(judged.lists.lengths.mean()), 1.0)), 1))
+    users = np.sort(np.random.default_rng(SEED).choice(data.n_users, n, replace=False))
+    places = data.list_of_user[users]
+    candidates = result.candidates.take(places)
+    matrix = design_matrix(ranker.features, candidates, fold.history, fold.requests[places])
+    is_target = judged.gain[rows_of_groups(judged.lists.indptr, users)] >= judged.rel_threshold
+    weight = result.weights or result.importances
+    found = distributions(dict(zip(names_of(ranker.features, candidates), matrix.T, strict=True)), is_target, weight)
+    return {"features": found, "features_of": n} if found else {}
 
-    matrix: [n_rows, n_names] of a sample of candidates. target: which rows are targets [n_rows].
+
+def distributions(columns: Mapping[str, Floats], is_target: Bools, weight: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return histograms of the features with the largest weights.
+
+    Args:
+        columns: Values of the features for a sample of candidates [n_rows each].
+        is_target: Whether a candidate is a target [n_rows].
+        weight: Weights of the features.
+
+    Returns:
+        Name, edges, and the shares of the targets and of the other candidates in each bin.
     """
-    if not target.any() or target.all():
+    if not is_target.any() or is_target.all():
         return []
-    order = sorted(range(len(names)), key=lambda at: -abs(weight.get(names[at], 0.0)))
     found = []
-    for at in order[:MOST_FEATURES]:
-        column = matrix[:, at].astype(np.float64)
+    for name in sorted(columns, key=lambda name: -abs(weight.get(name, 0.0)))[:MOST_FEATURES]:
+        column = columns[name].astype(np.float64)
         low, high = np.quantile(column, [TAIL, 1 - TAIL])
         if low == high:
             low, high = column.min(), column.max()
         if low == high:
-            continue  # one value tells nothing apart
+            continue  # a constant feature
         place = np.clip((column - low) * (BINS / (high - low)), 0, BINS - 1).astype(np.int64)
         shares = {
-            name: (np.bincount(place[rows], minlength=BINS) / rows.sum()).tolist()
-            for name, rows in (("targets", target), ("other candidates", ~target))
+            label: (np.bincount(place[rows], minlength=BINS) / rows.sum()).tolist()
+            for label, rows in (("targets", is_target), ("other candidates", ~is_target))
         }
-        found.append({"feature": names[at], "edges": np.linspace(low, high, BINS + 1).tolist(), "shares": shares})
+        found.append({"feature": name, "edges": np.linspace(low, high, BINS + 1).tolist(), "shares": shares})
     return found

@@ -1,4 +1,4 @@
-"""Several runs side by side: their story and its page, which a benchmark's is made of too."""
+"""Several runs side by side: the data of their page, and its rendering, which a benchmark's page shares."""
 
 from __future__ import annotations
 
@@ -9,46 +9,45 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
-from recx.core.system.serialize import plain, title
+from recx.core.system.serialize import title
 from recx.evaluation.compare import Comparison
 from recx.evaluation.pareto import front
 from recx.experiment.saved_runs import SavedRun
 from recx.report.charts.charts import Point
 from recx.report.charts.scale import finite
-from recx.report.page.render import render_template
+from recx.report.page import render as page_of
+from recx.report.page.contents import present
 from recx.report.page.section_figures import RESAMPLES
 from recx.report.page.write import read
 
 LATENCY = ("latency/p95_ms", "p95 latency in ms")
-SECONDS = ("time/rank", "seconds of ranking")
+SECONDS = ("time/rank", "ranking time in s")
 ENDS = ("value", "low", "high")
 MEASURED = ("time/", "latency/", "throughput/", "memory/", "cost/")
 WIDE = 30.0
-"""From this ratio of the largest to the smallest on, what it takes is drawn on a scale of powers."""
-Took = Mapping[str, Any]
-"""Figure -> number, or words where there is none."""
+"""From this ratio of the largest to the smallest cost on, the axis is logarithmic."""
+Costs = Mapping[str, Any]
+"""Measurement -> number, or text if there is none."""
 
 
-def render(story: Mapping[str, Any]) -> str:
-    """Return the page of a comparison's or a benchmark's story."""
-    fronts = [{**one, "points": [Point(**point) for point in one["points"]]} for one in story.get("fronts", ())]
-    return render_template("comparison.html.jinja", {**story, "fronts": fronts})
+def render(page: Mapping[str, Any]) -> str:
+    """Return the page of a comparison or a benchmark as HTML."""
+    fronts = [{**one, "points": [Point(**point) for point in one["points"]]} for one in page.get("fronts", ())]
+    return page_of.render({**page, "fronts": fronts}, "comparison.html.jinja")
 
 
-def story_of_runs(
+def comparison_data(
     runs: Sequence[SavedRun], evaluations: Sequence[Evaluation], comparison: Comparison
 ) -> dict[str, Any]:
-    """Return the story of runs, the first being the baseline.
+    """Return the data of the page of several runs.
 
-    evaluations: all figures of each run. comparison: of what is tested of them.
+    Args:
+        runs: The runs, the first being the baseline.
+        evaluations: All figures of each run.
+        comparison: The comparison of the figures that are tested.
     """
     names = [comparison.baseline, *comparison.runs]
     ends = [evaluation.intervals(resamples=RESAMPLES) for evaluation in evaluations]
-    metrics = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.values))
-    taken = [_taken(run) for run in runs]
-    objective = str(runs[0].config.get("objective", ""))
-    tested = list(dict.fromkeys(comparison.table["metric"]))
-    quality = objective if objective in tested else tested[0]
     figures = [
         {
             "metric": metric,
@@ -57,10 +56,13 @@ def story_of_runs(
                 for evaluation, found in zip(evaluations, ends, strict=True)
             ],
         }
-        for metric in metrics
+        for metric in dict.fromkeys(name for evaluation in evaluations for name in evaluation.values)
     ]
-    x, x_label = LATENCY if all(LATENCY[0] in took for took in taken) else SECONDS
-    places = [(as_number(took.get(x)), one.means[quality]) for took, one in zip(taken, evaluations, strict=True)]
+    costs = [_costs(run) for run in runs]
+    objective, tested = str(runs[0].config.get("objective", "")), comparison.table["metric"].tolist()
+    quality = objective if objective in tested else tested[0]
+    x, x_label = LATENCY if all(LATENCY[0] in of_run for of_run in costs) else SECONDS
+    places = [(as_number(of_run.get(x)), one.means[quality]) for of_run, one in zip(costs, evaluations, strict=True)]
     best = front(np.array([[at, -mean] for at, mean in places], dtype=np.float64)).tolist()
     points = [
         Point(name, *place, on, *found[quality])
@@ -72,56 +74,52 @@ def story_of_runs(
         warnings=comparison.warnings,
         quality=quality,
         metrics=figures,
-        measured=measured_rows(taken),
+        measured=measured_rows(costs),
         tests=comparison.table.to_dict("records"),
-        fronts=front_of("Quality against what it takes", x_label, quality, points),
+        fronts=front_of("Quality against time", x_label, quality, points),
         procedure=vars(comparison.procedure),
         by=comparison.by,
     )
 
 
-def _taken(run: SavedRun) -> dict[str, Any]:
-    """Return what a run took, with words for seconds that went into reading from the stage cache."""
-    taken: dict[str, Any] = {name: value for name, value in run.metrics.items() if name.startswith(MEASURED)}
+def _costs(run: SavedRun) -> dict[str, Any]:
+    """Return time, latency and memory of a run; stages that were read from the stage cache have text instead."""
+    costs: dict[str, Any] = {name: value for name, value in run.metrics.items() if name.startswith(MEASURED)}
     if not run.metrics.get("data/cache_hits"):
-        return taken
+        return costs
     try:
-        stages = {row["stage"]: (row["cached"], row["passes"]) for row in read(run.folder)["run"]["stages"]}
-    except InputError:  # without its report it cannot be told which
-        return {name: value for name, value in taken.items() if not name.startswith("time/")}
-    for stage, (hits, passes) in stages.items():
-        if hits:
-            taken[f"time/{stage}"] = f"{'' if hits >= passes else f'{hits} of {passes} '}from the cache"
-    return {**taken, "time/total": "partly from the cache"}
+        stages = read(run.folder)["run"]["stages"]
+    except InputError:  # without its report, it is unknown which stages were cached
+        return {name: value for name, value in costs.items() if not name.startswith("time/")}
+    for row in stages:
+        if hits := row["cached"]:
+            part = "" if hits >= row["passes"] else f"{hits} of {row['passes']} "
+            costs[f"time/{row['stage']}"] = f"{part}from the cache"
+    return {**costs, "time/total": "partly from the cache"}
 
 
-def present(**told: Any) -> dict[str, Any]:
-    """Return what there is to tell as plain values."""
-    whole: dict[str, Any] = plain({name: what for name, what in told.items() if what})
-    return whole
-
-
-def measured_rows(taken: Sequence[Took], currency: str = "") -> list[dict[str, Any]]:
-    """Return a row for each figure that is there for any run, with the values of all."""
-    names = dict.fromkeys(name for one in taken for name, value in one.items() if value or not name.startswith("cost/"))
+def measured_rows(costs: Sequence[Costs], currency: str = "") -> list[dict[str, Any]]:
+    """Return one row per measurement that any run has, with the values of all runs."""
+    names = dict.fromkeys(name for one in costs for name, value in one.items() if value or not name.startswith("cost/"))
     return [
         {
             "name": f"{name} in {currency}" if currency and name.startswith("cost/") else name,
-            "values": [one.get(name) for one in taken],
+            "values": [one.get(name) for one in costs],
         }
         for name in names
     ]
 
 
 def as_number(value: Any) -> float:
+    """Return a number, NaN for text and None."""
     return float(value) if isinstance(value, int | float) else float("nan")
 
 
 def front_of(name: str, x_label: str, quality: str, points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Return the one figure of quality against what it takes; none without a point."""
+    """Return the chart of quality against cost in a list, which is empty without a point."""
     known = [point for point in points if finite(point.x) and finite(point.y)]
     if not known:
         return []
-    least, most = min(point.x for point in known), max(point.x for point in known)
+    log_x = 0 < min(point.x for point in known) < max(point.x for point in known) / WIDE
     labels = {"title": name, "x_label": x_label, "y_label": quality}
-    return [{**labels, "log_x": 0 < least < most / WIDE, "points": [vars(point) for point in known]}]
+    return [{**labels, "log_x": log_x, "points": [vars(point) for point in known]}]

@@ -1,4 +1,4 @@
-"""Writes a run's page into its folder, with the story that it is made from, and reads the story back."""
+"""Writes a run's page into its folder, together with the data that it is made from, and reads these back."""
 
 from __future__ import annotations
 
@@ -15,39 +15,47 @@ from recx.report.page.render import render
 if TYPE_CHECKING:
     from recx.experiment.experiment import Result
 
-STORY, PAGE = "report.json", "report.html"
+DATA, PAGE = "report.json", "report.html"
 
 
 def write(
     result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], advice: Sequence[str] = ()
 ) -> None:
-    """Write ``report.json`` and ``report.html`` of a run into its folder, which holds the run's other files already."""
-    told = contents(result, folder, config, card, advice)
-    save(folder, told, render(told))
+    """Write ``report.json`` and ``report.html`` of a run into its folder, which contains its other files already.
+
+    Args:
+        result: The run.
+        folder: Its folder.
+        config: The composed configuration.
+        card: The protocol card.
+        advice: Sentences on what the figures suggest to do.
+    """
+    page = contents(result, folder, config, card, advice)
+    save(folder, page, render(page))
 
 
-def save(folder: Path, told: Mapping[str, Any], page: str) -> None:
-    """Write a story and its page into a folder."""
-    write_text(folder / STORY, json.dumps(told, ensure_ascii=False) + "\n")
-    write_text(folder / PAGE, page)
+def save(folder: Path, page: Mapping[str, Any], html: str) -> None:
+    """Write the data of a page and its HTML into a folder."""
+    write_text(folder / DATA, json.dumps(page, ensure_ascii=False) + "\n")
+    write_text(folder / PAGE, html)
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return the story of a run.
+    """Return the data of a run's page.
 
     Raises:
-        InputError: the run has none, or it is damaged or of another version of recx.
+        InputError: The run has none, or the file is damaged or of another version of recx.
     """
-    path = folder / STORY
+    path = folder / DATA
     if not path.is_file():
         raise InputError(
-            f"{folder} has no {STORY}, as trials of sweeps, rankers of benchmarks and runs of an older recx have none: "
-            "run the experiment on its own"
+            f"{folder} has no {DATA}: trials of sweeps, rankers of benchmarks and runs of older versions of recx have "
+            "none: run the experiment on its own"
         )
     try:
-        told = dict(json.loads(path.read_text(encoding="utf-8")))
+        page = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}): run the experiment again") from error
-    if told.get("version") != VERSION:
+    if page.get("version") != VERSION:
         raise InputError(f"{path} was written by another version of recx: run the experiment again")
-    return told
+    return page

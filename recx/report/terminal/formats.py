@@ -1,16 +1,19 @@
-"""Numbers and names as people read them, the same in the terminal, on pages and in tables for papers."""
+"""How numbers and names are written, the same in the terminal, on pages and in tables for papers."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import TypeGuard
 
+from rich.cells import cell_len, set_cell_size
+
 ABSENT = "–"
-"""Stands where there is no number."""
+"""What is shown instead of a missing number."""
 QUESTIONS = {
     "retrieval": "are the right items among the candidates?",
-    "ranking": "are those that are there put first?",
-    "end_to_end": "does the user get them?",
+    "ranking": "are the retrieved targets ranked first?",
+    "end_to_end": "do users get the right items?",
     "funnel": "where are hits lost, and what does the ranker add?",
 }
 """What the figures of each stage answer."""
@@ -20,9 +23,9 @@ def figure(value: float | None, sign: str = "", digits: int | None = None) -> st
     """Return a figure.
 
     Args:
-        value: a number; None, NaN and infinity are shown as absent.
-        sign: "+" to show the sign of positive numbers too.
-        digits: decimals; None for four, and none from 1,000 on.
+        value: A number; None, NaN and infinity are shown as absent.
+        sign: "+" to show the sign of positive numbers as well.
+        digits: Decimals; None for four, and none from 1,000 on.
     """
     if not _is_number(value):
         return ABSENT
@@ -31,7 +34,7 @@ def figure(value: float | None, sign: str = "", digits: int | None = None) -> st
 
 
 def count(value: float | None) -> str:
-    """Return a count with its thousands apart; a mean of counts with four significant digits."""
+    """Return a count with thousands separators; a mean of counts with four significant digits."""
     if not _is_number(value):
         return ABSENT
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.4g}"
@@ -55,8 +58,20 @@ def p_value(value: float | None) -> str:
 
 
 def words(name: object) -> str:
-    """Return a name as words."""
+    """Return a name with spaces instead of underscores."""
     return str(name).replace("_", " ")
+
+
+def split_name(name: str) -> tuple[str, str, int | None]:
+    """Return the stage, the metric and the cut (None if there is none) of a figure such as ``ranking/ndcg_at_5``."""
+    stage, _, metric = name.rpartition("/")
+    found = re.fullmatch(r"(.+)_at_(\d+)", metric)
+    return (stage, found[1], int(found[2])) if found else (stage, metric, None)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text of at most ``longest`` terminal cells, of which a Chinese character takes two."""
+    return text if cell_len(text) <= longest else f"{set_cell_size(text, max(longest - 1, 0)).rstrip()}…"
 
 
 def _is_number(value: float | None) -> TypeGuard[float]:

@@ -1,6 +1,6 @@
 """A comparison for people, as tables of text, and for programs, as JSON.
 
-One table a metric: first a line for every run with its mean, then a line for every run against the baseline.
+One table per metric: first a row for every run with its mean, then a row for every run against the baseline.
 """
 
 from __future__ import annotations
@@ -29,20 +29,16 @@ Row = Mapping[str, Any]
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print what to be careful about, then a table a metric."""
+    """Print the warnings, then one table per metric."""
     show(console, _parts(comparison))
 
 
 def json_of(comparison: Comparison) -> str:
-    """Return the comparison as JSON: ``rows`` holds the table; a number that does not exist is null."""
+    """Return the comparison as JSON: ``rows`` contains the table; an undefined number is null."""
+    names = ("baseline", "runs", "about", "by", "warnings", "notes")
     document = {
-        "baseline": comparison.baseline,
-        "runs": comparison.runs,
-        "about": comparison.about,
-        "by": comparison.by,
+        **{name: getattr(comparison, name) for name in names},
         **{name: getattr(comparison.procedure, name) for name in ("level", "resamples", "draws", "seed")},
-        "warnings": comparison.warnings,
-        "notes": comparison.notes,
         "rows": comparison.table.to_dict("records"),
     }
     return json.dumps(plain(document), indent=2, ensure_ascii=False)
@@ -54,35 +50,34 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield from section("read this first", bullets(comparison.warnings), "bold yellow")
     for metric, of_metric in comparison.table.groupby("metric", sort=False):
         rows: list[Row] = of_metric.to_dict("records")
-        yield from section(str(metric), [_means(rows, comparison), *_against(rows, comparison)], "bold cyan")
+        yield from section(str(metric), [_means(rows, comparison.by), *_against(rows, comparison)], "bold cyan")
     yield ""
     yield Text(_footnote(comparison), "dim")
 
 
-def _means(rows: Sequence[Row], comparison: Comparison) -> Table:
-    """Return a line for every run of every slice; for the baseline one, unless its pairs differ from run to run."""
-    lines: dict[tuple[str, int, str], list[str]] = {}
+def _means(rows: Sequence[Row], by: str | None) -> Table:
+    """Return a row for every run of every slice; one for the baseline, unless its users differ from run to run."""
+    found: dict[tuple[str, int, str], list[str]] = {}
     for row in rows:
         here = {(one["users"], figure(one["mean_baseline"])) for one in rows if one["slice"] == row["slice"]}
         name = row["baseline"] if len(here) == 1 else f"{row['baseline']} (with {row['run']})"
-        lines[row["slice"], 0, name] = [f"{row['users']:,}", *_with_interval(row, "mean_baseline")]
-        lines[row["slice"], 1, row["run"]] = [f"{row['users']:,}", *_with_interval(row, "mean_run")]
+        found[row["slice"], 0, name] = [f"{row['users']:,}", *_with_interval(row, "mean_baseline")]
+        found[row["slice"], 1, row["run"]] = [f"{row['users']:,}", *_with_interval(row, "mean_run")]
     order = list(dict.fromkeys(row["slice"] for row in rows))
-    found = sorted(lines, key=lambda key: (order.index(key[0]), key[1]))
-    figures = ["users", "mean", "low", "high"]
-    if comparison.by is None:
-        return table(["run", *figures], [[key[2], *lines[key]] for key in found])
-    return table(["run", words(comparison.by), *figures], [[key[2], key[0], *lines[key]] for key in found])
+    lines = [
+        [name, *([] if by is None else [part]), *found[part, place, name]]
+        for part, place, name in sorted(found, key=lambda key: (order.index(key[0]), key[1]))
+    ]
+    return table(["run", *([] if by is None else [words(by)]), "users", "mean", "low", "high"], lines)
 
 
 def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[Table]:
-    """Yield what runs are against the baseline: a line a run, or, with slices, a table a run with a line a slice."""
-    tables = {"difference": rows}
+    """Yield the differences to the baseline: a row per run or, with slices, a table per run with a row per slice."""
+    tables, key = {"difference": rows}, "run"
     if comparison.by is not None:
-        tables = {run: [row for row in rows if row["run"] == run] for run in comparison.runs}
+        tables, key = {run: [row for row in rows if row["run"] == run] for run in comparison.runs}, "slice"
     for title, of_table in tables.items():
-        names = [row["run" if comparison.by is None else "slice"] for row in of_table]
-        lines = [[name, *_difference(row)] for name, row in zip(names, of_table, strict=True)]
+        lines = [[row[key], *_difference(row)] for row in of_table]
         yield table([title, *HEAD], lines, styles=["bold" if row["p_holm"] < SIGNIFICANT else "" for row in of_table])
 
 

@@ -1,4 +1,4 @@
-"""What ``python -m recx doctor`` prints: a line a finding, and below them what to think of those to look at."""
+"""What ``python -m recx doctor`` prints: a row per finding, and below the table the reasons of the notable ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STYLES: dict[Verdict, str] = {"fine": "green", "look": "yellow", "bad": "bold re
 
 
 def print_findings(console: Console, findings: Sequence[Finding], heading: str) -> None:
-    """Print what was looked at, the table, what it means, and how many findings there are of each verdict."""
+    """Print what was examined, the table, the reasons, and the number of findings of each verdict."""
     rows = [
         (words(one.name), count(one.count), percent(one.share), Text(one.verdict, STYLES[one.verdict]))
         for one in findings
     ]
     reasons = bullets(f"{words(finding.name)}: {finding.why}" for finding in findings if finding.why)
     verdicts = [finding.verdict for finding in findings]
-    said = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in STYLES)
+    totals = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in STYLES)
     found = table(["", "count", "share", "verdict"], rows, left=(0, 3), indent=False)
-    show(console, [Text(heading, "bold"), found, *reasons, said])
+    show(console, [Text(heading, "bold"), found, *reasons, totals])

@@ -1,4 +1,4 @@
-"""What ``python -m recx evaluate`` prints: a line a metric with its interval, then what was counted."""
+"""What ``python -m recx evaluate`` prints: a row per metric with its interval, then the counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def print_evaluation(console: Console, evaluation: Evaluation) -> None:
     """Print the means, their 95 % intervals and the counts."""
     ends = {name: f"{low:.4f} to {high:.4f}" for name, (low, high) in evaluation.intervals().items()}
-    rows = [(name, figure(mean), ends.get(name, "one number for all")) for name, mean in evaluation.means.items()]
+    rows = [(name, figure(mean), ends.get(name, "one value for all users")) for name, mean in evaluation.means.items()]
     head = ["metric", "value", f"95 % interval over {len(evaluation.users):,} users"]
     counts = [(name, count(value)) for name, value in evaluation.notes.items() if value]
     show(console, [table(head, rows, left=(0, 2), indent=False)])
@@ -26,11 +26,6 @@ def print_evaluation(console: Console, evaluation: Evaluation) -> None:
 
 
 def as_json(evaluation: Evaluation) -> str:
-    """Return means, intervals, counts and rules as JSON; a number that does not exist is null."""
-    told = {
-        "means": evaluation.means,
-        "intervals": evaluation.intervals(),
-        "notes": evaluation.notes,
-        "protocol": evaluation.protocol,
-    }
-    return json.dumps(plain(told), indent=2, ensure_ascii=False)
+    """Return means, intervals, counts and rules as JSON; an undefined number is null."""
+    document = {name: getattr(evaluation, name) for name in ("means", "notes", "protocol")}
+    return json.dumps(plain({**document, "intervals": evaluation.intervals()}), indent=2, ensure_ascii=False)

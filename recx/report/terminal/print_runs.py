@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recx.report.terminal.formats import ABSENT, figure
+from recx.report.terminal.formats import ABSENT, figure, split_name
 from recx.report.terminal.text_table import cut, room, show, table, width_of
 from recx.tracking.past_run import PastRun, differing
 
@@ -17,35 +17,41 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COLUMNS = ("id", "experiment", "what", "when", "seconds", "status", "folder")
-HEADLINES = (("retrieval/recall_at_", 50, max), ("end_to_end/ndcg_at_", 5, min), ("quality/ndcg_at_", 10, max))
-"""Start of a metric's name, the cut that is wanted, and which to take where it is not there."""
+HEADLINES = (("retrieval", "recall", 50, max), ("end_to_end", "ndcg", 5, min), ("quality", "ndcg", 10, max))
+"""Stage, metric, the preferred cut, and which cut to take if a run lacks it."""
 MOST_METRICS = 4
 WIDEST = {"experiment": 24, "what": 60}
-"""Cells of a column on the console; the other forms have all of it."""
+"""Width of a column on the console; other formats contain the whole text."""
 LATEX = str.maketrans(
     {"–": "--", "…": r"\ldots{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
 )
-"""What pandas leaves as it is; \\textquotedbl is an error in the encoding that LaTeX begins with."""
+"""Characters that pandas does not escape; \\textquotedbl is an error in LaTeX's default encoding."""
 
 
 def headlines(runs: Sequence[PastRun]) -> list[str]:
-    """Return the metrics to show when none is named: of every run its headline figures, the most frequent of them.
+    """Return the metrics to show by default: the most frequent ones among the headline figures of the runs.
 
-    They are the recall of the candidates at 50 or the largest cut there is, end-to-end ndcg at 5 or the smallest cut
-    there is, a benchmark's ndcg at 10 or the largest, and the objective.
+    These are the recall of the candidates at 50 or the largest cut, end-to-end NDCG at 5 or the smallest cut, a
+    benchmark's NDCG at 10 or the largest cut, and the objective.
     """
     counted: Counter[str] = Counter()
     for run in runs:
         wanted = [_cut_of(run.metrics, *headline) for headline in HEADLINES]
         objective = run.settings.get("objective", "")
         counted.update({*filter(None, wanted), *([objective] if objective in run.metrics else [])})
-    lines = ("retrieval/", "ranking/", "end_to_end/")
     kept = sorted(sorted(counted), key=lambda name: -counted[name])[:MOST_METRICS]
-    return sorted(kept, key=lambda name: next((n for n, line in enumerate(lines) if name.startswith(line)), len(lines)))
+    place = {"retrieval": 0, "ranking": 1, "end_to_end": 2}
+    return sorted(kept, key=lambda name: place.get(split_name(name)[0], len(place)))
 
 
 def cells(runs: Sequence[PastRun], metrics: Sequence[str], *, exact: bool = False) -> dict[str, list[str]]:
-    """Return column -> one text a run. ``exact``: all digits, and times of UTC with seconds."""
+    """Return the table by column.
+
+    Args:
+        runs: One row each.
+        metrics: Metrics to show.
+        exact: Whether to show all digits, and times in UTC with seconds.
+    """
     apart, digits = differing(runs), _exactly if exact else figure
     return {
         "id": [run.id for run in runs],
@@ -60,21 +66,25 @@ def cells(runs: Sequence[PastRun], metrics: Sequence[str], *, exact: bool = Fals
 
 
 def what(run: PastRun, apart: str = "") -> str:
-    """Return in words what was run: parts and what differs; of a sweep what it varied; of a failed run its reason."""
+    """Describe a run: its parts and what differs; for a sweep, what it varied; for a failed run, the reason.
+
+    Args:
+        run: The run.
+        apart: How it differs from other runs with the same parts.
+    """
     if run.tags.get("recx.role") == "sweep":
         varied = run.tags.get("recx.varied", "")
         said = f"{run.name}: {run.trials} trials{f' of {varied}' if varied else ''}"
     else:
-        words = run.name if "=" in run.name else apart  # a trial is called by what it was run with
-        said = " ".join(filter(None, (run.parts, words))) or run.name
+        difference = run.name if "=" in run.name else apart  # the name of a trial contains its overrides
+        said = " ".join(filter(None, (run.parts, difference))) or run.name
     return f"{said} ({run.reason})" if run.reason and run.status != "finished" else said
 
 
 def print_runs(console: Console, columns: Mapping[str, Sequence[str]]) -> None:
-    """Print the table; on a terminal with the folders, which are last, only where they fit."""
-    lines = [name.rpartition("/") for name in columns]
-    two = any(line for line, _, _ in lines)
-    head = [f"{line}{slash}\n{rest}" if two else rest for line, slash, rest in lines]
+    """Print the table; on a terminal, the last column (the folders) only if it fits."""
+    two = any("/" in name for name in columns)
+    head = [f"{stage}{slash}\n{rest}" if two else rest for stage, slash, rest in (n.rpartition("/") for n in columns)]
     cells = [[cut(cell, WIDEST.get(name, 200)) for cell in values] for name, values in columns.items()]
     left = [place for place, name in enumerate(columns) if _is_left(name)]
     folding = [place for place, name in enumerate(columns) if name == "what"]
@@ -106,19 +116,19 @@ def latex(columns: Mapping[str, Sequence[str]]) -> str:
 
 
 def as_csv(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return the table as CSV; what is missing is an empty cell."""
+    """Return the table as CSV; a missing value is an empty cell."""
     import pandas as pd
 
     frame = pd.DataFrame(dict(columns)).replace(ABSENT, "")
     return str(frame.to_csv(index=False, lineterminator="\n")).rstrip("\n")
 
 
-def _cut_of(metrics: Mapping[str, float], start: str, best: int, other: Callable[[list[int]], int]) -> str | None:
-    """Return a metric at its best cut, or at that other one of those that there are."""
-    cuts = [
-        int(name.removeprefix(start)) for name in metrics if name.startswith(start) and name[len(start) :].isdigit()
-    ]
-    return f"{start}{best if best in cuts else other(cuts)}" if cuts else None
+def _cut_of(
+    metrics: Mapping[str, float], stage: str, metric: str, best: int, other: Callable[[list[int]], int]
+) -> str | None:
+    """Return a metric at its preferred cut, or at that other one of its cuts."""
+    cuts = [k for of, name, k in map(split_name, metrics) if (of, name) == (stage, metric) and k is not None]
+    return f"{stage}/{metric}_at_{best if best in cuts else other(cuts)}" if cuts else None
 
 
 def _exactly(value: float | None) -> str:
@@ -132,13 +142,13 @@ def _moment(start: float, exact: bool) -> str:
 
 
 def _near(folder: str) -> str:
-    """Return a folder as it is called from here."""
+    """Return a folder relative to the working directory if it is within."""
     here = Path.cwd()
     return str(Path(folder).relative_to(here)) if folder and Path(folder).is_relative_to(here) else folder or ABSENT
 
 
 def _on_paper(columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the columns without the folder, which is of no use on paper; each cell is one line."""
+    """Return the columns without the folder, which is of no use on paper, with one text line per cell."""
     return {name: [" ".join(cell.split()) for cell in cells] for name, cells in columns.items() if name != "folder"}
 
 

@@ -1,7 +1,7 @@
-"""What the printers share: tables and paragraphs that read the same in a terminal, a pipe and a log.
+"""Tables and paragraphs that read the same in a terminal, a pipe and a log.
 
-Colour is added on a terminal only, and no figure is ever cut: where a table cannot be made narrow enough, its lines are
-longer than the terminal is wide.
+Colour is added on a terminal only, and figures are never cut: a table that cannot be made narrow enough is wider than
+the terminal.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from recx.report.terminal import formats
+
 WIDEST = 100
-"""Columns of what is printed, on wider terminals too."""
+"""Columns that the output uses at most, even on wider terminals."""
 UNLIMITED = 100_000
 
 
 def show(console: Console, parts: Iterable[RenderableType], width: int | None = None) -> None:
-    """Print tables and texts below each other, without blanks at the ends of lines.
+    """Print tables and texts below each other, without trailing spaces.
 
     Args:
-        console: where to print.
-        parts: what to print; a string is plain text, never markup.
-        width: columns at most; None for the console's, but no more than ``WIDEST``.
+        console: Where to print.
+        parts: What to print; a string is plain text, never markup.
+        width: Columns at most; None for those of the console, but no more than ``WIDEST``.
     """
     for part in parts:
         shown = Text(part) if isinstance(part, str) else part
@@ -40,7 +42,7 @@ def show(console: Console, parts: Iterable[RenderableType], width: int | None = 
 
 
 def section(title: str, parts: Sequence[RenderableType], style: str = "bold") -> list[RenderableType]:
-    """Return a blank line, a title and what belongs to it; nothing where there are no parts."""
+    """Return a blank line, a title and its parts; nothing if there are no parts."""
     return ["", Text(title, style), *parts] if parts else []
 
 
@@ -57,13 +59,13 @@ def table(
     """Return a table with figures aligned to the right and names to the left.
 
     Args:
-        head: the names of the columns, which may have two lines.
-        rows: a cell for each column.
-        left: the places of the columns that hold names.
-        folding: the places of the names that go on below where space is short; None for all of ``left``.
-        narrowest: columns that such names keep at least.
-        styles: the style of each row; none where they all look the same.
-        indent: whether to leave two columns free before the first column.
+        head: Names of the columns, which may have two lines.
+        rows: One cell per column.
+        left: Indices of the columns that contain names.
+        folding: Indices of the columns that may be wrapped if space is short; None for all of ``left``.
+        narrowest: Minimal width of these.
+        styles: Style of each row; empty if all look the same.
+        indent: Whether to indent the table by two spaces.
     """
     cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]
     made = Table(box=None, header_style="dim", padding=(0, 0, 0, 2), pad_edge=indent)
@@ -83,17 +85,17 @@ def table(
 
 
 def room(console: Console) -> int:
-    """Return the columns for a table that programs may read: those of the terminal; in a pipe as many as it needs."""
+    """Return the width of a table that programs may read: that of the terminal; in a pipe unlimited."""
     return console.width if console.is_terminal else UNLIMITED
 
 
 def width_of(made: Table, console: Console) -> int:
-    """Return the columns that a table takes where nothing limits it."""
+    """Return the width of a table without any limit."""
     return console.measure(made, options=console.options.update(max_width=UNLIMITED)).maximum
 
 
 def bullets(sentences: Iterable[str]) -> list[RenderableType]:
-    """Return a list of sentences, none where there are none."""
+    """Return sentences as a bulleted list; nothing if there are none."""
     made = Table.grid(padding=(0, 1, 0, 0))
     made.add_column(min_width=3)
     made.add_column(overflow="fold")
@@ -103,14 +105,14 @@ def bullets(sentences: Iterable[str]) -> list[RenderableType]:
 
 
 def entries(values: Mapping[str, str]) -> list[RenderableType]:
-    """Return names and values in as many columns as fit, to be read downwards; nothing where there are none."""
+    """Return names and values in as many columns as fit, to be read downwards; nothing if there are none."""
     name, value = (max(map(len, texts), default=0) for texts in (values, values.values()))
     cells = [Text.assemble("  ", (f"{key:<{name}}", "dim"), f"  {text:>{value}}") for key, text in values.items()]
     return [Columns(cells, padding=(0, 2), column_first=True)] if cells else []
 
 
 def where(folder: Path, address: str | None) -> list[RenderableType]:
-    """Return where the files of a run are and, if it is tracked, where to look at it: lines that are never wrapped."""
+    """Return the folder of a run and, if it is tracked, its address: text lines that are never wrapped."""
     lines = {"folder": Text(str(folder))}
     if address:
         local = address.startswith("http://127.0.0.1:")
@@ -120,19 +122,17 @@ def where(folder: Path, address: str | None) -> list[RenderableType]:
 
 
 def whole(line: Text | str) -> Text:
-    """Return a line that is never wrapped, so that a path in it can be copied."""
+    """Return a text line that is never wrapped, so that a path in it can be copied."""
     kept = Text(line) if isinstance(line, str) else line
     kept.no_wrap, kept.overflow = True, "ignore"
     return kept
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
+    """Return a text on one line, without characters that would control a terminal."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text that takes at most so many columns."""
-    shown = Text(printable(text))
-    shown.truncate(longest, overflow="ellipsis")
-    return shown.plain
+    """Return a printable text of at most ``longest`` columns."""
+    return formats.cut(printable(text), longest)

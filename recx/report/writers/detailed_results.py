@@ -1,15 +1,16 @@
-"""One row a query: what was asked, which candidate was right, what was put first."""
+"""One row per query: its text, the right candidate and the first recommendations."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from recx.core.bounds import check
+from recx.core.bounds import checked
 from recx.core.entities import Entities
 from recx.core.ragged import order_in_groups
 from recx.core.system.atomic import replacing
@@ -23,25 +24,37 @@ Rows = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
+@checked("report")
 class DetailedResults:
     """Writes ``detailed_results`` as a file, and as a table of the tracker.
 
-    trace_id, node_id: the columns trace and node of the users' table; the user's name, and None, where there are none.
-    query: the user's text. true_candidate: the target that was ranked best, else the one of the highest grade.
-    predicted_candidate, top3_candidates, top3_scores: what was recommended. rank: of true_candidate, None where it was
-    not retrieved. is_top1_correct, is_top3_correct: whether a target is the first, or among the first three. All that
-    needs the truth is None when predicting.
+    Its columns:
 
-    format: ``parquet``, or ``csv`` with the two lists as JSON.
+    - ``trace_id``, ``node_id``: columns trace and node of the users' table; without it, the user's name and None.
+    - ``query``: the user's text.
+    - ``true_candidate``: the target that was ranked best, or else the one of the highest grade.
+    - ``predicted_candidate``, ``top3_candidates``, ``top3_scores``: what was recommended.
+    - ``rank``: rank of ``true_candidate``, None if it was not retrieved.
+    - ``is_top1_correct``, ``is_top3_correct``: whether the first item, or one of the first three, is a target.
+
+    Columns that need the ground truth are None when predicting.
+
+    Attributes:
+        format: ``parquet``, or ``csv`` with the two lists as JSON.
     """
 
     format: Literal["parquet", "csv"] = "parquet"
 
-    def __post_init__(self) -> None:
-        check(self, "report")
-
     def write(self, result: Result, folder: Path) -> Path:
-        """Write one row a user with a target, or a request when predicting."""
+        """Write one row per user with a target, or per request when predicting.
+
+        Args:
+            result: The run.
+            folder: Where to write.
+
+        Returns:
+            Path of the file.
+        """
         import pandas as pd
 
         table = self.table(result)
@@ -49,9 +62,8 @@ class DetailedResults:
         if self.format == "csv":
             for name in ("top3_candidates", "top3_scores"):
                 table[name] = [json.dumps(values, ensure_ascii=False) for values in table[name]]
-        frame = pd.DataFrame(table).astype(
-            {"rank": "Int32", "is_top1_correct": "boolean", "is_top3_correct": "boolean"}
-        )
+        types = {"rank": "Int32", "is_top1_correct": "boolean", "is_top3_correct": "boolean"}
+        frame = pd.DataFrame(table).astype(types)
         with replacing(path) as temporary:
             if self.format == "csv":
                 frame.to_csv(temporary, index=False)
@@ -60,51 +72,43 @@ class DetailedResults:
         return path
 
     def table(self, result: Result) -> Rows:
-        """Return the columns by name, one value a row."""
+        """Return the columns by name, one value per row."""
         users, items = result.interactions.users, result.interactions.items
         lists, true, rank = _judged(result)
         top = lists.top(3)
-        shown = items.shown[top.item].tolist()
-        score = top.score.tolist()
-        borders = list(zip(top.indptr[:-1].tolist(), top.indptr[1:].tolist(), strict=True))
-        first = [shown[start] if start < stop else None for start, stop in borders]
-        known = true >= 0
-        name = items.shown[true].tolist()
+        shown, score = items.shown[top.item].tolist(), top.score.tolist()
+        rows = [slice(start, stop) for start, stop in pairwise(top.indptr.tolist())]
+        names, known = items.shown[true].tolist(), (true >= 0).tolist()
         return {
             "trace_id": _column(users, "trace", lists.user, users.shown),
             "node_id": _column(users, "node", lists.user, None),
             "query": _column(users, "text", lists.user, None),
-            "true_candidate": [name[row] if known[row] else None for row in range(len(name))],
-            "predicted_candidate": first,
-            "top3_candidates": [shown[start:stop] for start, stop in borders],
-            "top3_scores": [score[start:stop] for start, stop in borders],
-            "rank": [int(place) if place > 0 else None for place in rank],
-            "is_top1_correct": [_within(place, 1, there) for place, there in zip(rank, known, strict=True)],
-            "is_top3_correct": [_within(place, 3, there) for place, there in zip(rank, known, strict=True)],
+            "true_candidate": [name if there else None for name, there in zip(names, known, strict=True)],
+            "predicted_candidate": [next(iter(shown[row]), None) for row in rows],
+            "top3_candidates": [shown[row] for row in rows],
+            "top3_scores": [score[row] for row in rows],
+            "rank": [place if place > 0 else None for place in rank.tolist()],
+            "is_top1_correct": [place == 1 if there else None for place, there in zip(rank, known, strict=True)],
+            "is_top3_correct": [0 < place <= 3 if there else None for place, there in zip(rank, known, strict=True)],
         }
 
 
 def _judged(result: Result) -> tuple[RankedLists, Ints, Array]:
-    """Return the lists, each one's target and its rank [n_lists]; -1 without a target, 0 where it was not retrieved."""
+    """Return the lists, each one's target and its rank [n_lists]; -1 without a target, 0 if it was not retrieved."""
     fold, lists = result.split.fold, result.recommendations
     if fold.target is None:
-        nothing = np.full(lists.n_lists, -1, dtype=np.int32)
-        return lists, nothing, nothing
+        unknown = np.full(lists.n_lists, -1, dtype=np.int32)
+        return lists, unknown, unknown
     truth = GroundTruth.for_evaluator(result.experiment.evaluator, fold)
     judged = truth.judge(lists)
-    highest = order_in_groups(truth.gain, truth.indptr)[truth.indptr[:-1]]
-    true, rank = truth.item[highest].copy(), np.zeros(judged.n_users, dtype=np.int64)
+    true = truth.item[order_in_groups(truth.gain, truth.indptr)[truth.indptr[:-1]]]
+    rank = np.zeros(judged.n_users, dtype=np.int64)
     found, first = judged.first_hits(None)
-    true[found] = judged.lists.item[judged.hit_row[first]]
-    rank[found] = judged.hit_rank[first]
+    true[found], rank[found] = judged.lists.item[judged.hit_row[first]], judged.hit_rank[first]
     return judged.lists, true, rank
 
 
-def _within(place: int, k: int, known: bool) -> bool | None:
-    return bool(0 < place <= k) if known else None
-
-
-def _column(users: Entities, name: str, chosen: Ints, otherwise: Array | None) -> list[Any]:
-    """Return a column of the users' table at the chosen users, or what stands in where there is none."""
-    column = users.table.get(name, otherwise)
+def _column(users: Entities, name: str, chosen: Ints, default: Array | None) -> list[Any]:
+    """Return a column of the users' table for the chosen users, or the default if there is no such column."""
+    column = users.table.get(name, default)
     return [None] * len(chosen) if column is None else column[chosen].tolist()

@@ -1,4 +1,4 @@
-"""A file of guesses for a competition: one row a user, always k different items."""
+"""A file of predictions for a competition: one row per user, always k different items."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, check
+from recx.core.bounds import PositiveInt, checked
 from recx.core.errors import InputError
 from recx.core.progress import say
 from recx.core.system.atomic import replacing
@@ -16,26 +16,34 @@ from recx.experiment.experiment import Result
 
 
 @dataclass(frozen=True)
+@checked("report")
 class Submission:
     """Writes ``submission.csv``: the user's raw id, then the k best items.
 
-    k: items a row. user: name of the user column. item: what the item columns' names start with (then 1 to k).
+    Attributes:
+        k: Items per row.
+        user: Name of the user column.
+        item: Prefix of the item columns, which are numbered from 1 to k.
     """
 
     k: PositiveInt = 5
     user: str = "user_id"
     item: str = "article_"
 
-    def __post_init__(self) -> None:
-        check(self, "report")
-
     def write(self, result: Result, folder: Path) -> Path:
-        """Write one row for each user that ``to_predict`` names, in its order (each request, where it names none).
+        """Write one row per user of ``to_predict``, in its order (without it, one per request).
 
-        A list shorter than k is filled up with the most clicked items of the history that it lacks.
+        A list shorter than k is filled up with the most clicked items of the history that are not in it.
+
+        Args:
+            result: The run.
+            folder: Where to write.
+
+        Returns:
+            Path of the file.
 
         Raises:
-            InputError: the catalogue has fewer than k items.
+            InputError: The catalogue has fewer than k items.
         """
         import pandas as pd
 
@@ -45,15 +53,15 @@ class Submission:
                 f"report.k={self.k}: a row needs {self.k} different items, and the catalogue has only "
                 f"{interactions.n_items}: choose report.k={interactions.n_items}"
             )
-        named = interactions.to_predict if result.experiment.fold == "predict" else None
-        users = result.recommendations.user if named is None else named
+        to_predict = interactions.to_predict if result.experiment.fold == "predict" else None
+        users = result.recommendations.user if to_predict is None else to_predict
         shown = self._shown(result, users)
         short = (shown < 0).any(axis=1)
         shown[short] = _filled(shown[short], most_clicked(result.split.fold.history.clicks, self.k))
 
         table = pd.DataFrame({self.user: interactions.users.ids[users]})
-        for place in range(self.k):
-            table[f"{self.item}{place + 1}"] = interactions.items.ids[shown[:, place]]
+        for n, column in enumerate(shown.T, start=1):
+            table[f"{self.item}{n}"] = interactions.items.ids[column]
         path = folder / "submission.csv"
         with replacing(path) as temporary:
             table.to_csv(temporary, index=False)
@@ -61,9 +69,9 @@ class Submission:
         return path
 
     def _shown(self, result: Result, users: Ints) -> Ints:
-        """Return the first k items of each user [n, k], -1 where the list is shorter."""
+        """Return the first k items of each user [n, k], -1 beyond the end of a shorter list."""
         lists = result.recommendations.top(self.k)
-        table = np.full((lists.n_lists + 1, self.k), -1, dtype=np.int32)  # the last row: a user without a list
+        table = np.full((lists.n_lists + 1, self.k), -1, dtype=np.int32)  # the last row is for users without a list
         table[lists.list_of_row, lists.rank - 1] = lists.item
         place = np.searchsorted(lists.user, users)
         known = np.append(lists.user, -1)[place] == users
@@ -71,12 +79,12 @@ class Submission:
 
 
 def most_clicked(clicks: Array, k: int) -> Array:
-    """Return the k items with the most clicks [k], the lower number first where they are equal."""
+    """Return the k items with the most clicks [k]; of equal ones, those with lower indices."""
     return np.argsort(-clicks, kind="stable")[:k]
 
 
 def _filled(shown: Ints, popular: Array) -> Ints:
-    """Fill the gaps (-1) of short lists [n, k] with the popular items [k] that they lack, in order."""
+    """Fill the gaps (-1) of short lists [n, k] with the popular items [k] that are not in them, in order."""
     there = (shown[:, :, None] == popular).any(axis=1)
     pool = np.concatenate([shown, np.where(there, -1, popular)], axis=1)
     first = np.argsort(pool < 0, axis=1, kind="stable")[:, : shown.shape[1]]

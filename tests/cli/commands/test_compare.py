@@ -93,7 +93,7 @@ def test_a_page_of_chosen_metrics_and_slices(runs: Path, capsys: pytest.CaptureF
 def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compare.run(["last", "2026-01-01/10-00_news", "--html", *QUICK])
     page = capsys.readouterr().out
-    assert "What users get (end to end), every run against 11-00_other" in page
+    assert "End-to-end figures, every run against 11-00_other" in page
     assert '<td><bdi dir="auto">all</bdi></td>' not in page
 
 

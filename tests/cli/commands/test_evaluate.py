@@ -37,7 +37,7 @@ def test_a_table_with_intervals_and_counts(capsys: pytest.CaptureFixture[str]) -
     assert "95 % interval over 3 users" in lines[0]
     assert (rows["users_only_in_lists"], rows["users_without_list"], rows["users_without_target"]) == ("1", "1", "1")
     assert float(rows["tied_at_1"]) == pytest.approx(1 / 3, abs=1e-4)
-    assert "one number for all" in next(line for line in lines if line.startswith("coverage_at_1"))
+    assert "one value for all users" in next(line for line in lines if line.startswith("coverage_at_1"))
 
 
 def test_json_is_what_python_gives(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Charts: where things lie by hand-worked numbers, gaps, escaping, well-formed XML, and no crash whatever the data."""
+"""Charts: positions by hand-computed numbers, gaps, escaping, well-formed XML, and no crash for any data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from recx.report.charts import charts
 from recx.report.charts.charts import Point
 from recx.report.charts.scale import alike, linear, logarithmic, number, thinned, tick_label
-from recx.report.charts.svg import Chart, cut, width_of
+from recx.report.charts.svg import Chart, width_of
+from recx.report.terminal.formats import cut
 
 NAN = float("nan")
 SCRIPT = "<script>alert(1)</script>"
@@ -30,7 +31,7 @@ def parsed(figure: Chart) -> ElementTree.Element:
 
 
 def words(tree: ElementTree.Element) -> list[str]:
-    """Return the words of the picture, without those that are shown on pointing."""
+    """Return the texts of the picture, without those that are shown on hovering."""
     return [text.text if text.text else (text[0].tail or "") for text in tree[1].iter("text")]
 
 
@@ -39,7 +40,7 @@ def cells(tree: ElementTree.Element) -> list[list[str]]:
 
 
 def series_paths(tree: ElementTree.Element, accent: int) -> list[list[tuple[float, float]]]:
-    """Return the lines of a series as places."""
+    """Return the lines of a series as points."""
     found = [path for path in tree[1].iter("path") if path.get("stroke") == f"var(--accent-{accent})"]
     return [points(path.get("d", "")) for path in found if path.get("fill") == "none"]
 
@@ -69,7 +70,7 @@ def test_ticks_are_multiples_of_1_2_or_5(values: list[float], ticks: tuple[float
     assert linear(values, 0, 1).ticks == pytest.approx(ticks)
 
 
-def test_a_log_axis_has_equal_room_for_every_power_of_ten() -> None:
+def test_a_log_axis_has_equal_space_for_every_power_of_ten() -> None:
     axis = logarithmic([1, 100], 0, 200)
     assert axis.ticks == pytest.approx((1, 2, 5, 10, 20, 50, 100))
     assert [axis.at(value) for value in (1, 10, 100)] == pytest.approx([0, 100, 200])
@@ -105,12 +106,12 @@ def test_thinning_keeps_both_ends_and_every_extreme() -> None:
     assert thinned(wave[:100], 100) == wave[:100]
 
 
-def test_words_are_cut_by_the_room_that_they_take() -> None:
+def test_text_is_cut_by_its_width() -> None:
     assert [cut("abcdef", 6), cut("abcdefg", 6), cut("推荐系统", 6)] == ["abcdef", "abcde…", "推荐…"]
     assert width_of("推荐") == width_of("abcd")
 
 
-def test_a_line_goes_through_its_points_and_a_gap_parts_it() -> None:
+def test_a_line_goes_through_its_points_and_is_interrupted_by_a_gap() -> None:
     tree = parsed(
         charts.lines("t", "k", "recall", {"a": [(0, 0.0), (5, 0.5), (10, 1.0), (12, NAN), (15, 1.0), (20, 0.0)]})
     )
@@ -188,7 +189,7 @@ def test_parts_of_a_stack_are_as_wide_as_their_shares() -> None:
     ]
 
 
-def test_bins_of_a_histogram_stand_side_by_side_from_zero() -> None:
+def test_bins_of_a_histogram_are_adjacent_and_start_at_zero() -> None:
     tree = parsed(charts.histogram("t", "clicks", [0, 10, 20, 40], {"hits": [5, 10, 0], "misses": [1, None, 2]}))
     [outline] = series_paths(tree, 1)[:1]
     left, bottom = outline[0]
@@ -229,8 +230,8 @@ def test_the_front_is_joined_by_steps_and_others_are_hollow() -> None:
     assert (y1, x1) == (y0, x2)
     assert (x0 < x2, y2 < y0) == (True, True)
     assert {"fast", "good", "poor"} <= set(words(tree))
-    [_, beaten] = ["".join(item.itertext()).strip() for item in tree.iter("li")]
-    assert beaten == "another is no worse in any and better in one"
+    [_, dominated] = ["".join(item.itertext()).strip() for item in tree.iter("li")]
+    assert dominated == "dominated: another is no worse in any respect and better in one"
     hollow = [path for path in tree[1].iter("path") if path.get("fill") == "var(--ground, none)"]
     assert ["".join(path.itertext()) for path in hollow] == ["poor"]
     assert cells(tree)[2:] == [
@@ -298,7 +299,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("figure", EMPTY.values(), ids=EMPTY)
-def test_without_data_a_chart_says_so(figure: Chart) -> None:
+def test_a_chart_without_data_says_so(figure: Chart) -> None:
     assert words(parsed(figure)) == ["no data"]
 
 
@@ -370,6 +371,6 @@ def test_any_points_are_drawn(given_: list[Point], log_x: bool) -> None:
 
 
 def _drawn(tree: ElementTree.Element) -> str:
-    """Return where things lie; words may be anything."""
+    """Return the positions of the elements; texts may be anything."""
     keys = ("d", "x", "y", "width", "height", "transform")
     return " ".join(element.get(key, "") for element in tree[1].iter() for key in keys).replace("inf", "nan")

@@ -1,4 +1,4 @@
-"""Figures as files: well-formed SVG that stands alone, and a chart for every table."""
+"""Figures as files: well-formed, self-contained SVG, and a chart for every table."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FILLED: dict[str, Any] = {
 
 
 def read(path: Path) -> ElementTree.Element:
-    """Return an SVG file that has a size and colours of its own and refers to nothing."""
+    """Return an SVG file after checking that it has a size and colours and refers to nothing else."""
     text = path.read_text(encoding="utf-8")
     tree = ElementTree.fromstring(text)
     assert tree.tag == f"{SVG}svg"
@@ -86,25 +86,25 @@ def drawn(tmp_path: Path) -> dict[str, ElementTree.Element]:
     return {path.stem: read(path) for path in (tmp_path / "figures").iterdir()}
 
 
-def test_every_table_has_a_chart_that_stands_alone(drawn: dict[str, ElementTree.Element]) -> None:
+def test_every_table_has_a_self_contained_chart(drawn: dict[str, ElementTree.Element]) -> None:
     assert set(drawn) == set(FILLED) == set(figures.CHARTS)
     assert set(TABLES) < set(drawn)
 
 
 def test_a_chart_has_its_title_the_names_of_its_axes_and_its_legend(drawn: dict[str, ElementTree.Element]) -> None:
     shown = words(drawn["roc_curve"])
-    assert shown[0] == "ROC curve, all rows together"
+    assert shown[0] == "ROC curve over all rows"
     # 0 to 0.5: a triangle of 0.25, then 0.5
     assert {"false positive rate", "true positive rate", "area under the curve 0.750"} <= set(shown)
     assert words(drawn["reliability"])[-2:] == ["observed", "share of the rows"]
-    assert words(drawn["cascade"])[-2:] == ["here", "by here"]
+    assert words(drawn["cascade"])[-2:] == ["at this rank", "by this rank"]
     assert words(drawn["confusion_matrix"])[-4:] == ["1", "33.3 %", "2", "66.7 %"]
     assert words(drawn["classification"])[1:5] == ["0: precision", "0.7500", "0: recall", "0.6000"]
 
 
-def test_weights_come_by_strength_and_their_names_stay_words(drawn: dict[str, ElementTree.Element]) -> None:
+def test_weights_are_sorted_by_strength_and_their_names_escaped(drawn: dict[str, ElementTree.Element]) -> None:
     shown = words(drawn["weights"])[2:]
-    assert shown[0].startswith(SCRIPT)  # whole on pointing, then cut
+    assert shown[0].startswith(SCRIPT)  # in full on hovering, then cut
     assert shown[1:] == ["-1.500", "clicks", "0.500"]
 
 
@@ -124,7 +124,7 @@ def test_a_run_without_tables_has_no_folder_of_figures(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_charts_stand_two_side_by_side(tmp_path: Path) -> None:
+def test_charts_are_laid_out_two_side_by_side(tmp_path: Path) -> None:
     chart = charts.dots("t", "x", "y", [Point("a", 1, 1)])
     sizes = []
     for n in (1, 2, 3):

@@ -24,7 +24,7 @@ class Page(HTMLParser):
         assert not self.open, f"not closed: {self.open}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len(dict(attrs)) == len(attrs), f"an attribute stands twice in {tag}"
+        assert len(dict(attrs)) == len(attrs), f"duplicate attribute in {tag}"
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
@@ -47,8 +47,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with runs of a small news site: by default, with another ranker, one that predicted, and one
-    whose retriever is not fitted again, so that the stage cache gives the first of two passes of retrieving.
+    """Return a folder with runs of a small news site: the default, one with another ranker, one that predicted, and one
+    whose retriever is not fitted again, so that the first of two retrieval passes comes from the stage cache.
     """
     home = tmp_path_factory.mktemp("home")
     small = ["tracker=console", "dataset.readers=300", "dataset.articles=150"]
@@ -63,7 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folders(home: Path) -> dict[str, Path]:
-    """Return name -> folder of the runs."""
+    """Return the folders of the runs by name."""
     return {path.name.rpartition("_")[2]: path for path in home.glob("outputs/2*/*")}
 
 

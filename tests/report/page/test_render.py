@@ -1,4 +1,4 @@
-"""The page: whole on its own, safe whatever the data holds, and in order for who cannot see it."""
+"""The page: self-contained, safe whatever the data contains, and accessible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_no_request_leaves_the_page(pages: dict[str, str], reader: Any, name: st
     assert len(pages[name].encode()) < 5_000_000
 
 
-def test_the_policy_allows_what_is_there_alone(pages: dict[str, str], reader: Any) -> None:
+def test_the_policy_allows_only_what_the_page_contains(pages: dict[str, str], reader: Any) -> None:
     read = reader(pages["linear"])
     [policy] = [
         attributes["content"]
@@ -61,7 +61,7 @@ def test_the_policy_allows_what_is_there_alone(pages: dict[str, str], reader: An
 
 
 @pytest.mark.parametrize("name", ["linear", "identity", "predict"])
-def test_it_is_in_order_for_who_cannot_see_it(pages: dict[str, str], reader: Any, name: str) -> None:
+def test_the_structure_is_accessible(pages: dict[str, str], reader: Any, name: str) -> None:
     read = reader(pages[name])
     levels = [int(tag[1]) for tag in read.names() if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
@@ -82,28 +82,28 @@ def test_it_is_in_order_for_who_cannot_see_it(pages: dict[str, str], reader: Any
     assert next(tag for tag, attributes in read.elements if attributes.get("class") == "skip") == "a"
 
 
-def test_sections_stand_in_order_and_none_is_empty(pages: dict[str, str], reader: Any) -> None:
+def test_sections_are_in_order_and_none_is_empty(pages: dict[str, str], reader: Any) -> None:
     def sections(name: str) -> list[str]:
         return [attributes["id"] for tag, attributes in reader(pages[name]).elements if tag == "section"]
 
-    assert sections("linear") == ["answer", "run", "figures", "slices", "learnt", "examples", "checks"]
+    assert sections("linear") == ["answer", "run", "figures", "slices", "learned", "examples", "checks"]
     assert sections("identity") == ["answer", "run", "figures", "slices", "examples", "checks"]
-    assert sections("predict") == ["answer", "run", "learnt", "examples", "checks"]
+    assert sections("predict") == ["answer", "run", "learned", "examples", "checks"]
     assert "This run predicted (fold=predict)" in reader(pages["predict"]).text()
     assert "The ranker changes nothing" in reader(pages["identity"]).text()
 
 
 def test_the_page_shows_the_figures(pages: dict[str, str], reader: Any, folders: dict[str, Path]) -> None:
-    story, text = write.read(folders["linear"]), reader(pages["linear"]).text()
-    for row in story["metrics"]:
+    page, text = write.read(folders["linear"]), reader(pages["linear"]).text()
+    for row in page["metrics"]:
         assert figure(row["value"], "+" if row["metric"].startswith("lift") else "") in text
-    for row in story["examples"]["rows"]:
+    for row in page["examples"]["rows"]:
         assert row["user"] in text
-    for finding in story["doctor"]:
+    for finding in page["doctor"]:
         assert finding["name"].replace("_", " ") in text
 
 
-def test_whatever_stands_in_the_data_stays_text(here: Path, reader: Any) -> None:
+def test_text_from_the_data_is_escaped(here: Path, reader: Any) -> None:
     rows = [
         (f"{EVIL[user % len(EVIL)]}{user}", f"{EVIL[(user + step) % len(EVIL)]}{(user + step) % 12}", step)
         for user in range(40)
@@ -128,29 +128,29 @@ def test_whatever_stands_in_the_data_stays_text(here: Path, reader: Any) -> None
 
 def test_names_of_figures_and_tables_are_escaped_too(folders: dict[str, Path], reader: Any) -> None:
     evil = EVIL[0]
-    story = write.read(folders["linear"])
-    story |= {"name": evil, "about": evil, "folder": evil, "advice": [evil]}
-    story["run"] |= {
+    page = write.read(folders["linear"])
+    page |= {"name": evil, "about": evil, "folder": evil, "advice": [evil]}
+    page["run"] |= {
         "words": [evil],
         "config": {evil: evil},
         "protocol": {evil: evil},
         "git": {"commit": evil, "dirty": "true"},
     }
-    story["learnt"]["weights"][0]["feature"] = evil
-    story["learnt"]["features"][0]["feature"] = evil
-    story["learnt"]["training"] = {evil: [1.0, None, 2.0]}
-    story["learnt"]["tables"] = {evil: {"of": 1, "rows": [{evil: evil, "x": None, "n": 3}]}}
-    story["slices"][0] |= {"title": evil, "name": evil}
-    story["slices"][0]["groups"][0]["label"] = evil
-    story["metrics"][0] |= {"metric": evil, "meaning": f'"{evil}', "value": None, "low": None}
-    story["doctor"][0] |= {"name": evil, "why": evil, "verdict": "bad"}
-    read = reader(render(story))
+    page["learnt"]["weights"][0]["feature"] = evil
+    page["learnt"]["features"][0]["feature"] = evil
+    page["learnt"]["training"] = {evil: [1.0, None, 2.0]}
+    page["learnt"]["tables"] = {evil: {"of": 1, "rows": [{evil: evil, "x": None, "n": 3}]}}
+    page["slices"][0] |= {"title": evil, "name": evil}
+    page["slices"][0]["groups"][0]["label"] = evil
+    page["metrics"][0] |= {"metric": evil, "meaning": f'"{evil}', "value": None, "low": None}
+    page["doctor"][0] |= {"name": evil, "why": evil, "verdict": "bad"}
+    read = reader(render(page))
     assert read.names().count("script") == 1
     assert read.text().count("alert(1)") >= 12
 
 
 def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], reader: Any) -> None:
-    story = write.read(folders["linear"])
+    page = write.read(folders["linear"])
     tables = {
         "roc_curve": [
             {"threshold": None, "false_positive_rate": 0.0, "true_positive_rate": 0.0},
@@ -165,14 +165,14 @@ def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], 
         "classification": [{"class": "macro", "precision": 0.25, "recall": None, "f": 0.1, "support": 12}],
         "nothing": [],
     }
-    story["learnt"]["tables"] = {name: {"of": len(rows), "rows": rows} for name, rows in tables.items()}
-    story["learnt"]["tables"]["classification"]["of"] = 700
-    text = reader(render(story)).text()
+    page["learnt"]["tables"] = {name: {"of": len(rows), "rows": rows} for name, rows in tables.items()}
+    page["learnt"]["tables"]["classification"]["of"] = 700
+    text = reader(render(page)).text()
     for words in (
         "ROC curve",
         "Rows by actual and predicted class",
         "Observed share",
-        "stopped",
+        "Probability that a user stops",
         "macro",
         "0.2500",
         "Classification: 1 of 700 rows",
@@ -180,12 +180,10 @@ def test_curves_and_tables_of_the_evaluator_are_drawn(folders: dict[str, Path], 
         assert words in text
 
 
-def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
-    folders: dict[str, Path], reader: Any
-) -> None:
-    story = write.read(folders["linear"])
-    story["learnt"]["weights"] = [{"feature": f"f{n}", "weight": 9 - n / 100, "low": 0, "high": 9} for n in range(300)]
-    read = reader(render(story))
+def test_only_the_strongest_weights_are_drawn_but_the_table_has_all(folders: dict[str, Path], reader: Any) -> None:
+    page = write.read(folders["linear"])
+    page["learnt"]["weights"] = [{"feature": f"f{n}", "weight": 9 - n / 100, "low": 0, "high": 9} for n in range(300)]
+    read = reader(render(page))
     assert "the strongest 40 of 300" in read.text()
     drawn = [words for words in read.inside("text") if re.fullmatch(r"f\d+", words)]
     assert drawn == [f"f{n}" for n in range(40)]
@@ -193,5 +191,5 @@ def test_of_many_weights_the_strongest_are_drawn_and_all_are_in_the_table(
 
 
 @pytest.mark.parametrize(("hits", "shown"), [(None, "–"), (0, "no"), (1, "1 of 2"), (2, "yes")])
-def test_a_stage_tells_how_many_of_its_passes_came_from_the_cache(hits: int | None, shown: str) -> None:
+def test_a_stage_shows_how_many_of_its_passes_were_cached(hits: int | None, shown: str) -> None:
     assert cached({"cached": hits, "passes": 2}) == shown

@@ -1,4 +1,4 @@
-"""What became of users, by numbers worked out by hand."""
+"""Outcomes of users, by hand-computed numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_ITEMS = 9
 
 
 def judged(shown: list[list[int]], targets: list[dict[int, float]]) -> JudgedLists:
-    """Return lists, one a user, held against targets with grades."""
+    """Return lists, one per user, matched with graded targets."""
     pairs = [(user, item, grade) for user, of_user in enumerate(targets) for item, grade in of_user.items()]
     users, items = Entities(np.arange(len(targets))), Entities(np.arange(N_ITEMS))
     none = np.zeros(0, np.int32)
@@ -36,16 +36,16 @@ def judged(shown: list[list[int]], targets: list[dict[int, float]]) -> JudgedLis
     return known.judge(RankedLists(np.arange(len(shown), dtype=np.int32), indptr_of(lengths), flat, -flat.astype("f4")))
 
 
-def held(before: list[list[int]], after: list[list[int]], k: int) -> ReportData:
+def data_of(before: list[list[int]], after: list[list[int]], k: int) -> ReportData:
     targets = [{0: 1.0} for _ in before]
     result = cast(Any, SimpleNamespace())
     return ReportData(result, cast(Any, None), judged(before, targets), judged(after, targets), k)
 
 
-def test_every_user_is_of_one_kind() -> None:
+def test_every_user_has_one_outcome() -> None:
     before = [[0, 1, 2], [1, 2, 0], [0, 1, 2], [1, 2, 0], [1, 2, 3]]
     after = [[0, 2, 1], [0, 1, 2], [1, 2, 0], [2, 1, 0], [3, 2, 1]]
-    one = held(before, after, k=1)
+    one = data_of(before, after, k=1)
     assert one.kind.tolist() == [0, 1, 2, 3, 4]
     assert one.retrieved.tolist() == [1, 3, 1, 3, 0]
     assert one.rank.tolist() == [1, 1, 3, 3, 0]
@@ -56,7 +56,7 @@ def test_the_first_rank_is_of_a_relevant_target() -> None:
     assert first_rank(judged([[3, 4, 5]], [{3: 0.5, 5: 1.0}])).tolist() == [3]
 
 
-def test_a_page_goes_by_what_the_run_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_uses_the_lists_that_the_run_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     matched = []
 
     def counted(*given: Any) -> Any:
@@ -92,5 +92,5 @@ def test_a_page_goes_by_what_the_run_judged(monkeypatch: pytest.MonkeyPatch) -> 
         ("", {"end_to_end/hit_at_20": 0.1, "retrieval/hit_at_2": 0.1}, 10),
     ],
 )
-def test_the_page_goes_by_the_cut_of_the_objective(objective: str, means: dict[str, float], k: int) -> None:
+def test_the_page_uses_the_cut_of_the_objective(objective: str, means: dict[str, float], k: int) -> None:
     assert cut_of(objective, means) == k

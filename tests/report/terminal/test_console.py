@@ -1,4 +1,4 @@
-"""The printed outcome of a run."""
+"""The printed summary of a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def printed(
     return out.getvalue()
 
 
-def test_figures_stand_under_their_cut(tmp_path: Path) -> None:
+def test_figures_are_aligned_with_their_cut(tmp_path: Path) -> None:
     lines = printed(tmp_path).splitlines()
     head = next(line for line in lines if "uncut" in line)
     places = {cut: head.index(cut) + len(cut) for cut in ("at 5", "at 10", "at 50", "uncut")}
@@ -85,7 +85,7 @@ def test_counts_that_are_zero_are_not_shown(tmp_path: Path) -> None:
     assert "duplicate rows" not in text
 
 
-def test_a_stage_that_the_cache_spared_says_so(tmp_path: Path) -> None:
+def test_cached_stages_are_marked(tmp_path: Path) -> None:
     text = printed(tmp_path)
     assert "0.50 cached" in text
     assert "3.00 1 of 2 cached" in text
@@ -93,7 +93,7 @@ def test_a_stage_that_the_cache_spared_says_so(tmp_path: Path) -> None:
     assert "12.3" in text
 
 
-def test_the_way_to_the_run_is_told(tmp_path: Path) -> None:
+def test_the_location_of_the_run_is_printed(tmp_path: Path) -> None:
     text = printed(tmp_path)
     assert str(tmp_path) in text
     assert "python -m recx ui" in text
@@ -101,7 +101,7 @@ def test_the_way_to_the_run_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", [None, "http://host:5000/#/experiments/1"])
-def test_the_command_is_told_only_for_the_local_store(tmp_path: Path, address: str | None) -> None:
+def test_the_ui_command_is_printed_only_for_the_local_store(tmp_path: Path, address: str | None) -> None:
     text = printed(tmp_path, address=address)
     assert "recx ui" not in text
     assert address is None or address in text
@@ -126,14 +126,14 @@ def test_a_terminal_gets_colour_and_the_same_words(tmp_path: Path) -> None:
     assert Text.from_ansi(coloured).plain.split() == printed(tmp_path).split()
 
 
-def test_a_prediction_tells_what_was_written(tmp_path: Path) -> None:
+def test_a_prediction_lists_the_files_written(tmp_path: Path) -> None:
     (tmp_path / "submission.csv").write_bytes(b"x" * 2_500)
     text = printed(tmp_path, means=None)
     assert "submission.csv  2.5 kB" in text
     assert "uncut" not in text
 
 
-def test_advice_stands_a_sentence_a_line_and_is_left_out_where_there_is_none(tmp_path: Path) -> None:
+def test_every_sentence_of_advice_has_a_bullet_and_without_advice_there_is_no_section(tmp_path: Path) -> None:
     text = printed(tmp_path, advice=("the first thing", "the second thing"))
     at = text.splitlines().index("advice")
     assert text.splitlines()[at + 1 : at + 3] == ["  • the first thing", "  • the second thing"]

@@ -36,7 +36,7 @@ def printed(found: Comparison, width: int = 100, **of_console: Any) -> str:
     return out.getvalue()
 
 
-def test_the_figures_stand_under_their_heads() -> None:
+def test_figures_are_aligned_with_their_heads() -> None:
     found = comparison("a", "b")
     lines = printed(found).splitlines()
     start = lines.index("end_to_end/ndcg_at_10")
@@ -57,7 +57,7 @@ def test_the_figures_stand_under_their_heads() -> None:
     assert places[0] == places[1]
 
 
-def test_cards_stand_before_any_figure() -> None:
+def test_warnings_come_before_the_figures() -> None:
     text = printed(comparison("a", "b"))
     first = "  • the protocol cards of a and b differ, so their figures may mean different things:\n  • seen: 0 vs 1\n"
     assert text.startswith(f"b against a\n\nread this first\n{first}")
@@ -66,13 +66,13 @@ def test_cards_stand_before_any_figure() -> None:
     assert "family of 2 comparisons" in " ".join(text.split())
 
 
-def test_nothing_to_be_careful_about_takes_no_room() -> None:
+def test_without_warnings_there_is_no_section_for_them() -> None:
     a, b = (evaluation(name, seed) for name, seed in (("a", 0), ("b", 3)))
     text = printed(compare(a, b, ["end_to_end/ndcg_at_10"], resamples=100, draws=100))
     assert "read this first" not in text
 
 
-def test_the_baseline_stands_once_unless_its_pairs_differ() -> None:
+def test_the_baseline_has_one_row_unless_its_users_differ() -> None:
     lines = printed(comparison("a", "b", "c")).splitlines()
     ndcg, hit = lines.index("end_to_end/ndcg_at_10"), lines.index("ranking/hit_at_5")
     names = [[line.split("  ")[1] for line in lines[start + 2 : start + 6]] for start in (ndcg, hit)]
@@ -80,7 +80,7 @@ def test_the_baseline_stands_once_unless_its_pairs_differ() -> None:
     assert names[1] == ["a (with b)", "a (with c)", "b", "c"]
 
 
-def test_slices_make_a_table_a_run() -> None:
+def test_slices_make_one_table_per_run() -> None:
     lines = printed(comparison("a", "b", "c", by="history_length")).splitlines()
     start = lines.index("end_to_end/ndcg_at_10")
     assert lines[start + 1].split() == ["run", "history", "length", "users", "mean", "low", "high"]
@@ -111,7 +111,7 @@ def test_a_terminal_gets_colour_and_the_same_words() -> None:
     assert Text.from_ansi(coloured).plain.split() == printed(found).split()
 
 
-def test_names_are_no_markup() -> None:
+def test_names_are_not_markup() -> None:
     assert "[bold]x" in printed(comparison("a", "[bold]x"))
 
 
@@ -128,7 +128,7 @@ def test_json_is_strict_and_complete() -> None:
     assert type(stored["rows"][0]["wins"]) is int
 
 
-def test_json_has_null_where_there_is_no_figure() -> None:
+def test_json_has_null_for_undefined_figures() -> None:
     runs = [Evaluation(np.arange(2), {"hit": np.zeros(2)}, name=name) for name in "ab"]
     row = json.loads(json_of(compare(*runs, resamples=10, draws=10)))["rows"][0]
     assert row["relative"] is None

@@ -12,12 +12,12 @@ from rich.text import Text
 from recx.experiment.doctor import Finding
 from recx.report.terminal.print_doctor import print_findings
 
-LONG = "a sentence that goes on and on so that it cannot stand on one line of a table of a hundred columns: break it"
+LONG = "a sentence that goes on and on so that it does not fit on one line of a table of a hundred columns: break it"
 FINDINGS = [
     Finding("requests", 31_374.0, 39_218.0, "fine", ""),
     Finding("repeated_pairs", 1.0, 39_218.0, "look", LONG),
     Finding("median_hours_to_target", 1 / 120, 24.0, "fine", ""),
-    Finding("events_later_than_target", 35_849.1, 79_121.0, "bad", "short: mend it"),
+    Finding("events_later_than_target", 35_849.1, 79_121.0, "bad", "short: fix it"),
     Finding("cuts_beyond_catalogue", 0.0, 0.0, "fine", ""),
 ]
 
@@ -40,7 +40,7 @@ def test_every_finding_has_its_row_and_its_reason_below_the_table() -> None:
         ["cuts", "beyond", "catalogue", "0", "0.0", "%", "fine"],
     ]
     assert " ".join(" ".join(lines[5:]).split()) == (
-        f"• repeated pairs: {LONG} • events later than target: short: mend it"
+        f"• repeated pairs: {LONG} • events later than target: short: fix it"
     )
     assert verdicts == "3 fine, 1 look, 1 bad"
 

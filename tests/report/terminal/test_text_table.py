@@ -1,4 +1,4 @@
-"""Tables and paragraphs: nothing is lost, cut or taken for markup, at any width."""
+"""Tables and paragraphs: nothing is lost, cut or parsed as markup, at any width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def printed(*parts: RenderableType, width: int = 100, **of_console: Any) -> list
 ROWS = [["a name of several words", "0.5000", "+12.5 %"], ["b" * 20, "1,234", "–"]]
 
 
-def test_names_stand_to_the_left_and_figures_to_the_right() -> None:
+def test_names_are_left_aligned_and_figures_right_aligned() -> None:
     assert printed(table(["", "mean", "relative"], ROWS)) == [
         "                             mean  relative",
         "  a name of several words  0.5000   +12.5 %",
@@ -57,12 +57,12 @@ def test_a_head_of_two_lines_keeps_the_figures_below_it() -> None:
     ]
 
 
-def test_wide_signs_take_two_columns() -> None:
+def test_wide_characters_take_two_columns() -> None:
     first, second = printed(table(["a", "b"], [["新闻", "1"], ["news", "2"]], indent=False))[1:]
     assert (first, second) == ("新闻  1", "news  2")
 
 
-def test_nothing_is_markup_and_nothing_steers_the_terminal() -> None:
+def test_text_is_neither_markup_nor_control_characters() -> None:
     found = printed(table(["[bold]h"], [["[red]x\x1b[2J\ny"]], indent=False), "[dim]said", *bullets(["[i]so"]))
     assert found == ["[bold]h", "[red]x [2J y", "[dim]said", "  • [i]so"]
 

@@ -26,7 +26,7 @@ TARGETS = [(0, 2, 1.0), (1, 2, 1.0), (2, 1, 1.0), (3, 0, 1.0), (3, 1, 0.5), (3, 
 
 
 def result_of(targets: list[tuple[int, int, float]] | None = TARGETS, table: bool = True) -> Any:
-    """Four nodes; ids that say nothing, names that the files have."""
+    """Return a result of four nodes, with ids and names."""
     texts = {
         "trace": np.array(["t1", "t1", "t2", "t2"], dtype=object),
         "node": np.array(["a", "b", "a", "b"], dtype=object),
@@ -57,7 +57,7 @@ def test_every_field_by_hand() -> None:
         "trace_id": ["t1", "t1", "t2", "t2"],
         "node_id": ["a", "b", "a", "b"],
         "query": ["你好", "b", "", 'say "hi", all'],
-        # The last one's targets were not retrieved, but for one below the threshold: the highest grade stands for it.
+        # Of the last one's targets, only one below the threshold was retrieved: the one of the highest grade is shown.
         "true_candidate": ["left", "left", "down", "left"],
         "predicted_candidate": ["left", "up", None, "right"],
         "top3_candidates": [["left", "up", "down"], ["up", "left"], [], ["right", "down"]],
@@ -68,7 +68,7 @@ def test_every_field_by_hand() -> None:
     }
 
 
-def test_of_several_targets_the_best_ranked_stands_for_the_user() -> None:
+def test_the_best_ranked_of_several_targets_is_shown() -> None:
     table = DetailedResults().table(result_of([(0, 3, 5.0), (0, 0, 1.0)]))
     assert table["true_candidate"] == ["up"]
     assert table["rank"] == [2]
@@ -88,13 +88,13 @@ def test_the_file_holds_the_table(tmp_path: Path, form: Any) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [path.name]
 
 
-def test_users_without_a_table_are_known_by_their_ids() -> None:
+def test_users_without_a_table_are_identified_by_their_ids() -> None:
     table = DetailedResults().table(result_of(table=False))
     assert table["trace_id"] == ["u0", "u1", "u2", "u3"]
     assert table["node_id"] == table["query"] == [None] * 4
 
 
-def test_a_prediction_knows_no_truth(tmp_path: Path) -> None:
+def test_a_prediction_has_no_ground_truth(tmp_path: Path) -> None:
     writer = DetailedResults()
     table = writer.table(result_of(None))
     assert table["predicted_candidate"] == ["left", "up", None, "right"]
@@ -108,6 +108,6 @@ def test_it_is_a_writer_whose_table_is_tracked() -> None:
     assert isinstance(writer, TableWriter)
 
 
-def test_a_wrong_format_is_told() -> None:
+def test_an_unknown_format_is_an_error() -> None:
     with pytest.raises(InputError, match=r"report\.format=xlsx: "):
         DetailedResults("xlsx")  # type: ignore[arg-type]

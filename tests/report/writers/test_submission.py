@@ -1,4 +1,4 @@
-"""The competition file: every user in the order asked for, always k different items."""
+"""The competition file: every user in the requested order, always k different items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLICKS = [5, 1, 9, 0, 9, 2]  # of items 0 to 5: the most clicked are 2, 4, 0, 5,
 def outcome(
     lists: list[list[int]], to_predict: list[int] | None = None, users: list[int] | None = None, fold: str = "predict"
 ) -> Any:
-    """Return what a submission needs of a result: lists of items for users 0, 1, 2 ... (or those given)."""
+    """Return the parts of a result that a submission needs: lists of items for users 0, 1, 2 ... (or those given)."""
     asked = np.array(users if users is not None else range(len(lists)), np.int32)
     items = np.repeat(np.arange(len(CLICKS)), CLICKS).astype(np.int32)
     n_users = 10
@@ -58,7 +58,7 @@ def test_rows_follow_the_order_of_to_predict(tmp_path: Path) -> None:
     assert rows(path) == [["u2", 500, 400], ["u0", 0, 100], ["u1", 300, 400]]
 
 
-def test_a_judged_fold_asks_others_than_to_predict(tmp_path: Path) -> None:
+def test_a_judged_fold_has_other_users_than_to_predict(tmp_path: Path) -> None:
     path = Submission(k=1).write(outcome([[3], [4]], to_predict=[9], fold="test"), tmp_path)
     assert rows(path) == [["u0", 300], ["u1", 400]]
 
