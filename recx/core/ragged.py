@@ -74,6 +74,12 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
+def blocks_of_groups(indptr: Longs, rows: int) -> Iterator[tuple[int, int]]:
+    """Yield the borders (start, stop) of consecutive blocks of whole groups with about ``rows`` rows each."""
+    borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], rows)).tolist(), len(indptr) - 1]
+    return ((start, stop) for start, stop in pairwise(borders) if start < stop)
+
+
 def rows_by_group(group: Array) -> Longs:
     """Return the rows sorted by group (whole numbers from 0, [n_rows]), each group's in the order given.
 
@@ -135,8 +141,7 @@ def _sorted_blocks(item: Array, indptr: Longs, n_items: int, rows: int) -> Itera
     if n_groups and lengths[0] and (lengths == lengths[0]).all():
         yield np.sort(item.reshape(n_groups, -1), axis=1)
         return
-    borders = [*np.searchsorted(indptr, np.arange(0, len(item), rows)), n_groups]
-    for start, stop in pairwise(borders):
+    for start, stop in blocks_of_groups(indptr, rows):
         key = np.repeat(np.arange(stop - start) * n_items, lengths[start:stop]) + item[indptr[start] : indptr[stop]]
         yield np.sort(key.astype(np.int32) if (stop - start) * n_items < 2**31 else key)  # half the size, half the time
 

@@ -1,4 +1,4 @@
-"""How good a ranker's probabilities are on the users it set apart, before and after they were calibrated."""
+"""How good a ranker's probabilities are before and after calibration, on users held out from its training."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from recx.evaluation.metrics.curves import Table, reliability
 
 
 def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, JudgedLists]:
-    """Hold the lists of the users that a ranker set apart (``before``, ``after``) against the past fold's targets."""
-    truth = GroundTruth.of(past, ANY_GAIN) if held_out else None
-    return {} if truth is None else {name: truth.judge(lists) for name, lists in held_out.items()}
+    """Match the lists of a ranker's held-out users (``before``, ``after``) with the targets of the past fold."""
+    if not held_out:
+        return {}
+    truth = GroundTruth.of(past, ANY_GAIN)
+    return {name: truth.judge(lists) for name, lists in held_out.items()}
 
 
 def figures(held_out: Mapping[str, JudgedLists]) -> dict[str, float]:
-    """Return ``calibration/auc_before`` (of all rows together), ``calibration/logloss_before`` and so on."""
-    measures = {"auc": auc_pooled, "logloss": logloss}
+    """Return ``calibration/auc_before`` (over all rows together), ``calibration/logloss_before`` and so on."""
     return {
-        f"calibration/{name}_{when}": measure(lists, None)
-        for name, measure in measures.items()
+        f"calibration/{name}_{when}": figure(lists, None)
+        for name, figure in {"auc": auc_pooled, "logloss": logloss}.items()
         for when, lists in held_out.items()
     }
 
 
 def tables(held_out: Mapping[str, JudgedLists]) -> dict[str, Table]:
-    """Return ``reliability_before`` and ``reliability_after``."""
+    """Return the tables ``reliability_before`` and ``reliability_after``."""
     return {f"reliability_{when}": reliability(lists) for when, lists in held_out.items()}

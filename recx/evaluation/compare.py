@@ -1,4 +1,4 @@
-"""Which run is better, by how much, and could it be chance: pairs over users, intervals, tests and effect sizes.
+"""Which run is better, by how much, and could it be chance: paired differences, intervals, tests and effect sizes.
 
     recx.compare(ev_a, ev_b, ["ndcg_at_10"]).table
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain, count, product
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +19,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
+from recx.evaluation.slices import quarters
 from recx.evaluation.statistics import cohens_dz, holm, paired_t
 from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired
 
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLED = "_sampled_"
-"""Stands in the name of a metric over sampled items, before their number."""
+"""Part of the name of a metric over sampled items, before their number."""
 
 
 @runtime_checkable
 class Evaluated(Protocol):
-    """What has an evaluation, such as a saved run."""
+    """An object with an evaluation, such as a saved run."""
 
     @property
     def evaluation(self) -> Evaluation: ...
@@ -38,15 +40,21 @@ class Evaluated(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What ``compare`` found.
+    """The result of ``compare``.
 
-    table: one row a metric, slice and run other than the baseline. Its columns: metric, slice (``all`` or a range of
-        ``by``), baseline, run, users (pairs), mean_baseline, mean_baseline_low, mean_baseline_high, mean_run,
-        mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
-        baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
-        p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table.
-    warnings: sentences to read before the numbers; what differs between the protocol cards stands first.
-    notes: counts of users and pairs that were left out. about: run -> what it is of, such as ``union + linear``.
+    Attributes:
+        table: One row per metric, slice and run other than the baseline. Its columns: metric, slice (``all`` or a range
+            of ``by``), baseline, run, users (pairs), mean_baseline, mean_baseline_low, mean_baseline_high, mean_run,
+            mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
+            baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
+            p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table.
+        baseline: The name of the first run.
+        runs: The names of the others.
+        by: The slice, if any.
+        procedure: The settings of intervals and tests.
+        warnings: Sentences to read before the numbers; differences between the protocol cards come first.
+        notes: Counts of users and pairs that were left out.
+        about: Run -> its contents, such as ``union + linear``.
     """
 
     table: pd.DataFrame
@@ -74,33 +82,37 @@ def compare(
 ) -> Comparison:
     """Compare runs with the first one, user by user.
 
-    runs: two or more evaluations or saved runs; a list of metrics may stand behind them in place of ``metrics``. None:
-        all metrics that have a value a user in every run.
-    by: a name in the slices of the baseline, such as ``history_length``: rows for the quarters of its users follow.
-    level, resamples, draws, seed: of intervals and tests, see ``recx.core.resampling``.
+    Args:
+        *runs: Two or more evaluations or saved runs, optionally followed by a list of metrics.
+        metrics: Names of metrics; None: all that have a value per user in every run.
+        by: The name of a slice of the baseline, such as ``history_length``, to add rows for the quarters of its users.
+        level: The level of the intervals.
+        resamples: The number of resamples of the bootstrap.
+        draws: The number of draws of the randomisation test.
+        seed: The seed of both.
 
     Raises:
-        InputError: fewer than two runs, no shared user, a metric that a run lacks or that has no value a user, an
-            unknown slice, a setting out of range.
+        InputError: There are fewer than two runs, no shared user, a metric that a run lacks or that has no value per
+            user, an unknown slice, or a setting out of range.
     """
     procedure = Procedure(level, resamples, draws, seed)
-    evaluations, asked = _separated(runs, metrics)
-    names = _chosen(evaluations, asked)
-    left_out = [] if asked is not None else _not_shared(evaluations)
+    evaluations, requested = _separated(runs, metrics)
+    names, left_out = _chosen(evaluations, requested)
     users = _paired_users(evaluations)
-    cube = np.stack([_aligned(evaluation, names, users) for evaluation in evaluations], axis=2)
+    columns = [np.column_stack([run.values[name] for name in names]) for run in evaluations]
+    cube = np.stack([_of_users(*pair, users) for pair in zip(columns, evaluations, strict=True)], axis=2)
     slices = {} if by is None else _quarters(evaluations[0], by, users)
     everyone = np.ones(len(users), dtype=bool)
     labels = [evaluation.name for evaluation in evaluations]
     table = _table(cube, names, labels, {ALL: everyone, **slices}, procedure)
-    notes, said = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
+    notes, sentences = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
     if by is not None and (unsliced := len(users) - sum(int(members.sum()) for members in slices.values())):
         notes["users_without_slice"] = unsliced
-        said.append(f"users that have no {by} stand among all users alone: {unsliced:,}")
+        sentences.append(f"users without {by} only count in the rows of all users: {unsliced:,}")
     warnings = [
         *differing_cards(evaluations),
-        *([f"not every run has a value a user of {some(left_out)}: left out"] if left_out else []),
-        *said,
+        *([f"not every run has a value per user of {some(left_out)}: left out"] if left_out else []),
+        *sentences,
         *easily_misread(table, by),
     ]
     about = {evaluation.name: evaluation.about for evaluation in evaluations if evaluation.about}
@@ -110,73 +122,60 @@ def compare(
 def _separated(
     given: Sequence[Evaluation | Evaluated | Sequence[str]], metrics: Sequence[str] | None
 ) -> tuple[list[Evaluation], Sequence[str] | None]:
-    """Return the runs, and the metrics that are named behind them or by keyword."""
+    """Return the runs under distinct names, and the metrics that follow them or are given by keyword."""
     last = given[-1] if given else None
     if metrics is None and isinstance(last, list | tuple) and all(isinstance(name, str) for name in last):
         given, metrics = given[:-1], last
-    given = [run.evaluation if isinstance(run, Evaluated) else run for run in given]
-    runs = [run for run in given if isinstance(run, Evaluation)]
-    wrong = next((run for run in given if not isinstance(run, Evaluation)), None)
-    if wrong is not None:
-        raise InputError(
-            f"compare: a {type(wrong).__name__} is no evaluation: give what recx.evaluate or recx.results.load "
-            "returned, one after the other"
-        )
-    if len(runs) < 2:
-        raise InputError(f"compare: it takes two runs or more, and there are {len(runs)}: name another one")
-    named = metrics if metrics is None or isinstance(metrics, str) else list(metrics)
-    if isinstance(named, str) or named == []:
-        raise InputError(f"metrics={named!r}: give a list of names, such as ['ndcg_at_10']")
-    return _told_apart(runs), named
-
-
-def _told_apart(runs: Sequence[Evaluation]) -> list[Evaluation]:
-    """Return the runs under names of their own: of two with one name the later gets a number."""
     named: dict[str, Evaluation] = {}
-    for run in runs:
-        name, number = run.name, 2
-        while name in named:
-            name, number = f"{run.name} ({number})", number + 1
+    for one in given:
+        run = one.evaluation if isinstance(one, Evaluated) else one
+        if not isinstance(run, Evaluation):
+            raise InputError(
+                f"compare: a {type(run).__name__} is not an evaluation: give what recx.evaluate or recx.results.load "
+                "returned, one after the other"
+            )
+        numbered = (f"{run.name} ({number})" for number in count(2))  # of two with one name the later gets a number
+        name = next(name for name in chain([run.name], numbered) if name not in named)
         named[name] = run if name == run.name else replace(run, name=name)
-    return list(named.values())
+    if len(named) < 2:
+        raise InputError(f"compare: at least two runs are needed, but there is {len(named) or 'none'}: add another one")
+    names = metrics if metrics is None or isinstance(metrics, str) else list(metrics)
+    if isinstance(names, str) or names == []:
+        raise InputError(f"metrics={names!r}: give a list of names, such as ['ndcg_at_10']")
+    return list(named.values()), names
 
 
-def _not_shared(runs: Sequence[Evaluation]) -> list[str]:
-    """Return the metrics that only some of the runs have."""
+def _chosen(runs: Sequence[Evaluation], metrics: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the metrics to compare, and those left out because only some of the runs have them."""
+    if metrics is not None:
+        lacking = next(((name, run) for name in metrics for run in runs if name not in run.values), None)
+        if lacking is not None:
+            raise InputError(_lacks(*lacking))
+        return list(dict.fromkeys(metrics)), []
     known = dict.fromkeys(name for run in runs for name in run.values)
-    return [name for name in known if any(name not in run.values for run in runs)]
-
-
-def _chosen(runs: Sequence[Evaluation], metrics: Sequence[str] | None) -> list[str]:
-    if metrics is None:
-        shared = [name for name in runs[0].values if all(name in run.values for run in runs)]
-        if not shared:
-            listed = some([run.name for run in runs])
-            raise InputError(f"the runs {listed} have no metric in common: evaluate them by the same metrics")
-        return shared
-    for name in metrics:
-        for run in runs:
-            if name not in run.values:
-                raise InputError(_lacks(name, run))
-    return list(dict.fromkeys(metrics))
+    shared = [name for name in known if all(name in run.values for run in runs)]
+    if not shared:
+        listed = some([run.name for run in runs])
+        raise InputError(f"the runs {listed} have no metric in common: evaluate them with the same metrics")
+    return shared, [name for name in known if name not in shared]
 
 
 def _lacks(metric: str, run: Evaluation) -> str:
-    """Return the sentence for a metric that a run has no values of."""
+    """Return the message for a metric that has no values per user in a run."""
     if metric in run.scalars:
-        return f"the metric {metric!r} is one number and has no value a user, so no test can be made: choose another"
+        return f"the metric {metric!r} is one number and has no value per user, so it cannot be tested: choose another"
     full = str(metric).partition(SAMPLED)[0]
     other = next((name for name in run.values if name.partition(SAMPLED)[0] == full), None)
     if other is not None:
         return (
-            f"{run.name} has {other!r} and not {metric!r}: a metric over sampled items is never compared with one over "
-            "other items: evaluate both runs alike"
+            f"{run.name} has {other!r}, not {metric!r}: a metric over sampled items is never compared with one over "
+            "other items: evaluate both runs in the same way"
         )
     return f"{run.name} has no metric {metric!r}: {did_you_mean(str(metric), run.values)}"
 
 
 def _paired_users(runs: Sequence[Evaluation]) -> pd.Index[Any]:
-    """Return the users that the baseline shares with any other run; sorted, unless all runs have the same in order."""
+    """Return the users that the baseline shares with any other run; sorted unless all runs have the same in order."""
     import pandas as pd
 
     first, *others = (pd.Index(run.users) for run in runs)
@@ -184,61 +183,32 @@ def _paired_users(runs: Sequence[Evaluation]) -> pd.Index[Any]:
         if not first.isin(index).any():
             raise InputError(
                 f"{runs[0].name} and {run.name} have no user in common (their first: {first[:1].tolist()} and "
-                f"{index[:1].tolist()}): compare runs on the same users, and read ids as text or as numbers in both"
+                f"{index[:1].tolist()}): compare runs with the same users, and read ids as text or as numbers in both"
             )
     return first.intersection(reduce(lambda one, other: one.union(other), others), sort=None)
 
 
-def _aligned(run: Evaluation, metrics: Sequence[str], users: pd.Index[Any]) -> Doubles:
-    """Return the run's values for these users [n_users, n_metrics], NaN for a user that it lacks."""
-    return _taken(np.column_stack([run.values[name] for name in metrics]), run.users, users)
-
-
-def _taken(values: Doubles, of_users: Array, users: pd.Index[Any]) -> Doubles:
+def _of_users(values: Doubles, run: Evaluation, users: pd.Index[Any]) -> Doubles:
+    """Return a run's values for these users [n_users, ...], NaN for a user that it lacks."""
     import pandas as pd
 
-    place = pd.Index(of_users).get_indexer(users)
+    place = pd.Index(run.users).get_indexer(users)
     taken: Doubles = values[place]
     taken[place < 0] = np.nan
     return taken
 
 
 def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, Bools]:
-    """Return the users [n_users] of each quarter of a slice."""
+    """Return label -> mask of the users in that quarter of a slice [n_users]."""
     if not isinstance(by, str) or by not in baseline.slices:
         hint = did_you_mean(str(by), baseline.slices) if baseline.slices else "give history= to recx.evaluate"
-        raise InputError(f"by={by!r}: {baseline.name} has no such slices: {hint}")
-    values = _taken(baseline.slices[by], baseline.users, users)
+        raise InputError(f"by={by!r}: {baseline.name} has no such slice: {hint}")
+    values = _of_users(baseline.slices[by], baseline, users)
     if np.isnan(values).all():
-        raise InputError(f"by={by!r}: no user of {baseline.name} that others share has a value there: choose another")
+        raise InputError(
+            f"by={by!r}: no user that {baseline.name} shares with others has a value: choose another slice"
+        )
     return quarters(values)
-
-
-def quarters(values: Doubles) -> dict[str, Bools]:
-    """Return the users [n_users] of each quarter by a label, such as ``1 to 3``; quarters with one border are one.
-
-    values: [n_users], NaN for who belongs to none.
-    """
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return {}
-    borders = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="inverted_cdf"))
-    quarter = np.where(np.isnan(values), len(borders) + 1, np.searchsorted(borders, values))
-    numbers = np.unique(quarter[quarter <= len(borders)])
-    parts = [quarter == number for number in numbers]
-    for digits in (4, 17):  # the second only where the first cannot tell two quarters apart
-        labels = [_label(values[members], digits) for members in parts]
-        if len(set(labels)) == len(parts):
-            break
-    return dict(zip(labels, parts, strict=True))
-
-
-def _label(values: Doubles, digits: int) -> str:
-    ends = [values.min(), values.max()]
-    low, high = (
-        f"{end:,.0f}" if end == round(end) or end >= 10 ** (digits - 1) else f"{end:.{digits}g}" for end in ends
-    )
-    return low if low == high else f"{low} to {high}"
 
 
 def _table(
@@ -248,24 +218,17 @@ def _table(
     import pandas as pd
 
     found = [_figures(cube[members], procedure) for members in slices.values()]
-    shape = (len(metrics), len(slices), len(labels) - 1)
-    places = np.indices(shape).reshape(3, -1)
-    table = pd.DataFrame(
-        {
-            "metric": np.array(metrics, dtype=object)[places[0]],
-            "slice": np.array(list(slices), dtype=object)[places[1]],
-            "baseline": labels[0],
-            "run": np.array(labels[1:], dtype=object)[places[2]],
-            **{name: np.stack([figures[name] for figures in found], axis=1).ravel() for name in found[0]},
-        }
-    )
+    rows = product(metrics, slices, labels[:1], labels[1:])
+    table = pd.DataFrame(rows, columns=["metric", "slice", "baseline", "run"])
+    for name in found[0]:
+        table[name] = np.stack([figures[name] for figures in found], axis=1).ravel()
     table["p_t_holm"] = holm(table["p_t"].to_numpy())
     table["p_holm"] = holm(table["p_sign_flip"].to_numpy())
     return table
 
 
 def _figures(cube: Doubles, procedure: Procedure) -> dict[str, Array]:
-    """Return every figure by name [n_metrics, n_runs - 1] of the values ``cube`` [n_users, n_metrics, n_runs]."""
+    """Return name -> figure [n_metrics, n_runs - 1] of the values ``cube`` [n_users, n_metrics, n_runs]."""
     difference = cube[:, :, 1:] - cube[:, :, :1]
     paired = ~np.isnan(difference)
     sides = [np.where(paired, side, np.nan) for side in (cube[:, :, :1], cube[:, :, 1:])]

@@ -1,4 +1,4 @@
-"""The door for people who only want to evaluate: two tables in, figures with intervals out.
+"""Evaluation of lists that come from elsewhere: two tables in, figures with intervals out.
 
 ev = recx.evaluate(recommendations, relevance, metrics=["ndcg_at_10", "recall_at_50"])
 ev.means, ev.per_user, ev.interval("ndcg_at_10"), ev.notes
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
 from recx.core.ragged import repeats
 from recx.core.types import Array, Bools, Interactions, RankedLists
-from recx.evaluation import frames
-from recx.evaluation.evaluator import slices_of
+from recx.evaluation.frames import Order, shown_id
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.inputs import inputs_of
-from recx.evaluation.measure import cut_of, measure, tied
+from recx.evaluation.measure import cuts_of, measure, tied
 from recx.evaluation.metrics.ranking import Grade
-from recx.evaluation.metrics.registry import NEEDS_SCORES, NamedMetric, resolve
+from recx.evaluation.metrics.registry import NEEDS_SCORES, NamedMetric, resolve_all
 from recx.evaluation.rules import MEAN, TIES
+from recx.evaluation.slices import slices_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def evaluate(
     relevance: pd.DataFrame | str | Path | Interactions,
     metrics: Sequence[str | Metric] = METRICS_AT_10,
     *,
-    order: frames.Order = "score",
+    order: Order = "score",
     on_duplicates: OnDuplicates = "error",
     rel_threshold: float = 1.0,
     max_grade: float | None = None,
@@ -51,63 +51,67 @@ def evaluate(
     items: pd.DataFrame | str | Path | Entities | None = None,
     name: str | None = None,
 ) -> Evaluation:
-    """Judge lists by the truth.
+    """Evaluate ranked lists against the ground truth.
 
     Args:
-        recommendations: a frame with columns user, item and score (or rank, from 1), the path of such a table (CSV,
+        recommendations: A frame with columns user, item and score (or rank, from 1), the path of such a table (CSV,
             TSV, Parquet) or of a TREC run, or lists of recx.
-        relevance: a frame with columns user, item and, if it is graded, grade; a path of such a table or of TREC qrels;
-            or, with lists of recx, the events that are the targets.
-        metrics: names (``recx list metric`` shows them), or what ``recx.metric`` or a plugin makes.
-        order: ``score``: stable sort by falling score, ties in the order given. ``given``: the rows as they stand.
-        on_duplicates: an item twice in a list is an ``error``, or counts the ``first`` time, and the later copy keeps
-            its place as an item that is no target.
-        rel_threshold: the grade from which a target is relevant, for metrics without one of their own.
-        max_grade: the highest grade that there can be, for err and cascade.
-        threshold: the score from which a row is predicted to be a target, for accuracy and class_precision ...
-        history: what was known before, with columns user and item: novelty, popularity, serendipity, new_items and the
-            slices of ``recx.compare`` need it.
-        items: more of the catalogue, with a column item and, as the metrics need them, category and embedding (one
-            array an item). The catalogue is every item of all tables; those that stand in the lists alone are counted
-            as ``items_unknown``.
-        name: what the evaluation is called in comparisons: without one, the path, or ``run``.
+        relevance: A frame with columns user, item and, if it is graded, grade; the path of such a table or of TREC
+            qrels; or, with lists of recx, the events that are the targets.
+        metrics: Names (``recx list metric`` shows them), or metrics made by ``recx.metric`` or a plugin.
+        order: ``score``: stable sort by falling score, ties in the order given. ``given``: the rows as they are.
+        on_duplicates: An item that occurs twice in a list is an ``error``, or counts the ``first`` time; the later
+            copy then keeps its rank as an item that is not a target.
+        rel_threshold: The grade from which a target is relevant, for metrics without a threshold of their own.
+        max_grade: The highest possible grade, for err and cascade.
+        threshold: The score from which a row is predicted to be a target, for accuracy, class_precision ...
+        history: What was known before, with columns user and item: needed by novelty, popularity, serendipity,
+            new_items and the slices of ``recx.compare``.
+        items: More about the catalogue, with a column item and, as the metrics need them, category and embedding (one
+            array per item). The catalogue consists of every item of all tables; those that occur only in the lists
+            are counted as ``items_unknown``.
+        name: The name of the evaluation in comparisons; default: the path, or ``run``.
+
+    Returns:
+        Values per user, means, counts and the rules behind them.
 
     Raises:
-        InputError: a table, a name or a setting cannot be used; the sentence says which and why.
+        InputError: A table, a name or a setting cannot be used; the message says which and why.
     """
-    order, on_duplicates = coerce(order, frames.Order, "order"), coerce(on_duplicates, OnDuplicates, "on_duplicates")
+    order, on_duplicates = coerce(order, Order, "order"), coerce(on_duplicates, OnDuplicates, "on_duplicates")
     defaults = {
         "rel_threshold": coerce(rel_threshold, PositiveFloat, "rel_threshold"),
         "max_grade": coerce(max_grade, Grade | None, "max_grade"),
         "threshold": coerce(threshold, float, "threshold"),
     }
     chosen = _resolved(metrics, defaults)
-    own = [getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen]
-    world = inputs_of(recommendations, relevance, order=order, history=history, items=items)
-    if not world.scored:
-        _refuse_scores_asked_for(chosen)
-    truth = GroundTruth.of_pairs(
-        world.target_user, world.target_item, world.grade, world.history, min([rel_threshold, *own])
-    )
-    judged = truth.judge(world.lists)
-    later = _later_copies(judged, world.history.users.ids, on_duplicates)
+    inputs = inputs_of(recommendations, relevance, order=order, history=history, items=items)
+    needing = [m.name for m in chosen if isinstance(m, NamedMetric) and m.figure in NEEDS_SCORES]
+    if needing and not inputs.scored:
+        raise InputError(
+            f'the metric {needing[0]!r} uses the scores, not the ranks: set order="score" and give a column score'
+        )
+    lowest = min([rel_threshold, *(getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen)])
+    truth = GroundTruth.of_pairs(inputs.target_user, inputs.target_item, inputs.grade, inputs.history, lowest)
+    judged = truth.judge(inputs.lists)
+    later = _later_copies(judged, inputs.history.users.ids, on_duplicates)
     if later.any():
         kept = ~later[judged.hit_row]
         judged = replace(judged, hit_row=judged.hit_row[kept], hit_gain=judged.hit_gain[kept])
     values, scalars, counts = measure(chosen, judged, rel_threshold)
     return Evaluation(
         name=name or (str(recommendations) if isinstance(recommendations, str | Path) else "run"),
-        users=world.history.users.ids[truth.user],
+        users=inputs.history.users.ids[truth.user],
         values=values,
         scalars=scalars,
         notes={
-            **world.notes,
+            **inputs.notes,
             **truth.notes,
             "users_judged": judged.n_users,
-            "users_without_target": int((np.bincount(world.target_user) > 0).sum()) - judged.n_users,
+            "users_without_target": int((np.bincount(inputs.target_user) > 0).sum()) - judged.n_users,
             "users_without_list": int((judged.lists.lengths == 0).sum()),
             "duplicates_in_lists": int(later.sum()),
-            **_tied(chosen, judged, order),
+            **(tied(judged.lists, cuts_of(chosen)) if order == "score" else {}),
             **counts,
         },
         rules={
@@ -115,11 +119,11 @@ def evaluate(
             "on_duplicates": on_duplicates,
             "mean": MEAN,
             **defaults,
-            "metrics": _odd_params(chosen, defaults),
-            "catalogue": None if items is None else len(world.history.items),
-            "history_events": len(world.history),
+            "metrics": _own_params(chosen, defaults),
+            "catalogue": None if items is None else len(inputs.history.items),
+            "history_events": len(inputs.history),
         },
-        slices=slices_of(truth, world.history) if len(world.history) else {},
+        slices=slices_of(truth, inputs.history) if len(inputs.history) else {},
         truth=truth,
     )
 
@@ -128,39 +132,26 @@ def _resolved(metrics: Iterable[str | Metric], defaults: Mapping[str, float | No
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
         example = metrics if isinstance(metrics, str) else "ndcg_at_10"
         raise InputError(f"metrics={metrics!r}: give a list, such as [{example!r}]")
-    chosen = [resolve(given, defaults) for given in metrics]
-    names = [metric.name for metric in chosen]
-    for metric in chosen:
-        if names.count(metric.name) > 1:
-            raise InputError(f"the metric {metric.name!r} is asked for twice: take one away, or give it a label")
-        if metric.name == "user":
-            raise InputError("a metric cannot be called 'user', as the column of users is: rename it")
+    chosen = resolve_all(metrics, defaults, "metrics")
+    if any(metric.name == "user" for metric in chosen):
+        raise InputError("a metric cannot be called 'user', which is the name of the column of users: rename it")
     return chosen
 
 
-def _refuse_scores_asked_for(metrics: Sequence[Metric]) -> None:
+def _own_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
+    """Return metric -> its params that differ from the defaults."""
+    own = {}
     for metric in metrics:
-        if isinstance(metric, NamedMetric) and metric.figure in NEEDS_SCORES:
-            raise InputError(
-                f'the metric {metric.name!r} looks at scores, not at ranks: say order="score" and give a column score'
-            )
-
-
-def _odd_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
-    """Return metric -> its params that are others than those of all."""
-    params = {metric.name: {key: getattr(metric, key, None) for key in defaults} for metric in metrics}
-    odd = {
-        name: {key: value for key, value in of.items() if value is not None and value != defaults[key]}
-        for name, of in params.items()
-    }
-    return {name: of for name, of in odd.items() if of}
+        params = {key: getattr(metric, key, None) for key in defaults}
+        own[metric.name] = {key: of for key, of in params.items() if of is not None and of != defaults[key]}
+    return {name: params for name, params in own.items() if params}
 
 
 def _later_copies(judged: JudgedLists, users: Array, on_duplicates: OnDuplicates) -> Bools:
-    """Return which rows show an item that their list has shown before [n].
+    """Return which rows show an item that an earlier row of their list shows too [n].
 
     Raises:
-        InputError: there is such a row and duplicates are an error.
+        InputError: There is such a row, and duplicates are an error.
     """
     lists = judged.lists
     later = repeats(lists.item, lists.indptr)
@@ -168,17 +159,7 @@ def _later_copies(judged: JudgedLists, users: Array, on_duplicates: OnDuplicates
         row = int(np.argmax(later))
         user, item = users[lists.user[lists.list_of_row[row]]], judged.items.ids[lists.item[row]]
         raise InputError(
-            f"the list of user {_word(user)} shows the item {_word(item)} twice: drop the later row, or say "
-            'on_duplicates="first", by which later copies keep their place and count as no target'
+            f"the list of user {shown_id(user)} shows the item {shown_id(item)} twice: drop the later row, or set "
+            'on_duplicates="first", so that later copies keep their rank and do not count as targets'
         )
     return later
-
-
-def _tied(metrics: Sequence[Metric], judged: JudgedLists, order: frames.Order) -> dict[str, float]:
-    """Return the share of users with a tie at each cut, where the scores give the order."""
-    cuts = sorted({cut for metric in metrics if (cut := cut_of(metric)) is not None})
-    return {f"tied_at_{k}": tied(judged.lists, k) for k in cuts} if order == "score" else {}
-
-
-def _word(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)

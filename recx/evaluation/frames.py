@@ -1,12 +1,12 @@
-"""From tables of lists and of truth to arrays: ids are numbered, rows grouped by user and lists put in order.
+"""Converts tables of lists and of truth into arrays: numbers the ids, groups rows by user and sorts the lists.
 
-Rows that are grouped by user already, and lists that are in order already, are recognised and left where they are.
+Rows that are already grouped by user, and lists that are already sorted, are recognised and not moved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 Order = Literal["score", "given"]
 OTHER_NAMES = ("relevance", "rating", "rel", "label", "value", "gain")
-"""What else a column of grades may be called, so that it is not passed over in silence."""
+"""Likely other names of a column of grades, which must not be ignored silently."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Rows grouped by user. users: raw ids [n_users], by first appearance. indptr [n_users + 1]. item: raw ids [n].
+    """Rows grouped by user.
 
-    value: what stands beside each item: scores of lists, grades of truth [n].
+    Attributes:
+        users: Raw ids [n_users], by first appearance.
+        indptr: [n_users + 1].
+        item: Raw ids [n].
+        value: The score (of lists) or grade (of truth) of each row [n].
     """
 
     users: Array
@@ -41,75 +45,84 @@ class Grouped:
 
 
 def lists_of(frame: pd.DataFrame, order: Order = "score", name: str = "recommendations") -> Grouped:
-    """Return the lists of a frame with columns user, item and, for ``order="score"``, score or rank, best first.
+    """Return the lists of a frame, best item first.
 
-    order: ``score`` sorts each list by falling score (or rising rank), ties in the order given; ``given`` takes the
-        rows as they stand, and the value of a row is then minus its place in the list.
+    Args:
+        frame: With columns user, item and, for ``order="score"``, score or rank.
+        order: ``score`` sorts each list by falling score (or rising rank), ties in the order given. ``given`` keeps the
+            order of the rows; the value of a row is then minus its position in the list.
+        name: The name of the frame in messages.
 
     Raises:
-        InputError: a column is missing or of the wrong kind, or a score is not finite.
+        InputError: A column is missing or of the wrong type, or a score is not finite.
     """
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
-    score = None if order == "given" else _scores(frame, user, name)
-    users, indptr, rows = _group(user)
-    if score is None:
-        return Grouped(
-            users, indptr, item if rows is None else item[rows], -position_of_rows(indptr).astype(np.float64)
+    if order == "given":
+        lists = _grouped(user, item, user)
+        return replace(lists, value=-position_of_rows(lists.indptr).astype(np.float64))
+    if "score" in frame:
+        value = _numbers(frame, "score", user, name)
+    elif "rank" in frame:
+        value = -_numbers(frame, "rank", user, name)
+    else:
+        raise InputError(
+            f'{name}: there is no column score or rank to sort the lists by: add one of them, or set order="given"'
         )
-    if rows is not None:
-        item, score = item[rows], score[rows]
-    if not in_order(score, indptr):
-        best_first = order_in_groups(score, indptr)
-        item, score = item[best_first], score[best_first]
-    return Grouped(users, indptr, item, score)
+    lists = _grouped(user, item, value)
+    if in_order(lists.value, lists.indptr):
+        return lists
+    best_first = order_in_groups(lists.value, lists.indptr)
+    return replace(lists, item=lists.item[best_first], value=lists.value[best_first])
 
 
 def truth_of(frame: pd.DataFrame, name: str = "relevance") -> Grouped:
-    """Return the targets of a frame with columns user, item and, if it has one, grade (1 where it has none).
+    """Return the targets of a frame with columns user, item and, optionally, grade (default: 1).
 
     Raises:
-        InputError: a column is missing or of the wrong kind, or a grade is not finite.
+        InputError: A column is missing or of the wrong type, or a grade is not finite.
     """
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
     other = [column for column in OTHER_NAMES if column in frame] if "grade" not in frame else []
     if other:
         raise InputError(
-            f"{name}: there is no column grade but a column {other[0]}: call it grade, or leave it out, by which every "
+            f"{name}: there is no column grade but a column {other[0]}: rename it to grade, or drop it so that every "
             "row counts 1"
         )
-    grade = _numbers(frame, "grade", name) if "grade" in frame else np.ones(len(item))
-    _refuse_not_finite(grade, user, "grade", name)
-    users, indptr, rows = _group(user)
-    return Grouped(users, indptr, item if rows is None else item[rows], grade if rows is None else grade[rows])
+    return _grouped(user, item, _numbers(frame, "grade", user, name) if "grade" in frame else np.ones(len(item)))
 
 
 def events_of(frame: pd.DataFrame, name: str = "history") -> Grouped:
     """Return the events of a frame with columns user and item, grouped by user; every value is 1.
 
     Raises:
-        InputError: a column is missing or of the wrong kind.
+        InputError: A column is missing or of the wrong type.
     """
     return truth_of(frame[[column for column in frame.columns if column in ("user", "item")]], name)
 
 
 def number(columns: Mapping[str, Array], what: str) -> tuple[list[Ints], Array]:
-    """Number the ids of several columns together; return each column's codes (int32) and the ids [n_ids].
+    """Number the ids of several columns together.
 
-    columns: what each is called in errors -> raw ids. what: ``user`` or ``item``.
-
-    Whole numbers that lie close together are numbered by a table, all others by hashing, so that large or sparse ids
+    Whole numbers that are close together are numbered by a table, all others by hashing, so that large or sparse ids
     cost no memory.
 
+    Args:
+        columns: The name of each column in messages -> its raw ids.
+        what: ``user`` or ``item``.
+
+    Returns:
+        The codes of each column (int32), and the ids [n_ids].
+
     Raises:
-        InputError: some columns hold whole numbers and others text.
+        InputError: Some columns hold whole numbers and others text.
     """
     import pandas as pd
 
-    kinds = {name: _kind_of(column) for name, column in columns.items() if len(column)}
+    kinds = {name: "int" if column.dtype.kind in "iu" else "str" for name, column in columns.items() if len(column)}
     if len(set(kinds.values())) > 1:
-        told = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
+        listed = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
         raise InputError(
-            f"the {what} ids differ in type ({told}), so none would ever match: convert one side, such as "
+            f"the {what} ids differ in type ({listed}), so none would ever match: convert one side, such as "
             f'frame["{what}"] = frame["{what}"].astype(str)'
         )
     filled = [column for column in columns.values() if len(column)]
@@ -136,8 +149,13 @@ def _number_by_table(columns: Iterable[Array], least: int, width: int, kind: np.
     return [code[offset] for offset in offsets], ids
 
 
+def _grouped(user: Array, item: Array, value: Array) -> Grouped:
+    users, indptr, rows = _group(user)
+    return Grouped(users, indptr, item, value) if rows is None else Grouped(users, indptr, item[rows], value[rows])
+
+
 def _group(user: Array) -> tuple[Array, Longs, Longs | None]:
-    """Return the users by first appearance, indptr, and the rows in order of the users (None: they stand so)."""
+    """Return the users by first appearance, indptr, and the rows in order of the users (None: already in order)."""
     import pandas as pd
 
     if user.dtype.kind not in "iu":
@@ -154,19 +172,19 @@ def _group(user: Array) -> tuple[Array, Longs, Longs | None]:
 
 
 def ids_of(frame: pd.DataFrame, column: str, name: str) -> Array:
-    """Return a column of ids [n] as whole numbers (int64, or uint64 where they are too large) or as strings.
+    """Return a column of ids [n] as whole numbers (int64, or uint64 if they are too large) or as strings.
 
     Raises:
-        InputError: the column is missing, an id is missing, or they are neither whole numbers nor text.
+        InputError: The column or an id is missing, or the ids are neither whole numbers nor text.
     """
     import pandas as pd
 
     require(frame, column, name)
     ids = frame[column]
-    missing = ids.isna()
+    missing = ids.isna().to_numpy()
     if missing.any():
-        row = int(np.argmax(missing.to_numpy()))
-        raise InputError(f"{name}: column {column!r}, row {row + 1}: the id is missing: fill it in or drop the row")
+        row = int(np.argmax(missing)) + 1
+        raise InputError(f"{name}: column {column!r}, row {row}: the id is missing: fill it in or drop the row")
     if isinstance(ids.dtype, pd.CategoricalDtype):
         ids = ids.astype(ids.dtype.categories.dtype)
     kind = pd.api.types.infer_dtype(ids, skipna=False)
@@ -176,44 +194,32 @@ def ids_of(frame: pd.DataFrame, column: str, name: str) -> Array:
             return np.asarray(ids.to_numpy(dtype=np.int64 if fits else np.uint64))
         except OverflowError:
             raise InputError(
-                f"{name}: column {column!r} holds whole numbers that do not fit into 64 bits: make them text"
+                f"{name}: column {column!r} holds whole numbers that do not fit into 64 bits: convert them to text"
             ) from None
     if kind == "string":
         return np.asarray(ids.to_numpy(dtype=object))
     hint = "ids that became decimal numbers may be damaged: read them again as whole numbers or text"
     raise InputError(
-        f"{name}: column {column!r} holds {kind} values, and ids are whole numbers or text: "
+        f"{name}: column {column!r} holds {kind} values, but ids must be whole numbers or text: "
         f"{hint if 'float' in kind else 'convert it'}"
     )
 
 
 def require(frame: pd.DataFrame, column: str, name: str) -> None:
-    """Refuse a frame that lacks a column, or has two of its name.
+    """Check that a frame has a column exactly once.
 
     Raises:
-        InputError: see above.
+        InputError: The column is missing, or there are several of its name.
     """
     if column not in frame:
         present = [str(other) for other in frame.columns]
         raise InputError(f"{name}: column {column!r} is missing; {did_you_mean(column, present)}")
     if frame.columns.tolist().count(column) > 1:
-        raise InputError(f"{name}: column {column!r} stands there more than once: keep one of them")
+        raise InputError(f"{name}: column {column!r} occurs more than once: keep one of them")
 
 
-def _scores(frame: pd.DataFrame, user: Array, name: str) -> Array:
-    """Return what to sort by, largest first: the score or, where there is none, minus the rank [n]."""
-    column = "score" if "score" in frame or "rank" not in frame else "rank"
-    if column not in frame:
-        raise InputError(
-            f'{name}: there is neither a column score nor rank to order the lists by: give one, or say order="given"'
-        )
-    value = _numbers(frame, column, name)
-    _refuse_not_finite(value, user, column, name)
-    return value if column == "score" else -value
-
-
-def _numbers(frame: pd.DataFrame, column: str, name: str) -> Array:
-    """Return a column of numbers [n]: float32 and float64 as they are, all others as float64."""
+def _numbers(frame: pd.DataFrame, column: str, user: Array, name: str) -> Array:
+    """Return a column of finite numbers [n]: float32 and float64 as they are, all others as float64."""
     import pandas as pd
 
     require(frame, column, name)
@@ -221,22 +227,17 @@ def _numbers(frame: pd.DataFrame, column: str, name: str) -> Array:
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
         raise InputError(f"{name}: column {column!r} holds {values.dtype} values, not numbers: convert it")
     dtype = np.float32 if values.dtype == "float32" else np.float64
-    return np.asarray(values.to_numpy(dtype=dtype, na_value=np.nan) if values.hasnans else values.to_numpy(dtype=dtype))
+    value: Array = values.to_numpy(dtype=dtype, **({"na_value": np.nan} if values.hasnans else {}))
+    finite = np.isfinite(value)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            f"{name}: the {column} of user {shown_id(user[row])} in row {row + 1} is {value[row]}: every {column} must "
+            "be a finite number: correct the row or drop it"
+        )
+    return value
 
 
-def _refuse_not_finite(value: Array, user: Array, column: str, name: str) -> None:
-    if np.isfinite(value).all():
-        return
-    row = int(np.argmax(~np.isfinite(value)))
-    raise InputError(
-        f"{name}: the {column} of user {_shown(user[row])} in row {row + 1} is {value[row]}: every {column} must be a "
-        "finite number: correct the row or drop it"
-    )
-
-
-def _kind_of(ids: Array) -> str:
-    return "int" if ids.dtype.kind in "iu" else "str"
-
-
-def _shown(user: Any) -> str:
-    return repr(user.item() if isinstance(user, np.generic) else user)
+def shown_id(raw: Any) -> str:
+    """Return a raw id as messages show it."""
+    return repr(raw.item() if isinstance(raw, np.generic) else raw)

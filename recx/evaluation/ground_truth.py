@@ -1,6 +1,6 @@
-"""Holds lists against the targets, once; every metric is then a sum over the few rows that show a target.
+"""Matches lists with the targets, once; every metric is then a sum over the few rows that show a target.
 
-truth = Truth.of(fold, rel_threshold=1.0)       # the targets, cleaned and counted
+truth = GroundTruth.of(fold, rel_threshold=1.0) # the targets, cleaned and counted
 retrieval = truth.judge(candidates)             # the three stages of docs/architecture.md
 end_to_end = truth.judge(recommendations)
 ranking = among_retrieved(end_to_end, retrieval)
@@ -12,7 +12,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,23 +20,28 @@ from recx.core.errors import InputError, RecxError
 from recx.core.judged_lists import JudgedLists
 from recx.core.memo import once_per_input
 from recx.core.protocols import Evaluator, Thresholded
-from recx.core.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
+from recx.core.ragged import blocks_of_groups, has_twice, indptr_of, order_in_groups, rows_of_groups
 from recx.core.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
 
 ANY_GAIN = float(np.finfo(np.float32).tiny)
-"""As the threshold of relevance: every target with a gain above 0 counts, whatever its grade."""
+"""A threshold of relevance from which every target with a gain above 0 counts, whatever its grade."""
 ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
-MANY = 48  # targets of one user from which on a search is faster than comparing the rows with each target in turn
+MANY = 48  # targets of one user from which a search is faster than comparing the rows with each target in turn
 
 
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
-    """The answers of a fold: for every user with a relevant target, all targets with a gain.
+    """All targets with a gain of every user who has a relevant target.
 
-    user: int32 [n_users], increasing. indptr: int64 [n_users + 1]. item: int32 [n], none twice within a user.
-    gain: floats [n], above 0: the target's weight. A target is relevant from ``rel_threshold`` on; one below it still
-    counts, with its gain, in the graded metrics of a user who has a relevant one.
-    notes: what was merged, left out or looks odd, as counts.
+    Attributes:
+        user: int32 [n_users], increasing.
+        indptr: int64 [n_users + 1].
+        item: int32 [n], distinct within a user.
+        gain: The weight of each target, floats [n], above 0.
+        history: What was known before.
+        rel_threshold: The gain from which a target is relevant. A target below it still counts, with its gain, in the
+            graded metrics of a user who also has a relevant one.
+        notes: Counts of what was merged, left out or looks odd.
     """
 
     user: Ints
@@ -50,25 +54,25 @@ class GroundTruth:
 
     @classmethod
     def of(cls, fold: Fold, rel_threshold: float = 1.0) -> GroundTruth:
-        """Clean a fold's targets: a pair that stands there twice keeps its highest weight, a negative weight is 0.
+        """Clean a fold's targets: duplicate pairs keep their highest weight, negative weights become 0.
 
-        Done once for a fold and a threshold, and kept as long as the fold lives.
+        This is done once per fold and threshold, and kept as long as the fold exists.
 
         Raises:
-            InputError: the fold has no targets, a weight is not finite, or no target reaches ``rel_threshold``.
+            InputError: The fold has no targets, a weight is not finite, or no target reaches ``rel_threshold``.
         """
         return _of_fold(fold, rel_threshold)
 
     @classmethod
     def for_evaluator(cls, evaluator: Evaluator, fold: Fold) -> GroundTruth:
-        """Return a fold's targets, relevant from the evaluator's threshold on (1 if it has none); raises as ``of``."""
+        """Clean a fold's targets as ``of`` does, with the evaluator's threshold (1 if it has none)."""
         return cls.of(fold, float(evaluator.rel_threshold) if isinstance(evaluator, Thresholded) else 1.0)
 
     @classmethod
     def of_pairs(
         cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
     ) -> GroundTruth:
-        """Clean targets that are given as pairs of user and item with weights [n each]; see ``of``."""
+        """Clean targets given as pairs of user and item with weights [n each]; see ``of``."""
         n_rows = len(user)
         if not np.isfinite(weight).all():
             row = int(np.argmax(~np.isfinite(weight)))
@@ -105,7 +109,7 @@ class GroundTruth:
         return self.gain[order_in_groups(self.gain, self.indptr)]
 
     def digest(self) -> str:
-        """Return 32 hex digits of blake2b over the raw ids and gains of all targets, in no matter which order."""
+        """Return 32 hex digits of blake2b over the raw ids and gains of all targets, whatever their order."""
         user = np.repeat(_hashes(self.history.users.ids[self.user]), np.diff(self.indptr))
         shown, place = np.unique(self.item, return_inverse=True)
         item = _hashes(self.history.items.ids[shown])[place]
@@ -116,13 +120,13 @@ class GroundTruth:
         return digest.hexdigest()
 
     def judge(self, lists: RankedLists) -> JudgedLists:
-        """Match lists with the targets: one list for every user with a target, empty where none was made.
+        """Match lists with the targets: one list for every user with a target, empty if none was made.
 
-        Lists of other users are ignored. The judged lists leave the columns behind. Done once for the same lists, and
-        kept as long as these lists live.
+        Lists of other users and all columns are left out. This is done once for the same lists, and kept as long as
+        these lists exist.
 
         Raises:
-            InputError: not one user with a target has a list.
+            InputError: No user with a target has a list.
         """
         if lists not in self._judged:
             self._judged[lists] = self._matched(lists)
@@ -161,21 +165,26 @@ def _of_fold(fold: Fold, rel_threshold: float) -> GroundTruth:
 
 
 def _hashes(ids: Array) -> Array:
-    """Return 64 bits of every id [n]; an array of the texts themselves would be as wide as the longest one."""
-    words = (str(raw).encode("utf-8", "surrogatepass") for raw in ids.tolist())
-    return np.frombuffer(b"".join(hashlib.blake2b(word, digest_size=8).digest() for word in words), np.uint64)
+    """Return 64 bits for every id [n]; an array of the texts themselves would be as wide as the longest one."""
+    texts = (str(raw).encode("utf-8", "surrogatepass") for raw in ids.tolist())
+    return np.frombuffer(b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts), np.uint64)
 
 
 def among_retrieved(recommended: JudgedLists, retrieved: JudgedLists) -> JudgedLists:
-    """Return the ranking line: the recommendations against those targets alone that are among the candidates.
+    """Return the recommendations judged by only those targets that are among the candidates.
 
-    recommended, retrieved: the judged recommendations and candidates of the same users. Its users are those with a
-    relevant target among the candidates.
+    Args:
+        recommended: The judged recommendations.
+        retrieved: The judged candidates of the same users.
+
+    Returns:
+        The judged lists of the users with a relevant target among their candidates.
 
     Raises:
-        RecxError: a target was recommended that is not among the candidates (a ranker may add nothing).
+        RecxError: A target was recommended that is not among the candidates (a ranker may not add items).
     """
-    if not np.isin(_pairs_hit(recommended), _pairs_hit(retrieved)).all():
+    pairs = [of.hit_user * len(of.items) + of.lists.item[of.hit_row] for of in (recommended, retrieved)]
+    if not np.isin(*pairs).all():
         raise RecxError("the ranker recommended an item that is not among the candidates: it may only reorder them")
     chosen = retrieved.shown(None) > 0
     users = np.flatnonzero(chosen)
@@ -191,14 +200,12 @@ def _highest_of_pairs(user: Array, item: Array, weight: Array) -> tuple[Array, A
         return user, item, weight
     key = user.astype(np.int64) * (int(item.max()) + 1) + item
     order = np.lexsort((-weight, key))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = key[order][1:] != key[order][:-1]
-    order = order[first]
+    order = order[np.diff(key[order], prepend=-1) > 0]
     return user[order], item[order], weight[order]
 
 
 def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, Bools]:
-    """Return the users with a relevant target, and which rows [n] are theirs and have a gain."""
+    """Return the users with a relevant target, and which rows [n] belong to them and have a gain."""
     if relevant.all():
         return np.flatnonzero(np.bincount(user)).astype(np.int32), relevant
     has_target = np.zeros(int(user[-1]) + 1, dtype=bool)
@@ -206,12 +213,8 @@ def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, 
     return np.flatnonzero(has_target).astype(np.int32), positive & has_target[user]
 
 
-def _pairs_hit(judged: JudgedLists) -> Longs:
-    return judged.hit_user * len(judged.items) + judged.lists.item[judged.hit_row]
-
-
 def _for_users(lists: RankedLists, users: Ints) -> RankedLists:
-    """Return a list for each of ``users`` (increasing), empty where none was made, without the columns."""
+    """Return a list for each of ``users`` (increasing), empty if none was made, without the columns."""
     lists = replace(lists, columns={})
     if np.array_equal(lists.user, users):
         return lists
@@ -225,31 +228,27 @@ def _for_users(lists: RankedLists, users: Ints) -> RankedLists:
 
 
 def _seen(history: Interactions, user: Ints, indptr: Longs, item: Ints) -> int:
-    """Count the targets that the user's own history holds already."""
+    """Count the targets that are already in the user's own history."""
     wanted = np.zeros(history.n_users, dtype=bool)
     wanted[user] = True
     events = history.item[np.repeat(wanted, history.lengths)]
     _, targets = _matches(indptr_of(history.lengths[user]), events, indptr, item)
-    return int(np.bincount(targets, minlength=len(item)).astype(bool).sum())
+    return int(np.count_nonzero(np.bincount(targets)))
 
 
 def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints) -> tuple[Longs, Longs]:
-    """Return the rows [n_hits], rising, that have the item of one of their own group's targets, and that target's row.
+    """Return the rows whose item is a target of their group [n_hits], rising, and the row of each one's target.
 
-    Works block by block. A group's rows are compared with its first target, then with its second and so on, which is a
-    few instructions a row; groups with ``MANY`` targets are searched instead.
+    Works in blocks of groups. A group's rows are compared with its first target, then with its second and so on, which
+    takes a few instructions per row; groups with more than ``MANY`` targets are searched instead.
     """
-    n_targets = np.diff(target_indptr)
-    many = n_targets > MANY
-    borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], ROWS_AT_ONCE)), len(indptr) - 1]
-    few = [
+    many = np.diff(target_indptr) > MANY
+    few = (
         _compared(indptr[start : stop + 1], item, target_indptr[start : stop + 1], target_item, ~many[start:stop])
-        for start, stop in pairwise(borders)
-        if start < stop
-    ]
-    found = [*few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
-    if not found:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        for start, stop in blocks_of_groups(indptr, ROWS_AT_ONCE)
+    )
+    nothing = np.zeros((2, 0), dtype=np.int64)
+    found = [nothing, *few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
     rows, targets = (np.concatenate(part) for part in zip(*found, strict=True))
     if many.any():
         order = np.argsort(rows)
@@ -264,7 +263,7 @@ def _compared(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints
     even = bool((lengths == lengths[0]).all()) and lengths[0] > 0
     shown = shown.reshape(len(lengths), -1) if even else shown
     n_targets = np.where(groups, np.diff(target_indptr), 0)
-    which: Array = np.zeros(shown.shape, dtype=np.int8)  # 1 + the number of the target within its group; 0: none
+    which: Array = np.zeros(shown.shape, dtype=np.int8)  # 1 + the target's position in its group; 0: not a target
     for nth in range(int(n_targets.max(initial=0))):
         has = n_targets > nth
         wanted = np.full(len(lengths), -1, dtype=target_item.dtype)
@@ -283,17 +282,14 @@ def _searched(
     """Match these groups by binary search among the sorted keys (group, item) of their targets."""
     n_items = int(max(item.max(initial=0), target_item.max(initial=0))) + 1
     lengths = np.diff(indptr)[groups]
-    borders = [*np.searchsorted(indptr_of(lengths), np.arange(0, lengths.sum(), ROWS_AT_ONCE)), len(groups)]
-    for start, stop in pairwise(borders):
+    for start, stop in blocks_of_groups(indptr_of(lengths), ROWS_AT_ONCE):
         some = groups[start:stop]
         targets, rows = rows_of_groups(target_indptr, some), rows_of_groups(indptr, some)
         of_target = np.repeat(np.arange(len(some)), np.diff(target_indptr)[some])
         known = of_target * n_items + target_item[targets]
         order = np.argsort(known)
         known = known[order]
-        asked = np.repeat(np.arange(len(some)), lengths[start:stop]) * n_items + item[rows]
-        if not len(known) or not len(asked):
-            continue
-        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        found = np.flatnonzero(known[place] == asked)
+        shown = np.repeat(np.arange(len(some)), lengths[start:stop]) * n_items + item[rows]
+        place = np.minimum(np.searchsorted(known, shown), len(known) - 1)
+        found = np.flatnonzero(known[place] == shown)
         yield rows[found], targets[order[place[found]]]

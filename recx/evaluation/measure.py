@@ -1,4 +1,4 @@
-"""One line of figures: the same judged lists given to every metric that was asked for."""
+"""Applies metrics to judged lists and collects their values, single numbers and counts."""
 
 from __future__ import annotations
 
@@ -15,62 +15,66 @@ from recx.core.types import Array, Doubles, Notes, RankedLists
 def measure(
     metrics: Iterable[Metric], judged: JudgedLists, rel_threshold: float | None = None
 ) -> tuple[dict[str, Doubles], dict[str, float], Notes]:
-    """Return name -> one value a user [n_users], name -> one number for all, and the counts of the metrics.
+    """Compute every metric on the same judged lists.
 
-    rel_threshold: for metrics without one of their own; None: that of ``judged``. A metric sees the users alone who
-    have a target from its threshold on, so that no figure depends on which others are asked for.
+    A metric only sees the users who have a target from its threshold on, so no figure depends on which other metrics
+    are computed along with it.
+
+    Args:
+        metrics: The metrics to compute.
+        judged: The judged lists.
+        rel_threshold: The threshold of metrics that have none of their own; None: that of ``judged``.
+
+    Returns:
+        Name -> one value per user [n_users], name -> one number for all users, and the counts of the metrics.
 
     Raises:
-        InputError: a metric cannot be computed from what there is.
-        RecxError: a metric returned neither one value a user nor one number.
+        InputError: A metric cannot be computed from the data at hand.
+        RecxError: A metric returned neither one finite value per user nor one finite number.
     """
     values: dict[str, Doubles] = {}
     scalars: dict[str, float] = {}
     notes: dict[str, float] = {}
     for metric in metrics:
         at = judged.at(getattr(metric, "rel_threshold", None) or rel_threshold or judged.rel_threshold)
-        outcome = _numbers(metric, at)
-        if outcome.ndim == 0:
-            scalars[metric.name] = float(outcome)
-        elif outcome.shape == (at.n_users,):
-            values[metric.name] = judged.spread(outcome, at)
+        result = _finite(metric(at), metric.name)
+        if result.ndim == 0:
+            scalars[metric.name] = float(result)
+        elif result.shape == (at.n_users,):
+            values[metric.name] = judged.spread(result, at)
         else:
             raise RecxError(
-                f"the metric {metric.name!r} must return one number, or one for each of the {at.n_users} users, "
-                f"and returned an array of {outcome.shape}"
+                f"the metric {metric.name!r} must return one number, or one for each of the {at.n_users} users, but "
+                f"returned an array of shape {result.shape}"
             )
         counts = getattr(metric, "notes", None)
         notes |= counts(at) if callable(counts) else {}
     return values, scalars, notes
 
 
-def _numbers(metric: Metric, judged: JudgedLists) -> Array:
-    """Return what a metric makes of the judged lists, float64.
-
-    Raises:
-        RecxError: it is no number, or an infinite one, with which no mean or test could be made.
-    """
-    given = metric(judged)
+def _finite(given: object, name: str) -> Array:
+    """Return what a metric returned as float64; an infinite value would spoil every mean and test."""
     try:
-        outcome: Array = np.asarray(np.nan if given is None else given, dtype=np.float64)
+        result: Array = np.asarray(np.inf if given is None else given, dtype=np.float64)
     except (TypeError, ValueError):
-        outcome = np.asarray(np.inf)
-    if given is None or np.isinf(outcome).any():
-        raise RecxError(f"the metric {metric.name!r} must return finite numbers (NaN where there is none)")
-    return outcome
-
-
-def cut_of(metric: Metric) -> int | None:
-    """Return where a metric cuts the lists; None if it does not, or does not say."""
-    return getattr(metric, "k", None)
+        result = np.asarray(np.inf)
+    if np.isinf(result).any():
+        raise RecxError(f"the metric {name!r} must return finite numbers (NaN for users without a value)")
+    return result
 
 
 def cuts_of(metrics: Iterable[Metric]) -> list[int]:
-    """Return where these metrics cut the lists, smallest first."""
-    return sorted({cut for metric in metrics if (cut := cut_of(metric)) is not None})
+    """Return the cuts of these metrics, smallest first; a metric without an attribute ``k`` has none."""
+    return sorted({cut for metric in metrics if (cut := getattr(metric, "k", None)) is not None})
 
 
-def tied(lists: RankedLists, k: int) -> float:
-    """Return the share of lists whose items at ranks k and k + 1 have one score: their order decides a value at k."""
-    last = lists.indptr[:-1][lists.lengths > k] + k - 1
-    return float((lists.score[last] == lists.score[last + 1]).sum() / lists.n_lists)
+def tied(lists: RankedLists, cuts: Iterable[int]) -> dict[str, float]:
+    """Return ``tied_at_k`` -> share of lists whose items at ranks k and k + 1 have equal scores.
+
+    In such a list, only the order in which the items were given decides which of them counts at k.
+    """
+    shares = {}
+    for k in cuts:
+        last = lists.indptr[:-1][lists.lengths > k] + k - 1
+        shares[f"tied_at_{k}"] = float((lists.score[last] == lists.score[last + 1]).sum() / lists.n_lists)
+    return shares

@@ -1,4 +1,4 @@
-"""Which of several points no other dominates."""
+"""The Pareto front of a set of points."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from recx.core.types import Bools, Doubles
 
 
 def front(points: Doubles) -> Bools:
-    """Return which points [n, m] are on the Pareto front, where less is better in every column.
+    """Return which points are on the Pareto front, where less is better in every column.
 
     A point is dominated by one that is nowhere worse and somewhere better; equal points do not dominate each other.
     A point with a NaN is not on the front and dominates none.
+
+    Args:
+        points: [n, m].
+
+    Returns:
+        Mask of the points on the front [n].
     """
-    known: Bools = ~np.logical_or.reduce(np.isnan(points), axis=1)
+    known: Bools = ~np.isnan(points).any(axis=1)
     one, other = points[:, None, :], points[None, :, :]
-    no_worse: Bools = np.logical_and.reduce(one <= other, axis=2)
-    better: Bools = np.logical_or.reduce(one < other, axis=2)
-    kept: Bools = known & ~np.logical_or.reduce(no_worse & better & known[:, None], axis=0)
-    return kept
+    dominates = (one <= other).all(axis=2) & (one < other).any(axis=2) & known[:, None]
+    on_front: Bools = known & ~dominates.any(axis=0)
+    return on_front

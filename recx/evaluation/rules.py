@@ -1,4 +1,4 @@
-"""The rules that all figures follow, and which rules of a protocol card must agree where runs are compared."""
+"""The rules behind all figures, and which rules of a protocol card must agree for runs to be comparable."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 TIES = "equal scores keep the order in which the items were given (stable descending sort)"
 MEAN = "over every user with a target on the line; a user without a list scores 0"
+"""Both texts are stored with every run and compared between runs: changing a word makes old runs differ from new."""
 
 
 def rules(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a card must agree where runs are compared.
+    """Return the rules of a protocol card that must agree where runs are compared.
 
-    That is all but the counts of what came of it, and which figures were asked for.
+    These are all but the counts of what happened and the choice of figures.
     """
     kept = {name: rule for name, rule in card.items() if name not in ("definitions", "doctor", "notes")}
     figures = ("retrieval", "ranking", "end_to_end", "tables")

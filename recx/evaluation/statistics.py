@@ -1,8 +1,9 @@
-"""Tests and effect sizes over users in closed form: plain arrays in, plain arrays out."""
+"""Tests and effect sizes over users in closed form, on plain arrays."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,43 +11,57 @@ from recx.core.types import Doubles
 
 
 def paired_t(differences: Doubles) -> Doubles:
-    """Return the two-sided p of Student's paired t-test of every column [m]; NaN differences are left out.
+    """Return the two-sided p-value of Student's paired t-test for every column.
 
-    1 where all differences are 0, 0 where they are all the same other number, NaN with fewer than two pairs.
+    Args:
+        differences: [n_users, m]; NaN differences are left out.
+
+    Returns:
+        p-values [m]: 1 where all differences are 0, 0 where all are the same other number, NaN with fewer than two
+        pairs.
     """
     from scipy.stats import ttest_1samp
 
-    def test(known: Doubles) -> float:
-        if len(known) < 2:
-            return np.nan
-        if known.min() == known.max():
-            return float(known[0] == 0)
-        with warnings.catch_warnings():  # scipy warns where the differences are all but the same
-            warnings.simplefilter("ignore")
-            return float(ttest_1samp(known, 0).pvalue)
-
-    return np.array([test(column[~np.isnan(column)]) for column in differences.T], dtype=np.float64)
+    with warnings.catch_warnings():  # scipy warns where the differences are nearly equal
+        warnings.simplefilter("ignore")
+        return _by_column(
+            differences, lambda known: ttest_1samp(known, 0).pvalue, of_equal=lambda value: float(value == 0)
+        )
 
 
 def cohens_dz(differences: Doubles) -> Doubles:
-    """Return Cohen's d_z of every column [m]: the mean difference over its standard deviation (n - 1).
+    """Return Cohen's d_z for every column: the mean difference over its standard deviation (n - 1).
 
-    NaN differences are left out. 0 where all are 0, infinite where all are the same other number, NaN with fewer than
-    two pairs. Source: Lakens, Frontiers in Psychology 4:863 (2013), equation 6.
+    Source: Lakens, Frontiers in Psychology 4:863 (2013), equation 6.
+
+    Args:
+        differences: [n_users, m]; NaN differences are left out.
+
+    Returns:
+        Effect sizes [m]: 0 where all differences are 0, infinite where all are the same other number, NaN with fewer
+        than two pairs.
     """
+    return _by_column(
+        differences,
+        lambda known: known.mean() / known.std(ddof=1),
+        of_equal=lambda value: np.copysign(np.inf, value) if value else 0.0,
+    )
 
-    def effect(known: Doubles) -> float:
-        if len(known) < 2:
-            return np.nan
-        if known.min() == known.max():
-            return float(np.copysign(np.inf, known[0])) if known[0] else 0.0
-        return float(known.mean() / known.std(ddof=1))
 
-    return np.array([effect(column[~np.isnan(column)]) for column in differences.T], dtype=np.float64)
+def _by_column(
+    differences: Doubles, statistic: Callable[[Doubles], float], of_equal: Callable[[float], float]
+) -> Doubles:
+    """Return the statistic of each column's known differences, ``of_equal`` where these are all the same."""
+    columns = [column[~np.isnan(column)] for column in differences.T]
+    values = [
+        np.nan if len(known) < 2 else of_equal(known[0]) if known.min() == known.max() else statistic(known)
+        for known in columns
+    ]
+    return np.array(values, dtype=np.float64)
 
 
 def holm(p: Doubles) -> Doubles:
-    """Return the p of one family of tests, adjusted by Holm's method; NaN stays NaN and is not counted.
+    """Adjust the p-values of one family of tests by Holm's method; NaN stays NaN and is not counted.
 
     The k-th smallest of m is multiplied by m - k + 1; none falls below the one before it, or rises above 1. Source:
     Holm, A Simple Sequentially Rejective Multiple Test Procedure (Scandinavian Journal of Statistics 6, 1979).

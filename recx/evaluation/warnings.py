@@ -1,4 +1,4 @@
-"""What a person should know before reading the numbers of a comparison, in sentences."""
+"""Sentences to read before the figures of a comparison."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ALL = "all"
 """The slice of every user."""
 FEW_USERS, SIGNIFICANT, SMALL_EFFECT = 30, 0.05, 0.05
 LISTED, LONGEST = 6, 60
-"""How many names are listed, and how much of a rule is shown."""
+"""The number of names listed, and the length to which a rule is shown."""
 
 
 def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield a sentence for every run whose protocol card differs from the first run's, then each rule that differs."""
+    """Yield a sentence for every run whose protocol card differs from that of the first, then each differing rule."""
     ours = flat(runs[0].protocol)
     for run in runs[1:]:
         theirs = flat(run.protocol)
@@ -39,9 +39,16 @@ def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
 def unpaired(
     runs: Sequence[Evaluation], metrics: Sequence[str], cube: Doubles, present: Sequence[Bools]
 ) -> tuple[dict[str, float], list[str]]:
-    """Return what makes no pair with the first run: counts by name, where they are not 0, and sentences.
+    """Count the users and values that have no counterpart in the first run.
 
-    cube: [n_users, n_metrics, n_runs], NaN where there is no value. present: for each run, who of these users is in it.
+    Args:
+        runs: The evaluations.
+        metrics: [n_metrics].
+        cube: The values [n_users, n_metrics, n_runs], NaN where there is none.
+        present: For each run, a mask of the users [n_users] that it contains.
+
+    Returns:
+        Name -> count, where it is not 0, and a sentence for each.
     """
     notes: dict[str, float] = {}
     sentences = []
@@ -66,7 +73,7 @@ def unpaired(
 
 
 def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
-    """Yield what makes figures of a comparison's table easy to misread."""
+    """Yield a sentence for everything that makes the figures of a comparison easy to misread."""
     of_users = table["slice"].map(lambda slice_: "all users" if slice_ == ALL else f"{by} {slice_}")
     few = table["users"] < FEW_USERS
     if few.any():
@@ -78,17 +85,17 @@ def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
     small = (table["p_holm"] < SIGNIFICANT) & (table["d_z"].abs() < SMALL_EFFECT)
     if small.any():
         yield (
-            f"significant, yet hardly an effect (d_z within {SMALL_EFFECT}; with many users almost everything is "
+            f"significant, but hardly an effect (|d_z| below {SMALL_EFFECT}; with many users almost everything is "
             f"significant): {_rows(table, table['metric'], small)}"
         )
 
 
 def some(names: Sequence[str]) -> str:
-    """Return the first few names, and how many there are if there are more."""
+    """Return the first few names and, if there are more, their number."""
     return ", ".join(names[:LISTED]) + (f" … ({len(names)} in all)" if len(names) > LISTED else "")
 
 
-def _rows(table: pd.DataFrame, words: pd.Series[str], chosen: pd.Series[bool]) -> str:
-    """Return the words of the chosen rows, each once, with the run where there are several."""
-    named = words + " (" + table["run"] + ")" if table["run"].nunique() > 1 else words
+def _rows(table: pd.DataFrame, labels: pd.Series[str], chosen: pd.Series[bool]) -> str:
+    """Return the labels of the chosen rows, each once, with the run if there are several."""
+    named = labels + " (" + table["run"] + ")" if table["run"].nunique() > 1 else labels
     return some(named[chosen].unique().tolist())

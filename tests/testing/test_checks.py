@@ -294,7 +294,7 @@ def test_an_option_that_is_not_its_part_s_is_caught(
     written: dict[str, object], promise: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     option = OmegaConf.create({"retriever": {"_target_": "recx.parts.retriever.random.Random", **written}})
-    monkeypatch.setattr(testing, "compose", lambda words: option)
+    monkeypatch.setattr(checks, "compose", lambda words: option)
     if promise is None:
         testing.check_option("retriever/random")
     else:

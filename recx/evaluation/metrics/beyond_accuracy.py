@@ -1,23 +1,22 @@
-"""Figures beyond accuracy: how the lists spread over the catalogue, how new and how varied what they show is.
+"""Figures beyond accuracy: how the lists cover the catalogue, and how novel and how diverse the items shown are.
 
-A figure is a function of the judged lists and a cut ``k`` (None: whole lists). Those of the exposure (coverage, gini,
-entropy) and the counts are one number for all; the others are one value a user, float64 [n_users], 0 where a user's
-list is empty. A mean over a list divides by what it shows within k, min(k, its length). "The history" is the events
-of ``judged.history``, all users' together.
+A figure is a function of the judged lists and a cut ``k`` (None: whole lists). The figures of exposure (coverage, gini,
+entropy) and the counts are one number for all users; the others are one value per user, float64 [n_users], 0 where a
+user's list is empty. The mean over a list divides by the number of items shown within k, min(k, its length). "The
+history" is the events of all users in ``judged.history``.
 
-Everything runs over blocks of lists, so that no array of rows × something is ever whole in memory.
+Lists are processed in blocks, so that no array of rows × something is ever whole in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
-from recx.core.ragged import distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
+from recx.core.ragged import blocks_of_groups, distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
 from recx.core.types import Array, Doubles, Interactions, Ints, Longs, Notes
 from recx.evaluation.metrics.ranking import Figure, hit
 
@@ -33,9 +32,10 @@ def coverage(judged: JudgedLists, k: int | None) -> float:
 def gini(judged: JudgedLists, k: int | None) -> float:
     """Gini index of how often each item is shown: sum over i of (2i - n - 1) x_i / (n · sum of x).
 
-    x_1 <= ... <= x_n are the times that each of the n items of the whole catalogue is shown, 0 included: twice the area
-    between the Lorenz curve and equality (Fleder, Hosanagar, Management Science 2009). 0: all equally often, or nothing
-    is shown; 1 - 1/n: one item alone. (Shani, Gunawardana 2011 divide by n - 1 in place of n.)
+    x_1 <= ... <= x_n are the times that each of the n items of the whole catalogue is shown, including 0. The index is
+    twice the area between the Lorenz curve and equality (Fleder, Hosanagar, Management Science 2009): 0 if all items
+    are shown equally often or nothing is shown, 1 - 1/n if only one item is. (Shani, Gunawardana 2011 divide by n - 1
+    instead of n.)
     """
     times = np.sort(_exposure(judged, k))
     n = len(times)
@@ -45,7 +45,7 @@ def gini(judged: JudgedLists, k: int | None) -> float:
 def entropy(judged: JudgedLists, k: int | None) -> float:
     """Shannon entropy in bits of the shares of exposure: sum over items of p · log2(1/p), p = times shown / all rows.
 
-    Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole takes the natural logarithm and divides by
+    Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole uses the natural logarithm and divides by
     the number of distinct items shown.)
     """
     times = _exposure(judged, k)
@@ -59,19 +59,19 @@ def hit_num(judged: JudgedLists, k: int | None) -> float:
 
 
 def num_queries(judged: JudgedLists, k: int | None) -> float:
-    """Number of judged users: those with a target, whether or not they have a list."""
+    """Number of judged users: those with a target, with or without a list."""
     return float(np.count_nonzero(judged.n_targets))
 
 
 def novelty(judged: JudgedLists, k: int | None) -> Doubles:
     """Mean self-information of the items shown: log2(users / users who had the item).
 
-    Users are those with an event in the history, who had the item if one of their events is with it; an item that
-    nobody had counts as had by one. Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang: Solving the apparent diversity-accuracy
-    dilemma of recommender systems, PNAS 2010.
+    Users are those with an event in the history; a user had an item if one of these events is with it. An item that
+    nobody had counts as had by one user. Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang: Solving the apparent
+    diversity-accuracy dilemma of recommender systems, PNAS 2010.
 
     Raises:
-        InputError: the history has no events.
+        InputError: The history has no events.
     """
     history = _history(judged, "novelty")
     return _mean(judged, k, np.log2(np.count_nonzero(history.lengths) / np.maximum(_users_of_items(history), 1)))
@@ -81,7 +81,7 @@ def popularity(judged: JudgedLists, k: int | None) -> Doubles:
     """Mean number of the history's events with the items shown.
 
     Raises:
-        InputError: the history has no events.
+        InputError: The history has no events.
     """
     return _mean(judged, k, _history(judged, "popularity").clicks)
 
@@ -90,21 +90,21 @@ def new_items(judged: JudgedLists, k: int | None) -> Doubles:
     """Share of the items shown that have no event in the history.
 
     Raises:
-        InputError: the history has no events.
+        InputError: The history has no events.
     """
     return _mean(judged, k, _history(judged, "new_items").clicks == 0)
 
 
 def serendipity(judged: JudgedLists, k: int | None) -> Doubles:
-    """Targets in the first k that the k most popular items of the history would not show / k, also for short lists.
+    """Targets in the first k that are not among the k most popular items of the history / k, also for short lists.
 
-    Not cut: / the list's length, and the most popular items are as many as the longest list shows. Among equally
-    popular items those with the lower code (the earlier ones of the catalogue) come first; an item without an event is
-    never among them. After Ge, Delgado-Battenfeld, Jannach: Beyond accuracy, RecSys 2010. (RecTools weighs each target
-    shown by how far it stands above its place by popularity.)
+    Without a cut: / the list's length, and there are as many most popular items as the longest list shows. Among
+    equally popular items those with the lower code (the earlier ones of the catalogue) come first; an item without an
+    event is never popular. After Ge, Delgado-Battenfeld, Jannach: Beyond accuracy, RecSys 2010. (RecTools weighs each
+    target shown by how far it is ranked above its rank by popularity.)
 
     Raises:
-        InputError: the history has no events.
+        InputError: The history has no events.
     """
     clicks = _history(judged, "serendipity").clicks
     lengths = judged.lists.lengths
@@ -120,24 +120,24 @@ def serendipity(judged: JudgedLists, k: int | None) -> Doubles:
 def diversity(judged: JudgedLists, k: int | None) -> Doubles:
     """Intra-list diversity: the mean over pairs of items shown of 1 - the cosine of their embeddings, from 0 to 2.
 
-    Items without an embedding are left out of the pairs; 0 where fewer than two are left. A vector of zeros has the
-    cosine 0 with all. The cosines of all pairs are (|s|² - m) / 2 for the sum s of a list's m vectors of length 1, so
-    that time is linear in the rows. Ziegler, McNee, Konstan, Lausen: Improving recommendation lists through topic
+    Items without an embedding are left out of the pairs; 0 where fewer than two are left. A zero vector has the cosine
+    0 with all others. The cosines of all pairs sum up to (|s|² - m) / 2 for the sum s of a list's m vectors of length
+    1, so time is linear in the rows. Ziegler, McNee, Konstan, Lausen: Improving recommendation lists through topic
     diversification, WWW 2005.
 
     Raises:
-        InputError: no item has an embedding.
+        InputError: No item has an embedding.
     """
     from scipy import sparse
 
     embedding, known = judged.items.embedding, judged.items.has_embedding
     if embedding is None or not known.any():
         raise InputError(
-            "diversity needs embeddings and no item has one: give them with the items (items= in recx.evaluate), use "
+            "diversity needs embeddings, but no item has one: give them with the items (items= in recx.evaluate), use "
             "category_diversity, or leave diversity out"
         )
     norm = np.sqrt(np.einsum("nd,nd->n", embedding, embedding, dtype=np.float64))
-    long_enough = known & (norm > np.finfo(np.float32).tiny)  # 1 / what is below does not fit into a float32
+    long_enough = known & (norm > np.finfo(np.float32).tiny)  # below, 1 / norm does not fit into a float32
     scale = np.divide(1, norm, out=np.zeros(len(norm)), where=long_enough).astype(np.float32)
     value = np.zeros(judged.n_users)
     for lists, indptr, item in _shown(judged, k):
@@ -153,18 +153,18 @@ def diversity(judged: JudgedLists, k: int | None) -> Doubles:
 
 
 def category_diversity(judged: JudgedLists, k: int | None) -> Doubles:
-    """Share of the pairs of items shown that are of different categories (``items.table["category"]``).
+    """Share of the pairs of items shown with different categories (``items.table["category"]``).
 
     Items without a category are left out of the pairs; 0 where fewer than two are left. (RePlay's CategoricalDiversity
-    is another figure: distinct categories / k.)
+    is a different figure: distinct categories / k.)
 
     Raises:
-        InputError: no item has a category.
+        InputError: No item has a category.
     """
     category = judged.items.table.get("category")
     if category is None or not (category >= 0).any():
         raise InputError(
-            "category_diversity needs categories and no item has one: give them with the items (items= in "
+            "category_diversity needs categories, but no item has one: give them with the items (items= in "
             "recx.evaluate, --items on the command line), or leave category_diversity out"
         )
     n = int(category.max()) + 1
@@ -180,31 +180,20 @@ def category_diversity(judged: JudgedLists, k: int | None) -> Doubles:
 
 
 def without_embedding(judged: JudgedLists, k: int | None) -> Notes:
-    """Count the rows shown that diversity leaves out because their item has no embedding."""
+    """Count the rows shown whose item has no embedding, which diversity leaves out."""
     return {_at("diversity_without_embedding", k): int(_exposure(judged, k)[~judged.items.has_embedding].sum())}
 
 
 def without_category(judged: JudgedLists, k: int | None) -> Notes:
-    """Count the rows shown that category_diversity leaves out because their item has no category."""
+    """Count the rows shown whose item has no category, which category_diversity leaves out."""
     missing = judged.items.table["category"] < 0
     return {_at("category_diversity_without_category", k): int(_exposure(judged, k)[missing].sum())}
 
 
-FIGURES: dict[str, Figure] = {
-    "coverage": coverage,
-    "gini": gini,
-    "entropy": entropy,
-    "hit_num": hit_num,
-    "num_queries": num_queries,
-    "novelty": novelty,
-    "popularity": popularity,
-    "new_items": new_items,
-    "serendipity": serendipity,
-    "diversity": diversity,
-    "category_diversity": category_diversity,
-}
-"""Name without ``_at_k`` -> figure. From coverage to num_queries they give one number, the others one value a user."""
-
+ONE_NUMBER: tuple[Figure, ...] = (coverage, gini, entropy, hit_num, num_queries)
+PER_USER: tuple[Figure, ...] = (novelty, popularity, new_items, serendipity, diversity, category_diversity)
+FIGURES = {figure.__name__: figure for figure in (*ONE_NUMBER, *PER_USER)}
+"""Name without ``_at_k`` -> figure."""
 UNCUT = {"num_queries"}
 """Figures that take no cut."""
 
@@ -212,7 +201,7 @@ NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {
     "diversity": without_embedding,
     "category_diversity": without_category,
 }
-"""Name of a figure -> the counts that belong to it."""
+"""Name of a figure -> its counts."""
 
 
 def _at(name: str, k: int | None) -> str:
@@ -220,10 +209,10 @@ def _at(name: str, k: int | None) -> str:
 
 
 def _history(judged: JudgedLists, figure: str) -> Interactions:
-    """Return the history, of which this figure needs at least one event."""
+    """Return the history, which must have an event for this figure."""
     if not len(judged.history):
         raise InputError(
-            f"{figure} compares what is shown with the history and the history has no events: give it (history= in "
+            f"{figure} compares the items shown with the history, but the history has no events: give it (history= in "
             f"recx.evaluate, --history on the command line), or leave {figure} out"
         )
     return judged.history
@@ -238,7 +227,7 @@ def _exposure(judged: JudgedLists, k: int | None) -> Longs:
 
 
 def _mean(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
-    """Return each user's mean over the items shown of a value that every item has [n_users]."""
+    """Return each user's mean over the items shown of a value per item [n_users]."""
     of_item = of_item.astype(np.float64)
     mean = np.zeros(judged.n_users)
     for lists, indptr, item in _shown(judged, k):
@@ -247,9 +236,9 @@ def _mean(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
 
 
 def _users_of_items(history: Interactions) -> Longs:
-    """Return how many users have each item in the history, however often [n_items]."""
+    """Return the number of distinct users with each item in the history [n_items]."""
     users = np.zeros(history.n_items, dtype=np.int64)
-    for start, stop in _blocks(history.indptr):  # a user's events are all in one block
+    for start, stop in blocks_of_groups(history.indptr, ROWS_AT_ONCE):  # all events of a user are in one block
         indptr = history.indptr[start : stop + 1]
         pairs = group_of_rows(indptr) * history.n_items + history.item[indptr[0] : indptr[-1]]
         np.add.at(users, distinct(pairs) % history.n_items, 1)
@@ -257,18 +246,10 @@ def _users_of_items(history: Interactions) -> Longs:
 
 
 def _shown(judged: JudgedLists, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
-    """Yield blocks of lists: which lists they are, their ``indptr`` cut at k, and the items shown."""
+    """Yield blocks of lists: the lists, their ``indptr`` cut at k, and the items shown."""
     lists = judged.lists
     cut = lists.indptr if k is None else indptr_of(np.minimum(lists.lengths, k))
-    for start, stop in _blocks(cut):
+    for start, stop in blocks_of_groups(cut, ROWS_AT_ONCE):
         indptr = cut[start : stop + 1] - cut[start]
         rows = np.repeat(lists.indptr[start:stop], np.diff(indptr)) + position_of_rows(indptr)
         yield slice(start, stop), indptr, lists.item[rows]
-
-
-def _blocks(indptr: Longs) -> Iterator[tuple[int, int]]:
-    """Yield the borders (start, stop) of runs of whole groups with about ``ROWS_AT_ONCE`` rows each."""
-    borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], ROWS_AT_ONCE)), len(indptr) - 1]
-    for start, stop in pairwise(borders):
-        if start < stop:
-            yield int(start), int(stop)

@@ -1,10 +1,10 @@
-"""The figures that need the score of every row shown, of non-targets too: AUC, log loss, classification at a threshold.
+"""The figures that need the score of every row, including non-targets: AUC, log loss, classification at a threshold.
 
-They make sense on slates or candidates, where the lists hold what was not clicked as well. A row is positive where its
-gain reaches ``rel_threshold``; users count by the rows of their lists, so a target that is not shown plays no part.
-None of these figures knows a cut: ``k`` stands in their signatures because all figures share one.
+They are meant for slates or candidates, where the lists also contain what was not clicked. A row is positive if its
+gain reaches ``rel_threshold``; only the rows of the lists count, so a target that is not shown plays no part. None of
+these figures uses the cut ``k``; it is in their signatures because all figures have the same one.
 
-Scores and gains are compared in the type that they are stored in: 0.7 as float32 is below 0.7 as float64.
+Scores and gains are compared in the type in which they are stored: 0.7 as float32 is below 0.7 as float64.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Array, Bools, Doubles, Longs, Notes, RankedLists
-from recx.evaluation.metrics.ranking import Figure
+from recx.evaluation.metrics.ranking import Figure, ratio
 
 Class = Literal[0, 1, "macro"]
 
 CLIP = 1e-15
-"""How near to 0 and 1 a probability may come: one click that was given 0 would make the whole loss infinite."""
+"""How near to 0 and 1 a probability may come: a single click predicted as 0 would make the loss infinite."""
 
 
 def auc(judged: JudgedLists, k: int | None) -> Doubles:
-    """P(score of a target > score of a non-target) in the user's list, a tie counts 1/2; NaN for one-class users."""
+    """P(score of a target > score of a non-target) in the user's list, ties count 1/2; NaN for one-class users."""
     indptr, positive, targets = judged.lists.indptr, _positive_rows(judged), judged.shown(None)
     by_user = indptr_of(targets)
     starts = _tie_starts(judged.lists)
     tie = np.searchsorted(starts, positive, side="right") - 1
-    # Lists are sorted: above a target stand the non-targets before its tie, and half of those in it.
+    # Lists are sorted: the non-targets before a target's tie are above it, and half of those within the tie.
     above_twice = np.repeat(-2 * (indptr - by_user)[:-1], targets)
     for edge in (starts[tie], np.append(starts[1:], len(judged.lists))[tie]):
         above_twice += edge - np.searchsorted(positive, edge)
@@ -55,7 +55,7 @@ def auc_weighted(judged: JudgedLists, k: int | None) -> float:
 
 
 def auc_pooled(judged: JudgedLists, k: int | None) -> float:
-    """P(score of a target > score of a non-target) over all rows together, a tie counts 1/2; NaN if one class lacks."""
+    """P(score of a target > score of a non-target) over all rows together, ties count 1/2; NaN if a class is empty."""
     relevant, score = is_relevant(judged), judged.lists.score
     targets, others = np.sort(score[relevant]), np.sort(score[~relevant])
     if not len(targets) or not len(others):
@@ -68,7 +68,7 @@ def logloss(judged: JudgedLists, k: int | None) -> float:
     """-mean over all rows of y log p + (1 - y) log(1 - p), p the score as float64, clipped at 1e-15; NaN without rows.
 
     Raises:
-        InputError: a score lies outside [0, 1].
+        InputError: A score is outside [0, 1].
     """
     score = probabilities(judged, "logloss")
     if not len(score):
@@ -84,17 +84,21 @@ def is_relevant(judged: JudgedLists) -> Bools:
     return relevant
 
 
-def probabilities(judged: JudgedLists, asked_by: str) -> Array:
+def probabilities(judged: JudgedLists, figure: str) -> Array:
     """Return the scores of all rows [n_rows] if they can be probabilities.
 
+    Args:
+        judged: The judged lists.
+        figure: What needs the probabilities, for the message.
+
     Raises:
-        InputError: a score lies outside [0, 1].
+        InputError: A score is outside [0, 1].
     """
     score = judged.lists.score
     if len(score) and (score.min() < 0 or score.max() > 1):
         raise InputError(
-            f"{asked_by} needs probabilities, and the scores run from {score.min():g} to {score.max():g}: give scores "
-            f"between 0 and 1, or leave {asked_by} out"
+            f"{figure} needs probabilities, and the scores range from {score.min():g} to {score.max():g}: give scores "
+            f"between 0 and 1, or leave {figure} out"
         )
     return score
 
@@ -114,24 +118,19 @@ def by_class(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) 
     return precision, recall, ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
-def ratio(part: Array, whole: Array) -> Doubles:
-    """Return part / whole, 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole != 0)
-
-
 def accuracy(judged: JudgedLists, k: int | None, *, threshold: float = 0.5) -> float:
-    """Rows whose prediction (score >= threshold) is right / all rows."""
+    """Rows with a correct prediction (score >= threshold) / all rows."""
     rows = confusion(judged, threshold=threshold)
     return float(ratio(rows.trace(), rows.sum()))
 
 
 def class_precision(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
-    """Rows of the class among those predicted to be / rows predicted to be; "macro": the mean of both classes."""
+    """Rows of the class that are predicted as such / rows predicted as such; "macro": the mean of both classes."""
     return _of(by_class(judged, threshold=threshold)[0], of)
 
 
 def class_recall(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
-    """Rows of the class that are predicted to be / rows of the class; "macro": the mean of both classes."""
+    """Rows of the class that are predicted as such / rows of the class; "macro": the mean of both classes."""
     return _of(by_class(judged, threshold=threshold)[1], of)
 
 
@@ -140,35 +139,25 @@ def class_f(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, beta:
     return _of(by_class(judged, threshold=threshold, beta=beta)[2], of)
 
 
+BY_CLASS: tuple[Figure, ...] = (class_precision, class_recall, class_f)
 FIGURES: dict[str, Figure] = {
-    "auc": auc,
-    "auc_weighted": auc_weighted,
-    "auc_pooled": auc_pooled,
-    "logloss": logloss,
-    "accuracy": accuracy,
-    "class_precision": class_precision,
-    "class_recall": class_recall,
-    "class_f": class_f,
+    **{figure.__name__: figure for figure in (auc, auc_weighted, auc_pooled, logloss, accuracy, *BY_CLASS)},
+    **{f"{figure.__name__}_of_0": partial(figure, of=0) for figure in BY_CLASS},
+    **{f"{figure.__name__}_macro": partial(figure, of="macro") for figure in BY_CLASS},
     "class_f1": partial(class_f, beta=1.0),
     "class_f2": partial(class_f, beta=2.0),
     "class_f05": partial(class_f, beta=0.5),
-    "class_precision_of_0": partial(class_precision, of=0),
-    "class_recall_of_0": partial(class_recall, of=0),
-    "class_f_of_0": partial(class_f, of=0),
-    "class_precision_macro": partial(class_precision, of="macro"),
-    "class_recall_macro": partial(class_recall, of="macro"),
-    "class_f_macro": partial(class_f, of="macro"),
 }
-"""Name -> figure. ``auc`` gives one value a user, every other figure one number."""
+"""Name -> figure. ``auc`` gives one value per user, every other figure one number."""
 
 
 def one_class_users(judged: JudgedLists, k: int | None) -> Notes:
-    """Count the users that AUC leaves out: no target shown, nothing else shown, or nothing at all."""
+    """Count the users that AUC leaves out: without a target shown, without a non-target shown, or without a list."""
     return {"auc_one_class_users": int(np.isnan(auc(judged, None)).sum())}
 
 
 def clipped_rows(judged: JudgedLists, k: int | None) -> Notes:
-    """Count the rows whose probability the log loss clips."""
+    """Count the rows with a probability that the log loss clips."""
     p = judged.lists.score.astype(np.float64)
     return {"logloss_clipped": int(((p < CLIP) | (p > 1 - CLIP)).sum())}
 
@@ -178,11 +167,11 @@ NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {
     "auc_weighted": one_class_users,
     "logloss": clipped_rows,
 }
-"""Name of a figure -> the counts that belong to it."""
+"""Name of a figure -> its counts."""
 
 
 def _positive_rows(judged: JudgedLists) -> Longs:
-    """Return the rows that show a relevant target, rising."""
+    """Return the rows with a relevant target, rising."""
     return judged.hit_row[judged.relevant_hits(None)]
 
 

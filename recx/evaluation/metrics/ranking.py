@@ -1,12 +1,12 @@
-"""The ranking metrics that need only the rows which show a target: every one is a few sums over those.
+"""The ranking metrics that only need the rows with a target: each is a few sums over those rows.
 
-A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value a user, float64
-[n_users]; what else it depends on are keyword-only arguments. Definitions are in
-``recx.evaluation.definitions``. Ranks count from 1;
- a target is relevant from ``rel_threshold`` on, which the binary figures (hit, recall, precision, f, map, mrr) go by,
-while the graded ones use its gain.
+A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value per user, float64
+[n_users]; its other settings are keyword-only arguments. Ranks start at 1. The binary figures (hit, recall, precision,
+f, map, mrr) count the targets that are relevant, from ``rel_threshold`` on; the graded ones use the gain of every
+target.
 
-A new figure of this kind is one function, one entry in ``FIGURES`` and one in ``recx.evaluation.definitions``.
+To add a figure of this kind, write a function and add an entry to ``FIGURES`` and one to
+``recx/evaluation/definitions.toml``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Figure = Callable[..., Doubles | float]
 Gain = Callable[[Doubles], Doubles]
 
 LARGEST_GRADE = 1000
-"""Up to where 2^grade, and sums of it, fit into a float64."""
+"""The largest grade for which 2^grade, and sums of it, fit into a float64."""
 Grade = Annotated[float, Interval(gt=0, le=LARGEST_GRADE)]
 
 
@@ -39,18 +39,18 @@ def hit(judged: JudgedLists, k: int | None) -> Doubles:
 
 def recall(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets shown / all targets, not capped."""
-    return _ratio(judged.shown(k), judged.n_targets)
+    return ratio(judged.shown(k), judged.n_targets)
 
 
 def precision(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets shown / k, also for a list shorter than k; without a cut, / the list's length."""
-    return _ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
+    return ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
 
 
 def f(judged: JudgedLists, k: int | None, *, beta: float = 1.0) -> Doubles:
     """(1 + b²) P R / (b² P + R)."""
     p, r = precision(judged, k), recall(judged, k)
-    return _ratio((1 + beta**2) * p * r, beta**2 * p + r)
+    return ratio((1 + beta**2) * p * r, beta**2 * p + r)
 
 
 def linear(gain: Doubles) -> Doubles:
@@ -62,12 +62,12 @@ def exponential(gain: Doubles) -> Doubles:
     """2^g - 1.
 
     Raises:
-        InputError: a grade is so large that 2^g is no number any more.
+        InputError: A grade is so large that 2^g overflows.
     """
     if gain.max(initial=0) > LARGEST_GRADE:
         raise InputError(
-            f"a target has the grade {gain.max():g}, and 2^grade is beyond all numbers above {LARGEST_GRADE}: make the "
-            "grades smaller, or take metrics that use the grade as it is, such as ndcg and dcg"
+            f"a target has the grade {gain.max():g}, and 2^grade overflows above {LARGEST_GRADE}: make the grades "
+            "smaller, or use metrics with a linear gain, such as ndcg and dcg"
         )
     return np.exp2(gain) - 1
 
@@ -86,28 +86,36 @@ def dcg(judged: JudgedLists, k: int | None, *, gain: Gain = linear) -> Doubles:
 
 
 def ndcg(judged: JudgedLists, k: int | None, *, gain: Gain = linear) -> Doubles:
-    """DCG / the DCG of the best list, which shows all targets of the line first and is cut at k too."""
+    """DCG / the DCG of the ideal list, which ranks all targets of the stage by gain and is also cut at k."""
     ideal, rank, lengths = judged.ideal, judged.ideal_rank, np.diff(judged.ideal_indptr)
     if k is not None and k < lengths.max(initial=0):
         ideal, rank, lengths = ideal[rank <= k], rank[rank <= k], np.minimum(lengths, k)
     best = gain(_doubles(ideal)) * _discount(rank)
-    return _ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
+    return ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
 
 
 def means_by_cut(judged: JudgedLists, cuts: Longs) -> dict[str, list[float]]:
-    """Return the means over users of ``recall`` and ``ndcg`` at every cut [n_cuts, rising], each row read only once."""
+    """Compute the means over users of recall and NDCG at many cuts, reading each row only once.
+
+    Args:
+        judged: The judged lists.
+        cuts: Rising [n_cuts].
+
+    Returns:
+        ``recall`` and ``ndcg`` -> their means at every cut.
+    """
     hits = judged.relevant_hits(None)
-    share = _ratio(np.ones(judged.n_users), judged.n_targets)[judged.hit_user[hits]]
+    share = ratio(np.ones(judged.n_users), judged.n_targets)[judged.hit_user[hits]]
     found = np.bincount(judged.hit_rank[hits], weights=share, minlength=int(cuts[-1]) + 1).cumsum()[cuts]
     owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
     shown = _dcg_by_cut(judged.hit_user, judged.hit_gain, judged.hit_rank, judged, cuts)
     best = _dcg_by_cut(owner, judged.ideal, judged.ideal_rank, judged, cuts)
-    means = [float(_ratio(*dcgs).mean()) for dcgs in zip(shown, best, strict=True)]
+    means = [float(ratio(*dcgs).mean()) for dcgs in zip(shown, best, strict=True)]
     return {"recall": (found / judged.n_users).tolist(), "ndcg": means}
 
 
 def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: JudgedLists, cuts: Longs) -> Iterator[Doubles]:
-    """Yield every user's DCG at each of the cuts, by rows that belong to users and have a gain and a rank."""
+    """Yield every user's DCG at each of the cuts, from the user, gain and rank of every row."""
     order = np.argsort(rank, kind="stable")
     worth, total = (_doubles(gain) * _discount(rank))[order], np.zeros(judged.n_users)
     for start, stop in pairwise(np.searchsorted(rank[order], [0, *cuts], side="right").tolist()):
@@ -116,13 +124,13 @@ def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: JudgedLists, cuts
 
 
 def map_trec(judged: JudgedLists, k: int | None) -> Doubles:
-    """The sum of P(i) over the targets shown, i their ranks / all targets (as trec_eval has it)."""
-    return _ratio(_summed_precision(judged, k), judged.n_targets)
+    """The sum of P(i) over the ranks i of the targets shown / all targets (as in trec_eval)."""
+    return ratio(_summed_precision(judged, k), judged.n_targets)
 
 
 def map_(judged: JudgedLists, k: int | None) -> Doubles:
-    """The sum of P(i) over the targets shown, i their ranks / min(k, all targets)."""
-    return _ratio(_summed_precision(judged, k), judged.n_targets if k is None else np.minimum(k, judged.n_targets))
+    """The sum of P(i) over the ranks i of the targets shown / min(k, all targets)."""
+    return ratio(_summed_precision(judged, k), judged.n_targets if k is None else np.minimum(k, judged.n_targets))
 
 
 def mrr(judged: JudgedLists, k: int | None) -> Doubles:
@@ -139,7 +147,7 @@ def err(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
     Chapelle, Metzler, Zhang, Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
 
     Raises:
-        InputError: a target's grade is above ``max_grade``.
+        InputError: A target's grade is above ``max_grade``.
     """
     stops = stop_chance(judged, max_grade)
     hits = _within(judged, k)
@@ -156,23 +164,23 @@ def cascade(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
 
 
 def stop_chance(judged: JudgedLists, max_grade: float) -> Doubles:
-    """Return R_r · prod_{i<r} (1 - R_i) at every hit [n_hits]: that a user reads so far and stops there.
+    """Return the chance R_r · prod_{i<r} (1 - R_i) that a user reads up to a hit and stops there [n_hits].
 
     Raises:
-        InputError: a target's grade is above ``max_grade``.
+        InputError: A target's grade is above ``max_grade``.
     """
     if len(judged.ideal) and judged.ideal.max() > max_grade:
         raise InputError(
             f"max_grade={max_grade:g}: a target has the grade {judged.ideal.max():g}, and err and cascade need the "
-            "highest grade that there can be: raise it"
+            "highest possible grade: raise it"
         )
     stops = exponential(_doubles(judged.hit_gain)) / 2.0**max_grade
     chance: Doubles = stops.copy()
-    indptr = indptr_of(np.bincount(judged.hit_user, minlength=judged.n_users))
-    lengths = np.diff(indptr)
+    lengths = np.bincount(judged.hit_user, minlength=judged.n_users)
+    indptr = indptr_of(lengths)
     goes_on = np.ones(judged.n_users)
     users, nth = np.flatnonzero(lengths), 0
-    while len(users):  # the nth hit of every user who has one: as many rounds as one user's most hits
+    while len(users):  # the nth hit of every user who has one
         row = indptr[users] + nth
         chance[row] *= goes_on[users]
         goes_on[users] *= 1 - stops[row]
@@ -182,7 +190,7 @@ def stop_chance(judged: JudgedLists, max_grade: float) -> Doubles:
 
 
 def _trivial(judged: JudgedLists, k: int | None) -> Notes:
-    """Count the users whose whole list fits into k, so that a hit says nothing about its order."""
+    """Count the users whose whole list fits into k, so that a hit does not depend on its order."""
     lengths = judged.lists.lengths
     trivial = (lengths > 0) & (True if k is None else lengths <= k)
     return {f"top_{k}_trivial": int(trivial.sum())}
@@ -191,24 +199,15 @@ def _trivial(judged: JudgedLists, k: int | None) -> Notes:
 NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {"top_accuracy": _trivial}
 
 FIGURES: dict[str, Figure] = {
-    "hit": hit,
+    **{figure.__name__.rstrip("_"): figure for figure in (hit, recall, precision, f, cg, dcg, ndcg, map_, map_trec)},
+    **{figure.__name__: figure for figure in (mrr, err, cascade)},
     "top_accuracy": hit,
-    "recall": recall,
-    "precision": precision,
-    "f": f,
     "f2": partial(f, beta=2.0),
     "f05": partial(f, beta=0.5),
-    "cg": cg,
-    "dcg": dcg,
-    "ndcg": ndcg,
     "dcg_exp": partial(dcg, gain=exponential),
     "ndcg_exp": partial(ndcg, gain=exponential),
-    "map": map_,
-    "map_trec": map_trec,
-    "mrr": mrr,
-    "err": err,
-    "cascade": cascade,
 }
+"""Name without ``_at_k`` -> figure."""
 
 
 def _within(judged: JudgedLists, k: int | None) -> Longs | slice:
@@ -221,7 +220,7 @@ def _doubles(gain: Array) -> Doubles:
 
 
 def _discount(rank: Longs) -> Doubles:
-    """Return 1 / log2(rank + 1), looked up: there are few ranks and many rows."""
+    """Return 1 / log2(rank + 1) by a lookup table: there are few ranks and many rows."""
     discount: Doubles = 1 / np.log2(np.arange(2, int(rank.max(initial=0)) + 2))
     return discount[rank - 1]
 
@@ -238,6 +237,6 @@ def _summed_precision(judged: JudgedLists, k: int | None) -> Doubles:
     return _sum(judged.hit_user[hits], nth / judged.hit_rank[hits], judged)
 
 
-def _ratio(part: Array, whole: Array) -> Doubles:
+def ratio(part: Array, whole: Array) -> Doubles:
     """Return part / whole, 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)
+    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole != 0)

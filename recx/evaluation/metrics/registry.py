@@ -1,11 +1,11 @@
-"""A metric by its name: ``ndcg_at_10``; without ``_at_k`` the list is not cut. ``recx.metric`` makes one in Python."""
+"""Metrics by name: ``ndcg_at_10``; without ``_at_k`` the list is not cut. ``recx.metric`` makes one in Python."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -22,35 +22,38 @@ from recx.evaluation.metrics import beyond_accuracy, classification, ranking
 FIGURES: dict[str, ranking.Figure] = {**ranking.FIGURES, **classification.FIGURES, **beyond_accuracy.FIGURES}
 NOTES = {**ranking.NOTES, **classification.NOTES, **beyond_accuracy.NOTES}
 UNCUT = {*classification.FIGURES, *beyond_accuracy.UNCUT}
-"""Figures that look at whole lists, or at none, and so take no ``_at_k``."""
+"""Figures that use whole lists, or none, and so take no ``_at_k``."""
 NEEDS_SCORES = {name for name in classification.FIGURES if not name.startswith("auc")}
-"""Figures that look at the scores themselves; to the others the order is all."""
+"""Figures that use the scores themselves; the others only use the order."""
 PARAMS = ("beta", "max_grade", "threshold")
 NAME = re.compile("[A-Za-z0-9_]+")
-Label = Annotated[str, Predicate(NAME.fullmatch), doc("letters, digits and _ alone")]
+Label = Annotated[str, Predicate(NAME.fullmatch), doc("only letters, digits and _")]
 _TOP = "top_accuracy"
 NAMES = (*(figure for figure in FIGURES if figure != _TOP), "top_1_accuracy", "top_3_accuracy")
 
 
 @dataclass(frozen=True)
 class NamedMetric:
-    """A figure of recx with its cut and its params.
+    """A built-in figure with its cut and its params; ``recx.metric("f", k=10, beta=2)`` makes one.
 
-    figure: its name without ``_at_k``. k: how many of each list count; None: all.
-    beta: how many times as much recall weighs as precision (f, class_f).
-    max_grade: the highest grade that there can be (err, cascade); None: as the evaluator says.
-    threshold: the score from which a row is predicted to be a target (accuracy, class_precision ...); None: as the
-        evaluator says.
-    rel_threshold: the grade from which a target is relevant; None: as the evaluator says. Users without a target that
-        is relevant to this metric are left out of it.
-    label: what it is called, where two metrics differ in nothing that their names tell.
+    Attributes:
+        figure: The name without ``_at_k``.
+        k: How many of each list count; None: all.
+        beta: How many times as much recall weighs as precision (f, class_f).
+        max_grade: The highest possible grade (err, cascade); None: that of the evaluator.
+        threshold: The score from which a row is predicted to be a target (accuracy, class_precision ...); None: that
+            of the evaluator.
+        rel_threshold: The grade from which a target is relevant; None: that of the evaluator. Users without a target
+            that is relevant to this metric are left out of it.
+        label: Its name in results, for metrics that have the same name otherwise.
 
     Raises:
-        InputError: there is no such figure, it has no such param, or k is not a whole number from 1 up.
+        InputError: There is no such figure, it has no such param, or k is not a whole number from 1 up.
     """
 
     figure: str
     k: Annotated[int, Interval(ge=1, le=2**62)] | None = None
+    _: KW_ONLY
     beta: Annotated[float, Interval(gt=0, le=1_000_000)] | None = None
     max_grade: ranking.Grade | None = None
     threshold: float | None = None
@@ -82,57 +85,48 @@ class NamedMetric:
         return bare if self.k is None else f"{bare}_at_{self.k}"
 
     def filled(self, defaults: Mapping[str, float | None]) -> NamedMetric:
-        """Return the same with what it leaves open (params and ``rel_threshold``) as the defaults say.
+        """Return the metric with the defaults in place of unset params and of an unset ``rel_threshold``.
 
         Raises:
-            InputError: it needs a param that nobody gave.
+            InputError: A param that it needs is not set anywhere.
         """
         takes = {*_params(self.figure), "rel_threshold"}
         left: dict[str, Any] = {param: defaults.get(param) for param in takes if getattr(self, param) is None}
         metric = replace(self, **left)
         if "max_grade" in takes and metric.max_grade is None:
             raise InputError(
-                f"the metric {self.name!r} needs the highest grade that there can be: set max_grade "
-                f"(evaluator.max_grade in a run, --max-grade on the command line)"
+                f"the metric {self.name!r} needs the highest possible grade: set max_grade (evaluator.max_grade in a "
+                "run, --max-grade on the command line)"
             )
         return metric
 
     def __call__(self, judged: JudgedLists) -> Doubles | float:
-        """Return one value a user, float64 [n_users], or one number for all."""
+        """Return one value per user, float64 [n_users], or one number for all users."""
         given = {param: getattr(self, param) for param in _params(self.figure)}
         params = {param: value for param, value in given.items() if value is not None}
-        at = judged if self.rel_threshold is None else judged.at(self.rel_threshold)
-        outcome = FIGURES[self.figure](at, self.k, **params)
-        return outcome if isinstance(outcome, float) else judged.spread(outcome, at)
+        at = judged.at(self.rel_threshold or judged.rel_threshold)
+        value = FIGURES[self.figure](at, self.k, **params)
+        return value if isinstance(value, float) else judged.spread(value, at)
 
     def notes(self, judged: JudgedLists) -> Notes:
-        """Return the counts that belong to this metric, such as the users whom it leaves out."""
-        if self.figure not in NOTES:
-            return {}
-        return NOTES[self.figure](judged if self.rel_threshold is None else judged.at(self.rel_threshold), self.k)
+        """Return the counts that belong to this metric, such as the users it leaves out."""
+        count = NOTES.get(self.figure)
+        return {} if count is None else count(judged.at(self.rel_threshold or judged.rel_threshold), self.k)
 
 
-def metric(
-    figure: str,
-    k: int | None = None,
-    *,
-    beta: float | None = None,
-    max_grade: float | None = None,
-    rel_threshold: float | None = None,
-    threshold: float | None = None,
-    label: str | None = None,
-) -> NamedMetric:
-    """Return a metric with params of its own, such as ``recx.metric("f", k=10, beta=2)``; see ``NamedMetric``."""
-    return NamedMetric(figure, k, beta, max_grade, threshold, rel_threshold, label)
+metric = NamedMetric
+"""What ``recx.metric`` is."""
 
 
 def resolve(given: str | Metric, defaults: Mapping[str, float | None] | None = None) -> Metric:
-    """Return the metric of a name, or the one given, with what it leaves open as the defaults say.
+    """Return the metric of a name, or the metric given, with the defaults in place of unset params.
 
-    defaults: beta, max_grade, threshold, rel_threshold; what is not there stays open.
+    Args:
+        given: A name or a metric.
+        defaults: beta, max_grade, threshold, rel_threshold; params without a default stay unset.
 
     Raises:
-        InputError: there is no such metric, its cut or a param is wrong, or it is no metric at all.
+        InputError: There is no such metric, its cut or a param is wrong, or the object is not a metric.
     """
     found = parse(given) if isinstance(given, str) else given
     if isinstance(found, NamedMetric):
@@ -141,15 +135,37 @@ def resolve(given: str | Metric, defaults: Mapping[str, float | None] | None = N
     if not callable(found) or not isinstance(name, str):
         raise InputError(f"{given!r} is not a metric: give a name, such as ndcg_at_5, or an object that keeps Metric")
     if not NAME.fullmatch(name):
-        raise InputError(f"the name {name!r} of a metric may hold letters, digits and _ alone: rename it")
+        raise InputError(f"the name {name!r} of a metric may only contain letters, digits and _: rename it")
     return found
 
 
-def parse(name: str) -> Metric:
-    """Return the metric of this name: of recx, or of an installed plugin (its option file ``conf/metric/NAME.yaml``).
+def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | None], where: str) -> list[Metric]:
+    """Resolve several metrics, whose names must differ.
+
+    Args:
+        given: Names or metrics.
+        defaults: See ``resolve``.
+        where: The setting that lists them, for messages.
 
     Raises:
-        InputError: there is no such metric, or k is not a whole number from 1 up.
+        InputError: One of them cannot be resolved, or a name occurs twice.
+    """
+    try:
+        metrics = [resolve(one, defaults) for one in given]
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    names = [metric.name for metric in metrics]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{where}: the metric {name!r} is listed twice: remove one of them, or give it a label")
+    return metrics
+
+
+def parse(name: str) -> Metric:
+    """Return the metric of this name: built in, or of an installed plugin (its option file ``conf/metric/NAME.yaml``).
+
+    Raises:
+        InputError: There is no such metric, or k is not a whole number from 1 up.
     """
     figure, at, k = name.partition("_at_")
     top = re.fullmatch("top_([1-9][0-9]*)_accuracy", name)
@@ -172,14 +188,12 @@ def _of_plugin(name: str, file: Any, k: int | None) -> Metric:
     import yaml
 
     settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    if k is not None:
-        settings = {**settings, "k": k}
-    found: Metric = factory.build(settings, f"metric.{name}")
+    found: Metric = factory.build(settings if k is None else {**settings, "k": k}, f"metric.{name}")
     return found
 
 
 def _near(name: str) -> list[str]:
-    """Return the names that a wrong one may stand for: with a cut, if it ends in a number."""
+    """Return the names to suggest for an unknown one: with its cut, if it ends in a number."""
     number = re.search("[1-9][0-9]*$", name)
     of_plugins = [option.removeprefix("metric/") for option in option_sources.options() if option.startswith("metric/")]
     names = [*NAMES, *of_plugins]
@@ -188,7 +202,7 @@ def _near(name: str) -> list[str]:
 
 @cache
 def _params(figure: str) -> tuple[str, ...]:
-    """Return the params that a figure leaves open; ``f2`` has its beta in its name."""
+    """Return the params of a figure that are not fixed by its name, as the beta of ``f2`` is."""
     function = FIGURES[figure]
     fixed = function.keywords if isinstance(function, partial) else {}
     return tuple(name for name in PARAMS if name in inspect.signature(function).parameters and name not in fixed)

@@ -10,7 +10,7 @@ import numpy as np
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.evaluation import Evaluation
 from recx.core.types import Array, Bools, Doubles
-from recx.evaluation.compare import quarters
+from recx.evaluation.slices import quarters
 from recx.report.page.report_data import ReportData
 from recx.report.page.section_figures import Ends
 
