@@ -219,7 +219,7 @@ def _table(
 
     found = [_figures(cube[members], procedure) for members in slices.values()]
     rows = product(metrics, slices, labels[:1], labels[1:])
-    table = pd.DataFrame(rows, columns=["metric", "slice", "baseline", "run"])
+    table = pd.DataFrame(rows, columns=["metric", "slice", "baseline", "run"], dtype=object)
     for name in found[0]:
         table[name] = np.stack([figures[name] for figures in found], axis=1).ravel()
     table["p_t_holm"] = holm(table["p_t"].to_numpy())

@@ -183,8 +183,8 @@ def among_retrieved(recommended: JudgedLists, retrieved: JudgedLists) -> JudgedL
     Raises:
         RecxError: A target was recommended that is not among the candidates (a ranker may not add items).
     """
-    pairs = [of.hit_user * len(of.items) + of.lists.item[of.hit_row] for of in (recommended, retrieved)]
-    if not np.isin(*pairs).all():
+    shown, known = (of.hit_user * len(of.items) + of.lists.item[of.hit_row] for of in (recommended, retrieved))
+    if not np.isin(shown, known).all():
         raise RecxError("the ranker recommended an item that is not among the candidates: it may only reorder them")
     chosen = retrieved.shown(None) > 0
     users = np.flatnonzero(chosen)

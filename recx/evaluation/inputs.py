@@ -133,7 +133,7 @@ def _of_tables(tables: dict[str, pd.DataFrame], order: frames.Order) -> Evaluati
         history=_history(known, number["history"], truth.users, entities),
         notes={
             "users_only_in_lists": int((~judged).sum()),
-            "items_unknown": len(item_ids) - np.count_nonzero(np.bincount(elsewhere)),
+            "items_unknown": len(item_ids) - int(np.count_nonzero(np.bincount(elsewhere))),
         },
     )
 

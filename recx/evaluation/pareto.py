@@ -19,8 +19,7 @@ def front(points: Doubles) -> Bools:
     Returns:
         Mask of the points on the front [n].
     """
-    known: Bools = ~np.isnan(points).any(axis=1)
+    known: Bools = ~np.asarray(np.isnan(points).any(axis=1))
     one, other = points[:, None, :], points[None, :, :]
     dominates = (one <= other).all(axis=2) & (one < other).any(axis=2) & known[:, None]
-    on_front: Bools = known & ~dominates.any(axis=0)
-    return on_front
+    return known & ~np.asarray(dominates.any(axis=0))

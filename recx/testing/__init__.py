@@ -2,8 +2,8 @@
 
 from recx.testing import check_retriever, tiny_world
 
-def test_my_retriever_keeps_its_promises():
-check_retriever(MyRetriever())
+def test_my_retriever_keeps_its_contract():
+    check_retriever(MyRetriever())
 """
 
 from recx.core.pruning import FirstFit, noted, watched

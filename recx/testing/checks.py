@@ -1,12 +1,12 @@
-"""Contract tests for whoever writes a part: each says in one sentence which promise of its protocol was broken.
+"""Contract checks for authors of parts: each says in one sentence which rule of the protocol a part breaks.
 
     from recx.testing import check_retriever, tiny_world
 
-    def test_my_retriever_keeps_its_promises():
+    def test_my_retriever_keeps_its_contract():
         check_retriever(MyRetriever())
 
-The promises are those of ``recx.core.protocols`` and the laws: valid lists, nothing known too early, no request that
-changes another's answer, the same twice. All checks raise AssertionError; none needs pytest.
+The rules are those of ``recx.core.protocols`` and the laws: valid lists, no knowledge of the future, independent
+requests, reproducible results. All checks raise AssertionError; none needs pytest.
 """
 
 from __future__ import annotations
@@ -27,46 +27,34 @@ from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
-__all__ = [
-    "check_dataset",
-    "check_feature",
-    "check_metric",
-    "check_option",
-    "check_ranker",
-    "check_retriever",
-    "check_splitter",
-    "tiny_world",
-]
-NEAR = 1e-5  # scores nearer than this are a tie that the batch size may turn
+NEAR = 1e-5  # scores closer than this may swap with the size of the batch
 
 
 def check_dataset(dataset: Dataset) -> None:
-    """Raise AssertionError unless the dataset loads valid interactions, the same twice."""
+    """Raise AssertionError unless the dataset loads valid interactions, and the same ones when loaded again."""
     data, again = dataset.load(), dataset.load()
-    _expect(
-        len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data), "indptr must fit users and events"
-    )
-    _expect(len(data.weight) == len(data), "there must be one weight an event")
-    _expect(bool(((data.item >= 0) & (data.item < data.n_items)).all()), "an event's item must be one of the items")
-    _expect(len(np.unique(data.users.ids)) == data.n_users, "users' ids must be unique")
-    _expect(len(np.unique(data.items.ids)) == data.n_items, "items' ids must be unique")
+    grouped = len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data)
+    _expect(grouped, "indptr must fit the users and events")
+    _expect(len(data.weight) == len(data), "there must be one weight per event")
+    _expect(((data.item >= 0) & (data.item < data.n_items)).all(), "the item of an event must be one of the items")
+    _expect(len(np.unique(data.users.ids)) == data.n_users, "user ids must be unique")
+    _expect(len(np.unique(data.items.ids)) == data.n_items, "item ids must be unique")
     if data.time is not None:
         _expect(data.time.dtype == np.int64, "times must be int64 milliseconds")
         same_user = data.user[1:] == data.user[:-1]
-        _expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be oldest first")
+        _expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be sorted, oldest first")
     if data.slates is not None:
         _valid(data.slates, Requests(data.slates.user), data.n_items, "the dataset")
-    same = all(np.array_equal(a, b) for a, b in zip(_arrays(data), _arrays(again), strict=True))
-    _expect(same, "loading twice must give the same")
+    _expect(all(map(np.array_equal, _arrays(data), _arrays(again))), "loading twice must give the same")
 
 
 def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:
     """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``."""
     world = tiny_world() if interactions is None else interactions
-    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # an event's weight is its number from here
+    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
     predict = splitter.split(world, "predict")
-    _expect(predict.fold.target is None, "predicting must hold nothing out")
-    _expect(len(predict.fold.history) == len(world), "the history must be all events when predicting")
+    _expect(predict.fold.target is None, "fold=predict must not hold out any event")
+    _expect(len(predict.fold.history) == len(world), "the history of fold=predict must contain all events")
     for name in ("test", "valid"):
         split = splitter.split(world, name)
         _check_fold(split.fold)
@@ -75,37 +63,38 @@ def check_splitter(splitter: Splitter, interactions: Interactions | None = None)
             assert split.past.target is not None
             earlier = np.concatenate([split.past.history.weight, split.past.target.weight])
             known = np.isin(earlier, split.fold.history.weight)
-            _expect(bool(known.all()), "the fold's history must contain the past fold's history and targets")
+            _expect(known.all(), "the fold's history must contain the past fold's history and targets")
 
 
 def _check_fold(fold: Fold) -> None:
     history, target, requests = fold.history, fold.target, fold.requests
     assert target is not None
     _expect(not np.isin(target.weight, history.weight).any(), "no event may be in both history and target")
-    _expect(bool((np.diff(requests.user) > 0).all()), "there must be one request a user, users increasing")
-    _expect(
-        np.array_equal(requests.user, np.flatnonzero(target.lengths)),
-        "exactly the users with a target must be asked for",
-    )
+    _expect((np.diff(requests.user) > 0).all(), "there must be one request per user, users increasing")
+    with_target = np.flatnonzero(target.lengths)
+    _expect(np.array_equal(requests.user, with_target), "the requests must be those of the users with a target")
     if target.time is None or history.time is None:
         return
     first, some = target.time[target.indptr[requests.user]], history.lengths[requests.user] > 0
     last = history.time[history.indptr[requests.user[some] + 1] - 1]
-    _expect(bool((last <= first[some]).all()), "no target may be older than the same user's history")
+    _expect((last <= first[some]).all(), "no target may be older than the same user's history")
     assert requests.time is not None, "requests must have times where the data has"
     at_target, after_last = requests.time == first, ~some
     after_last[some] = requests.time[some] == last + 1
-    _expect(
-        bool(at_target.all() or after_last.all()),
-        "a request's time must be its first target's, or 1 ms after the last event",
-    )
+    valid = at_target.all() or after_last.all()
+    _expect(valid, "the time of a request must be that of its first target, or 1 ms after the user's last event")
 
 
 def check_retriever(retriever: Retriever, interactions: Interactions | None = None, k: int = 7) -> None:
-    """Raise AssertionError unless the retriever keeps its promises in this world.
+    """Raise AssertionError unless the retriever keeps its contract.
 
-    A setting ``seen`` of ``drop`` is held to its word. Where the world has slates, lists may be as long as the user's
-    slate, and what it offers need not have been created or clicked before.
+    The setting ``seen=drop`` is enforced. If the data has slates, lists may be as long as the user's slate, and the
+    items of a slate need not have been created or clicked before.
+
+    Args:
+        retriever: The part to check.
+        interactions: The data to check it with; default: ``tiny_world()``.
+        k: The length of the lists.
     """
     world = tiny_world() if interactions is None else interactions
     history, requests = everyone_asks(world)
@@ -113,17 +102,16 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
     before = [array.copy() for array in _arrays(history)]
     fitted = retriever.fit(history)
     lists = _retrieved(fitted, history, requests, k, name)
-    again = retriever.fit(history).retrieve(history, requests, k)
     _expect(_same(lists, fitted.retrieve(history, requests, k)), f"{name} must return the same twice")
+    again = retriever.fit(history).retrieve(history, requests, k)
     _expect(_same(lists, again), f"{name} must return the same after another fit on the same history")
-    kept = all(np.array_equal(a, b) for a, b in zip(before, _arrays(history), strict=True))
-    _expect(kept, f"{name} must not change the history")
-    _check_shelf(retriever, lists, history, requests)
+    _expect(all(map(np.array_equal, before, _arrays(history))), f"{name} must not change the history")
+    _check_eligibility(retriever, lists, history, requests)
     _check_later_events(fitted, history, requests, k, name)
     for chosen in (slice(0, None, 2), slice(0, 1), slice(0, 0)):
         alone = _retrieved(fitted, history, requests[chosen], k, name)
         rest = lists.take(np.arange(len(requests))[chosen])
-        _expect(_near(alone, rest), f"{name}: a request must get the same list whoever else asks")
+        _expect(_near(alone, rest), f"{name}: the list of a request must not depend on the other requests")
     _retrieved(fitted, history, requests, 3 * world.n_items, name)
     first_half = position_of_rows(history.indptr) < history.lengths[history.user] // 2 + 1
     _retrieved(retriever.fit(history.keep(first_half)), history, requests, k, name)
@@ -134,56 +122,58 @@ def _retrieved(fitted: FittedRetriever, history: Interactions, requests: Request
     most = np.full(history.n_users, k)
     if history.slates is not None:
         most[history.slates.user] = np.maximum(k, history.slates.lengths)
-    _expect(bool((lists.lengths <= most[requests.user]).all()), f"{name} must return at most k={k} items a request")
+    _expect((lists.lengths <= most[requests.user]).all(), f"{name} must return at most k={k} items per request")
     return lists
 
 
-def _check_shelf(retriever: Retriever, lists: RankedLists, history: Interactions, requests: Requests) -> None:
-    """Check that nothing is shown before it was there, nor, with ``seen=drop``, what the user has seen."""
+def _check_eligibility(retriever: Retriever, lists: RankedLists, history: Interactions, requests: Requests) -> None:
+    """Check that no item is shown before it existed nor, with ``seen=drop``, one that the user has seen."""
     if history.slates is not None:
         return
     name = type(retriever).__name__
     pairs = lists.list_of_row, lists.item
-    _expect(
-        not Eligibility(history, "keep").hidden(requests)[pairs].any(),
-        f"{name} must not show an item that was neither created nor clicked before the request",
-    )
+    too_early = Eligibility(history, "keep").hidden(requests)[pairs].any()
+    _expect(not too_early, f"{name} must not show an item that was neither created nor clicked before the request")
     if getattr(retriever, "seen", "keep") == "drop":
         seen = Eligibility(history, "drop").hidden(requests)[pairs].any()
-        _expect(not seen, f"{name} must not show what the user has seen where seen=drop")
+        _expect(not seen, f"{name} must not show what the user has seen if seen=drop")
 
 
 def _check_later_events(fitted: FittedRetriever, history: Interactions, requests: Requests, k: int, name: str) -> None:
     if history.time is None:
         return
-    changed, asked = other_future(history, requests)
-    lists = fitted.retrieve(history, requests, k).take(asked)
-    other = fitted.retrieve(changed, requests, k).take(asked)
+    changed, earlier = other_future(history, requests)
+    lists = fitted.retrieve(history, requests, k).take(earlier)
+    other = fitted.retrieve(changed, requests, k).take(earlier)
     _expect(_same(lists, other), f"{name}: events at or after a request must not change its list")
 
 
 def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | None = None) -> None:
-    """Raise AssertionError unless the ranker keeps its promises in this world, fitted on the step before."""
+    """Raise AssertionError unless the ranker, fitted on the fold one step earlier, keeps its contract.
+
+    Args:
+        ranker: The part to check.
+        interactions: The data to check it with; default: ``tiny_world()``.
+    """
     world = tiny_world() if interactions is None else interactions
     now = last_out(world)
     past = last_out(now.history)
     candidates, name = some_candidates(now), type(ranker).__name__
     fitted = _fitted(ranker, past)
     ranked = _valid(fitted.rank(candidates, now.history, now.requests), now.requests, world.n_items, name)
-    _expect(_same(_by_item(ranked), _by_item(candidates)), f"{name} must return the very pairs with their columns")
+    same = _same(_by_item(ranked), _by_item(candidates))
+    _expect(same, f"{name} must return exactly the candidates, with their columns")
     for other in (fitted, _fitted(ranker, past)):
         again = other.rank(candidates, now.history, now.requests)
         _expect(_same(ranked, again), f"{name} must return the same twice, and after another fit")
     if world.time is not None:
-        changed, asked = other_future(now.history, now.requests)
-        unmoved = fitted.rank(candidates, changed, now.requests).take(asked)
-        _expect(
-            _same(ranked.take(asked), unmoved),
-            f"{name}: events at or after a request must not change its list",
-        )
+        changed, earlier = other_future(now.history, now.requests)
+        other_list = fitted.rank(candidates, changed, now.requests).take(earlier)
+        same = _same(ranked.take(earlier), other_list)
+        _expect(same, f"{name}: events at or after a request must not change its list")
     for chosen in (np.arange(0, len(now.requests), 2), np.arange(1), np.arange(0)):
         alone = fitted.rank(candidates.take(chosen), now.history, now.requests[chosen])
-        _expect(_near(alone, ranked.take(chosen)), f"{name}: a list must get the same order whatever else is ranked")
+        _expect(_near(alone, ranked.take(chosen)), f"{name}: the order of a list must not depend on the other lists")
 
 
 def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:
@@ -191,39 +181,48 @@ def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:
 
 
 def check_feature(feature: Feature, interactions: Interactions | None = None) -> None:
-    """Raise AssertionError unless the feature gives one finite number a row, from what was known before the request."""
+    """Raise AssertionError unless the feature returns one finite number per row, from what was known at the request.
+
+    Args:
+        feature: The part to check.
+        interactions: The data to check it with; default: ``tiny_world()``.
+    """
     world = tiny_world() if interactions is None else interactions
     fold, name = last_out(world), type(feature).__name__
     candidates = some_candidates(fold)
     values = feature(candidates, fold.history, fold.requests)
-    _expect(values.shape == (len(candidates),), f"{name} must return one number a candidate")
-    _expect(bool(np.isfinite(values).all()), f"{name} must be finite")
+    _expect(values.shape == (len(candidates),), f"{name} must return one number per candidate")
+    _expect(np.isfinite(values).all(), f"{name} must be finite")
     if world.time is not None:
-        changed, asked = other_future(fold.history, fold.requests)
-        rows = np.isin(candidates.list_of_row, asked)
+        changed, earlier = other_future(fold.history, fold.requests)
+        rows = np.isin(candidates.list_of_row, earlier)
         other = feature(candidates, changed, fold.requests)
         _expect(np.array_equal(values[rows], other[rows]), f"{name} must not depend on events at or after the request")
     some = slice(5, 12)
     alone = feature(candidates[some], fold.history, fold.requests[some])
     rows = np.isin(candidates.list_of_row, np.arange(5, 12))
-    _expect(bool(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR)), f"{name} must not depend on others' rows")
+    _expect(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR), f"{name} must not depend on others' rows")
 
 
 def check_metric(metric: Metric, interactions: Interactions | None = None) -> None:
-    """Raise AssertionError unless the metric gives one number, or one a user that depends on that user alone."""
+    """Raise AssertionError unless the metric returns one number, or one per user that only depends on that user.
+
+    Args:
+        metric: The part to check.
+        interactions: The data to check it with; default: ``tiny_world()``.
+    """
     fold = last_out(tiny_world() if interactions is None else interactions)
     candidates = some_candidates(fold)
     truth = GroundTruth.of(fold)
     values = metric(truth.judge(candidates))
-    _expect(
-        metric.name.replace("_", "").isalnum(), f"the metric's name {metric.name!r} may have letters, digits and _ only"
-    )
+    valid = metric.name.replace("_", "").isalnum()
+    _expect(valid, f"the name {metric.name!r} of the metric may only contain letters, digits and _")
     if not isinstance(values, np.ndarray):
         _expect(np.isscalar(values), f"{metric.name} must return an array or one number")
         return
-    _expect(values.shape == truth.user.shape, f"{metric.name} must return one value a user")
+    _expect(values.shape == truth.user.shape, f"{metric.name} must return one value per user")
     without = np.isin(truth.user, candidates.user[candidates.lengths == 0])
-    nothing = bool((values[without] == 0).all() or np.isnan(values[without]).all())
+    nothing = (values[without] == 0).all() or np.isnan(values[without]).all()
     _expect(nothing, f"{metric.name} must be 0 for a user without a list")
     some = metric(truth.judge(candidates.take(np.arange(candidates.n_lists // 2, candidates.n_lists))))
     unchanged = np.isin(truth.user, candidates.user[candidates.n_lists // 2 :])
@@ -232,14 +231,16 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
 
 
 SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
-"""What an interpolation stands for where a part is used without configuration files."""
+"""The values of interpolations when a part is used without configuration files."""
 
 
 def check_option(name: str) -> None:
     """Raise AssertionError unless an option file names every setting of its part, with the part's own default.
 
-    name: of the option, such as ``retriever/ease``. What is taken from elsewhere (``${feature}``, ``${oc.env:…}``) and
-    settings without a default are not compared.
+    Interpolations (``${feature}``, ``${oc.env:…}``) and settings without a default are not compared.
+
+    Args:
+        name: The option, such as ``retriever/ease``.
     """
     from omegaconf import OmegaConf
 
@@ -258,9 +259,9 @@ def check_option(name: str) -> None:
         _expect(default is MISSING or elsewhere or value == default, f"{name}: {key} must be {default}, the default")
 
 
-def _expect(kept: bool, promise: str) -> None:
+def _expect(kept: bool | np.bool_, rule: str) -> None:
     if not kept:
-        raise AssertionError(promise)
+        raise AssertionError(rule)
 
 
 def _valid(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
@@ -282,7 +283,7 @@ def _by_item(lists: RankedLists) -> RankedLists:
 
 
 def _same(one: RankedLists, other: RankedLists) -> bool:
-    """Whether two lists are the same to the bit, columns included."""
+    """Whether two lists are identical, including their columns."""
     arrays = [(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item", "score")]
     columns = [(column, other.columns.get(name, np.zeros(0))) for name, column in one.columns.items()]
     return one.columns.keys() == other.columns.keys() and all(
@@ -291,5 +292,5 @@ def _same(one: RankedLists, other: RankedLists) -> bool:
 
 
 def _near(one: RankedLists, other: RankedLists) -> bool:
-    """Whether two lists are the same but for the order of scores that are nearly equal."""
+    """Whether two lists are the same except for the order of nearly equal scores."""
     return np.array_equal(one.indptr, other.indptr) and bool(np.allclose(one.score, other.score, rtol=NEAR, atol=NEAR))

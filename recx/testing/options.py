@@ -1,4 +1,4 @@
-"""Configurations and parts by the words of the command line, for tests of option files."""
+"""Configurations and parts from overrides, as on the command line, for tests of option files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ def config_of(*overrides: str) -> dict[str, Any]:
     """Return the configuration of ``python -m recx OVERRIDES``, every interpolation resolved.
 
     Raises:
-        InputError: an override, an option or a key does not exist.
+        InputError: An override, an option or a key does not exist.
     """
     return plain(compose(overrides))
 
 
 def part_of(option: str, **settings: Any) -> Any:
-    """Return the part of an option file, such as ``retriever/item_knn``, with other settings where they are given.
+    """Build the part of an option file.
+
+    Args:
+        option: Such as ``retriever/item_knn``.
+        **settings: Settings that replace those of the file.
 
     Raises:
-        InputError: there is no such option or setting, or a setting is out of range.
+        InputError: There is no such option or setting, or a setting is out of range.
     """
     group, _, name = option.partition("/")
     config = config_of(f"{group}={name}")[group]

@@ -1,4 +1,4 @@
-"""A tiny world with all that makes data awkward, and what the contract tests of ``recx.testing`` ask of it."""
+"""A tiny data set with many corner cases, and the folds and lists that the checks of ``recx.testing`` use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ USERS, ITEMS = 30, 20
 
 
 def tiny_world(seed: int = 0, times: bool = True, embeddings: bool = True, slates: bool = False) -> Interactions:
-    """Return 30 users and 20 items with all that makes data awkward.
+    """Return 30 users and 20 items with many corner cases.
 
-    Events of several users, and of one, fall on the same moment; users click an item again. User 0 has one event, user
-    1 has seen every item that anyone clicked, user 29 has no event. Items 18 and 19 are never clicked: 18 was created
-    before all events, of 19 nothing is known. Items 16, 17 and 19 have no metadata and no embedding.
-    ``slates`` gives every user but the first a list of its own that holds the last event's item.
+    Some events, of several users or of one, have the same time, and users click items repeatedly. User 0 has one event,
+    user 1 has seen every item that was ever clicked, user 29 has no event. Items 18 and 19 are never clicked: 18 was
+    created before all events, and nothing is known about 19. Items 16, 17 and 19 have no metadata and no embedding.
+
+    Args:
+        seed: The seed of the random events.
+        times: Whether events have times.
+        embeddings: Whether items have embeddings.
+        slates: Whether every user but the first has a slate, which contains the item of the user's last event.
     """
     rng = np.random.default_rng(seed)
     popular = 1 / (1 + np.arange(18))
@@ -68,10 +73,10 @@ def _tiny_slates(world: Interactions, rng: np.random.Generator) -> RankedLists:
 
 
 def everyone_asks(world: Interactions) -> tuple[Interactions, Requests]:
-    """Return a history without the last event of every user who has two, and a request of every user."""
+    """Return a history without the last event of every user with at least two, and a request of every user."""
     fold = last_out(world)
     everyone = np.arange(world.n_users, dtype=np.int32)
-    if world.time is None or fold.history.time is None or fold.requests.time is None:
+    if world.time is None or fold.requests.time is None:
         return fold.history, Requests(everyone)
     time = np.full(world.n_users, world.time.max(initial=0) + 1)
     time[fold.requests.user] = fold.requests.time
@@ -79,7 +84,7 @@ def everyone_asks(world: Interactions) -> tuple[Interactions, Requests]:
 
 
 def last_out(world: Interactions) -> Fold:
-    """Return the fold whose targets are the last events of the users who have two."""
+    """Return the fold whose targets are the last events of the users with at least two events."""
     last = np.zeros(len(world), dtype=bool)
     last[world.indptr[1:][world.lengths > 1] - 1] = True
     target = world.keep(last)
@@ -88,25 +93,28 @@ def last_out(world: Interactions) -> Fold:
 
 
 def other_future(history: Interactions, requests: Requests) -> tuple[Interactions, Array]:
-    """Return a history with other items from the median request on, and the requests (numbers) up to that moment.
+    """Change the items of all events from the median request on.
 
-    Only events of users who ask later are changed: whoever asks before keeps a history of their own.
+    Only events of users with a later request are changed: the users of the earlier requests keep their own history.
+
+    Returns:
+        The changed history, and the numbers of the requests up to the median one.
     """
     assert history.time is not None
     assert requests.time is not None
-    moment = np.median(requests.time)
-    asked = np.flatnonzero(requests.time <= moment)
-    later = (history.time >= moment) & ~np.isin(history.user, requests.user[asked])
+    median = np.median(requests.time)
+    earlier = np.flatnonzero(requests.time <= median)
+    later = (history.time >= median) & ~np.isin(history.user, requests.user[earlier])
     item = np.where(later, (history.item + 5) % history.n_items, history.item).astype(np.int32)
-    return replace(history, item=item), asked
+    return replace(history, item=item), earlier
 
 
 def some_candidates(fold: Fold) -> RankedLists:
-    """Return lists of 0 to 9 items that were there, drawn at random, with columns as a union of retrievers has."""
+    """Return lists of 0 to 9 eligible items drawn at random, with columns as from a union of retrievers."""
     rng = np.random.default_rng(len(fold.history))
     shown = ~Eligibility(fold.history, "keep").hidden(fold.requests)
     noise = np.where(shown, rng.random(shown.shape), -1)
-    items = [np.argsort(-line, kind="stable")[: min(n, 9, (line >= 0).sum())] for n, line in enumerate(noise)]
+    items = [np.argsort(-row, kind="stable")[: min(n, 9, (row >= 0).sum())] for n, row in enumerate(noise)]
     item = np.concatenate(items).astype(np.int32)
     indptr = indptr_of(np.array([len(chosen) for chosen in items]))
     rank = (position_of_rows(indptr) + 1).astype(np.float32)

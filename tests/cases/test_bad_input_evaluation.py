@@ -64,7 +64,7 @@ def test_settings_are_checked_although_no_metric_needs_them(setting: str, value:
 def test_ranks_are_not_taken_for_scores() -> None:
     """Minus the rank is below every threshold, so that accuracy and the like were silent nonsense."""
     ranks = SHOWN.drop(columns="score").assign(rank=[1, 2, 3, 1, 2])
-    refused("'class_recall' looks at scores, not at ranks", ranks, TRUTH, metrics=["auc", "class_recall"])
+    refused("'class_recall' uses the scores, not the ranks", ranks, TRUTH, metrics=["auc", "class_recall"])
     assert evaluate(ranks, TRUTH, ["auc", "mrr"]).means == {"auc": 0.25, "mrr": pytest.approx(1 / 3)}
 
 
@@ -85,7 +85,7 @@ def test_a_beta_whose_square_is_no_number_is_refused() -> None:
 
 @pytest.mark.parametrize("label", ["", "a b", "<b>", "a/b", 3])
 def test_a_label_that_is_no_word_is_refused(label: Any) -> None:
-    with pytest.raises(InputError, match=r"it must be (text|letters, digits and _ alone)"):
+    with pytest.raises(InputError, match=r"it must be (text|only letters, digits and _)"):
         recx.metric("ndcg", 2, label=label)
 
 
@@ -150,10 +150,10 @@ ITEMS = pd.DataFrame({"item": [1, 2, 3, 4, 9]})
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        (ITEMS.assign(category=[["a"]] * 5), "column 'category' must hold one word or number an item"),
+        (ITEMS.assign(category=[["a"]] * 5), "column 'category' must hold one text or number per item"),
         (pd.concat([ITEMS, ITEMS.assign(category=1, item=1)["category"].to_frame()] * 2, axis=1), "more than once"),
-        (ITEMS.assign(embedding=[np.ones((2, 2))] * 5), r"not an array of \(2, 2\)"),
-        (ITEMS.assign(embedding=[None] * 5), "diversity needs embeddings and no item has one"),
+        (ITEMS.assign(embedding=[np.ones((2, 2))] * 5), r"not an array of shape \(2, 2\)"),
+        (ITEMS.assign(embedding=[None] * 5), "diversity needs embeddings, but no item has one"),
     ],
     ids=["category of lists", "twice", "matrices", "no embedding at all"],
 )

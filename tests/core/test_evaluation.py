@@ -267,7 +267,7 @@ def test_a_threshold_of_float64_does_not_widen_grades_of_float32() -> None:
 
 def test_a_label_tells_two_metrics_of_one_name_apart() -> None:
     twice = [recx.metric("ndcg", 5), recx.metric("ndcg", 5, rel_threshold=2)]
-    with pytest.raises(InputError, match="'ndcg_at_5' is asked for twice: take one away, or give it a label"):
+    with pytest.raises(InputError, match="'ndcg_at_5' is listed twice: remove one of them, or give it a label"):
         recx.evaluate(LISTS, TRUTH, twice)
     assert list(recx.evaluate(LISTS, TRUTH, [twice[0], replace(twice[1], label="strict")]).means) == [
         "ndcg_at_5",
@@ -322,10 +322,10 @@ def test_history_and_items_come_from_files_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        (ITEMS.assign(item="a"), "items: the item a stands there twice: keep one row an item"),
+        (ITEMS.assign(item="a"), "items: the item a occurs twice: keep one row per item"),
         (ITEMS.assign(item=range(6)), r"item ids differ in type \(str in recommendations, .*int in items"),
-        (ITEMS.assign(embedding=1.0), "'embedding' must hold one array of numbers an item, not an array of"),
-        (ITEMS.assign(embedding=[[]] * 6), "'embedding' must hold one array of numbers an item"),
+        (ITEMS.assign(embedding=1.0), "'embedding' must hold one array of numbers per item, not an array of"),
+        (ITEMS.assign(embedding=[[]] * 6), "'embedding' must hold one array of numbers per item"),
         (ITEMS.assign(embedding=[[1.0], [1.0, 2.0], *[None] * 4]), "'embedding' must hold arrays of one length"),
         (ITEMS.rename(columns={"item": "id"}), "items: column 'item' is missing"),
         (ITEMS[:0], "items has no rows"),
@@ -340,7 +340,7 @@ def test_a_catalogue_may_know_nothing_of_its_items() -> None:
     nothing = ITEMS.assign(embedding=None, category=None)
     assert recx.evaluate(LISTS, TRUTH, ["coverage"], items=nothing).means["coverage"] == 0.5
     for figure in ("diversity", "category_diversity"):
-        with pytest.raises(InputError, match=f"{figure} needs .* and no item has one"):
+        with pytest.raises(InputError, match=f"{figure} needs .* but no item has one"):
             recx.evaluate(LISTS, TRUTH, [figure], items=nothing)
 
 
@@ -393,10 +393,10 @@ FEW = arrays([[0]], [(0, 0, 1.0)], n_items=2)[1]
         ({"user": np.array([1, 1], np.int32)}, {}, "two lists of one user"),
         ({"item": np.array([0, 1, 2, 2], np.int32)}, {}, "the list of user 1 shows the item 2 twice"),
         ({"user": np.array([7, 8], np.int32)}, {}, "none of the 2 users with a target has a list"),
-        ({}, {"history": LISTS}, "history is DataFrame"),
-        ({}, {"items": ITEMS}, "items is DataFrame"),
-        ({}, {"history": FEW}, "300 users and 2 items, relevance 300 and 3: number users and items alike"),
-        ({}, {"items": Entities(np.arange(2))}, "number users and items alike"),
+        ({}, {"history": LISTS}, "history is of type DataFrame"),
+        ({}, {"items": ITEMS}, "items is of type DataFrame"),
+        ({}, {"history": FEW}, "300 users and 2 items, but relevance 300 and 3: number users and items the same way"),
+        ({}, {"items": Entities(np.arange(2))}, "number users and items the same way"),
     ],
 )
 def test_arrays_that_break_a_promise_are_refused(lists: dict[str, Any], settings: dict[str, Any], said: str) -> None:
@@ -406,7 +406,7 @@ def test_arrays_that_break_a_promise_are_refused(lists: dict[str, Any], settings
 
 
 def test_arrays_and_frames_are_not_mixed() -> None:
-    with pytest.raises(InputError, match="relevance is DataFrame"):
+    with pytest.raises(InputError, match="relevance is of type DataFrame"):
         recx.evaluate(BOTH[0], TRUTH)
     with pytest.raises(InputError, match="recommendations is DataFrame"):
         recx.evaluate(LISTS, BOTH[1])

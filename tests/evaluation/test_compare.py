@@ -171,7 +171,7 @@ def test_quarters_of_users(values: list[float], labels: list[str] | None, sizes:
     assert table["slice"].is_unique
     if np.isnan(values).any():
         assert comparison.notes["users_without_slice"] == 1
-        assert "users that have no history_length stand among all users alone: 1" in comparison.warnings
+        assert "users without history_length only count in the rows of all users: 1" in comparison.warnings
 
 
 def test_a_list_may_stand_behind_the_runs() -> None:
@@ -243,7 +243,7 @@ def test_metrics_that_are_not_shared_are_said() -> None:
     a, b = evaluation("a", [0.0] * 4, hit=[1] * 4), evaluation("b", [0.0] * 4, mrr=[1] * 4)
     comparison = compare(a, b, **QUICK)
     assert comparison.table["metric"].tolist() == ["ndcg"]
-    assert "not every run has a value a user of hit, mrr: left out" in comparison.warnings
+    assert "not every run has a value per user of hit, mrr: left out" in comparison.warnings
     assert not any("hit" in sentence for sentence in compare(a, b, ["ndcg"], **QUICK).warnings)
 
 
@@ -260,7 +260,7 @@ def test_what_is_easily_misread_is_said() -> None:
     ).warnings
     assert many == [
         "more than half of the differences are 0, so the tests rest on the other users: hit",
-        "significant, yet hardly an effect (d_z within 0.05; with many users almost everything is significant): ndcg",
+        "significant, but hardly an effect (|d_z| below 0.05; with many users almost everything is significant): ndcg",
     ]
 
 
@@ -287,11 +287,11 @@ STRANGERS = evaluation("s", [0.0] * 4, users=list("wxyz"))
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ((), "two runs or more, and there are 0"),
-        ((A,), "two runs or more, and there are 1"),
-        ((A, ["ndcg"]), "two runs or more, and there are 1"),
-        (([A, B],), "a list is no evaluation"),
-        ((A, "outputs/b"), "a str is no evaluation"),
+        ((), "at least two runs are needed, but there is none"),
+        ((A,), "at least two runs are needed, but there is 1"),
+        ((A, ["ndcg"]), "at least two runs are needed, but there is 1"),
+        (([A, B],), "a list is not an evaluation"),
+        ((A, "outputs/b"), "a str is not an evaluation"),
         ((A, B, []), r"metrics=\[\]: give a list"),
         ((A, B, ["ndgc"]), "a has no metric 'ndgc': did you mean 'ndcg'"),
         ((A, B, ["gini"]), "a has no metric 'gini'"),
@@ -307,7 +307,7 @@ def test_runs_and_metrics_that_cannot_be_compared(given: tuple[Any, ...], senten
     ("settings", "sentence"),
     [
         ({"metrics": "ndcg"}, r"metrics='ndcg': give a list"),
-        ({"by": "history_length"}, r"by='history_length': a has no such slices"),
+        ({"by": "history_length"}, r"by='history_length': a has no such slice"),
         ({"level": 1}, "level=1: it must be above 0 and below 1"),
         ({"level": NAN}, "level=nan"),
         ({"level": "0.9"}, "level=0.9: it must be a number"),
@@ -327,13 +327,13 @@ def test_a_slice_that_is_missing_names_those_there_are() -> None:
     with pytest.raises(InputError, match="did you mean 'history_length'"):
         compare(a, B, by="history")
     none = evaluation("a", [0.0] * 4, slices={"history_length": [NAN] * 4})
-    with pytest.raises(InputError, match="no user of a"):
+    with pytest.raises(InputError, match="no user that a shares with others"):
         compare(none, B, by="history_length")
 
 
 def test_one_number_cannot_be_tested() -> None:
     a, b = (evaluation(name, [0.0] * 4, scalars={"coverage": 0.5}) for name in "ab")
-    with pytest.raises(InputError, match="'coverage' is one number and has no value a user"):
+    with pytest.raises(InputError, match="'coverage' is one number and has no value per user"):
         compare(a, b, ["coverage"])
 
 
@@ -348,7 +348,7 @@ def test_sampled_and_full_metrics_are_never_compared() -> None:
 
 
 def test_slices_that_are_not_there_say_how_to_get_them() -> None:
-    with pytest.raises(InputError, match=r"a has no such slices: give history= to recx.evaluate"):
+    with pytest.raises(InputError, match=r"a has no such slice: give history= to recx.evaluate"):
         compare(evaluation("a", [0.0] * 4), evaluation("b", [1.0] * 4), by="history_length", **QUICK)
     with pytest.raises(InputError, match=r"by=\['history_length'\]"):
         compare(evaluation("a", [0.0] * 4), evaluation("b", [1.0] * 4), by=["history_length"], **QUICK)  # type: ignore[arg-type]

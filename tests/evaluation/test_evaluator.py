@@ -141,7 +141,7 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
         ({"ranking": ["ndgc_at_5"]}, "evaluator.ranking: there is no metric 'ndgc_at_5': did you mean 'ndcg_at_5'"),
         ({"retrieval": ["hit_at_0"]}, "evaluator.retrieval: the metric 'hit_at_0' is cut at '0'"),
         ({"end_to_end": "ndcg_at_5"}, r"evaluator.end_to_end=ndcg_at_5: it must be a list"),
-        ({"end_to_end": ["mrr", "mrr"]}, "evaluator.end_to_end: the metric 'mrr' stands there twice"),
+        ({"end_to_end": ["mrr", "mrr"]}, "evaluator.end_to_end: the metric 'mrr' is listed twice"),
         ({"ranking": [5]}, "evaluator.ranking.0=5: it must be text"),
         ({"ranking": [ListLength("hit@5")]}, "evaluator.ranking: the name 'hit@5' of a metric"),
         ({"ranking": ["err_at_5"]}, "evaluator.ranking: the metric 'err_at_5' needs .*evaluator.max_grade in a run"),

@@ -37,7 +37,7 @@ def test_rank_orders_where_there_is_no_score_and_the_score_wins_where_both_are()
 def test_the_order_given_is_kept_and_needs_no_score():
     rows = frame(user=["b", "a", "b"], item=["x", "y", "z"])
     assert as_dict(lists_of(rows, "given")) == {"b": [("x", 0), ("z", -1)], "a": [("y", 0)]}
-    with pytest.raises(InputError, match=r'neither a column score nor rank .* order="given"'):
+    with pytest.raises(InputError, match=r'no column score or rank .* order="given"'):
         lists_of(rows)
 
 
@@ -96,7 +96,7 @@ def test_ids_of_every_kind_become_whole_numbers_or_text(column, kind):
         ([1, "a"], "holds mixed-integer values"),
         ([b"a", b"b"], "holds bytes values"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds datetime64 values"),
-        ([2**70, 1], "do not fit into 64 bits: make them text"),
+        ([2**70, 1], "do not fit into 64 bits: convert them to text"),
     ],
 )
 def test_ids_that_are_neither_are_refused(column, said):
@@ -150,7 +150,9 @@ def test_large_ids_of_both_signs_are_told_apart():
 
 @pytest.mark.parametrize("column", ["relevance", "rating", "rel", "label"])
 def test_a_grade_by_another_name_is_not_passed_over(column):
-    with pytest.raises(InputError, match=f"relevance: there is no column grade but a column {column}: call it grade"):
+    with pytest.raises(
+        InputError, match=f"relevance: there is no column grade but a column {column}: rename it to grade"
+    ):
         truth_of(frame(user=[1], item=[2], **{column: [3]}))
     assert truth_of(frame(user=[1], item=[2], grade=[3], **{column: [5]})).value.tolist() == [3]
     assert truth_of(frame(user=[1], item=[2], time=[5])).value.tolist() == [1]

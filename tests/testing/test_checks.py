@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from recx import testing
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Feature
 from recx.core.types import Interactions, RankedLists, Requests, Split
@@ -33,6 +32,7 @@ from recx.testing import (
     check_ranker,
     check_retriever,
     check_splitter,
+    checks,
     tiny_world,
 )
 from recx.testing.tiny_dataset import everyone_asks, other_future
@@ -102,10 +102,10 @@ def test_the_unchanged_lists_pass() -> None:
     ("change", "promise"),
     [
         (by_all_clicks, "events at or after a request must not change its list"),
-        (by_the_batch, "a request must get the same list whoever else asks"),
+        (by_the_batch, "the list of a request must not depend on the other requests"),
         (what_comes_later, "neither created nor clicked before the request"),
         (with_an_item_twice, "an item twice"),
-        (one_more, "at most k=7 items"),
+        (one_more, "at most k=7 items per request"),
         (keeps_seen, "must not show what the user has seen"),
         (spoils_history, "must not change the history"),
         (another_each_time, "must return the same twice"),
@@ -130,10 +130,10 @@ class ChangedRanker:
     ("change", "promise"),
     [
         (by_all_clicks, "events at or after a request must not change its list"),
-        (by_the_batch, "a list must get the same order whatever else is ranked"),
-        (without_an_item, "must return the very pairs"),
+        (by_the_batch, "the order of a list must not depend on the other lists"),
+        (without_an_item, "must return exactly the candidates"),
         (with_an_item_twice, "an item twice"),
-        (lambda lists, *_: replace(lists, columns={}), "the very pairs with their columns"),
+        (lambda lists, *_: replace(lists, columns={}), "exactly the candidates, with their columns"),
         (another_each_time, "must return the same twice"),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_built_in_feature_keeps_its_promises(feature: Feature, times: bool) ->
     ("feature", "promise"),
     [
         (lambda lists, history, requests: history.clicks[lists.item], "events at or after the request"),
-        (lambda lists, history, requests: np.zeros(3), "one number a candidate"),
+        (lambda lists, history, requests: np.zeros(3), "one number per candidate"),
         (lambda lists, history, requests: lists.columns["first_rank"], "must be finite"),
         (lambda lists, history, requests: of_rows(np.arange(len(requests)), lists), "others' rows"),
     ],
@@ -200,10 +200,10 @@ def test_a_metric_may_be_one_number() -> None:
 @pytest.mark.parametrize(
     ("metric", "promise"),
     [
-        (Odd(lambda judged: judged.gain), "one value a user"),
+        (Odd(lambda judged: judged.gain), "one value per user"),
         (Odd(lambda judged: np.ones(judged.n_users)), "must be 0 for a user without a list"),
         (Odd(lambda judged: judged.lists.lengths * len(judged.lists)), "must not depend on other users' lists"),
-        (Odd(lambda judged: 1.0, "ndcg@5"), "letters, digits and _ only"),
+        (Odd(lambda judged: 1.0, "ndcg@5"), "may only contain letters, digits and _"),
     ],
 )
 def test_a_metric_that_breaks_a_promise_is_caught(metric: Odd, promise: str) -> None:
@@ -296,7 +296,7 @@ def test_an_option_that_is_not_its_part_s_is_caught(
     option = OmegaConf.create({"retriever": {"_target_": "recx.parts.retriever.random.Random", **written}})
     monkeypatch.setattr(checks, "compose", lambda words: option)
     if promise is None:
-        testing.check_option("retriever/random")
+        checks.check_option("retriever/random")
     else:
         with pytest.raises(AssertionError, match=promise):
-            testing.check_option("retriever/random")
+            checks.check_option("retriever/random")

@@ -139,9 +139,10 @@ def class_f(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, beta:
     return _of(by_class(judged, threshold=threshold, beta=beta)[2], of)
 
 
+PLAIN: tuple[Figure, ...] = (auc, auc_weighted, auc_pooled, logloss, accuracy)
 BY_CLASS: tuple[Figure, ...] = (class_precision, class_recall, class_f)
 FIGURES: dict[str, Figure] = {
-    **{figure.__name__: figure for figure in (auc, auc_weighted, auc_pooled, logloss, accuracy, *BY_CLASS)},
+    **{figure.__name__: figure for figure in (*PLAIN, *BY_CLASS)},
     **{f"{figure.__name__}_of_0": partial(figure, of=0) for figure in BY_CLASS},
     **{f"{figure.__name__}_macro": partial(figure, of="macro") for figure in BY_CLASS},
     "class_f1": partial(class_f, beta=1.0),

@@ -80,10 +80,10 @@ def test_what_a_run_wrote_can_be_judged(capsys: pytest.CaptureFixture[str]) -> N
         (["run.csv", "truth.csv", "--k", "0"], "k must be a whole number from 1 up"),
         (["run.csv", "truth.csv", "--k", "1.5"], "k must be a whole number from 1 up"),
         (["run.csv", "truth.csv", "--order", "scores"], "invalid choice: 'scores'"),
-        (["run.csv", "truth.csv", "--metrics", "err"], "needs the highest grade"),
+        (["run.csv", "truth.csv", "--metrics", "err"], "needs the highest possible grade"),
         (["run.csv", "truth.csv", "--metrics", "novelty"], "history"),
         (["run.csv", "truth.csv", "--rel-threshold", "9"], "none of the .* targets has a weight that high"),
-        (["run.csv", "truth.csv", "--metrics", "logloss", "--order", "given"], 'say order="score"'),
+        (["run.csv", "truth.csv", "--metrics", "logloss", "--order", "given"], 'set order="score"'),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(

@@ -114,7 +114,7 @@ def test_log_loss_without_rows_is_no_number(judge):
 def test_log_loss_refuses_what_is_no_probability(judge, scores):
     judged = scored(judge, {0: list(enumerate(scores))}, {0: {0: 1}})
     with pytest.raises(
-        InputError, match=rf"^logloss needs probabilities, and the scores run from {scores[1]} to {scores[0]}"
+        InputError, match=rf"^logloss needs probabilities, and the scores range from {scores[1]} to {scores[0]}"
     ):
         value("logloss", judged)
 

@@ -95,7 +95,7 @@ def test_a_probability_on_an_edge_belongs_to_the_lower_bin(judge, dtype):
 
 
 def test_reliability_refuses_what_it_cannot_bin(judge, seven_rows):
-    with pytest.raises(InputError, match=r"^reliability needs probabilities, and the scores run from -2 to 3"):
+    with pytest.raises(InputError, match=r"^reliability needs probabilities, and the scores range from -2 to 3"):
         reliability(scored(judge, {0: [(0, 3), (1, -2)]}, {0: {0: 1}}))
     for bins in (0, 2.5, True):
         with pytest.raises(InputError, match="bins"):

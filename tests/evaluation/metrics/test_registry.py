@@ -128,7 +128,7 @@ def test_k_of_a_metric_made_in_python_is_checked_too(k):
 
 
 def test_err_needs_the_highest_grade():
-    with pytest.raises(InputError, match=r"'err_at_5' needs the highest grade .*evaluator.max_grade"):
+    with pytest.raises(InputError, match=r"'err_at_5' needs the highest possible grade.*evaluator.max_grade"):
         resolve("err_at_5")
 
 
