@@ -408,7 +408,7 @@ def test_arrays_that_break_a_promise_are_refused(lists: dict[str, Any], settings
 def test_arrays_and_frames_are_not_mixed() -> None:
     with pytest.raises(InputError, match="relevance is of type DataFrame"):
         recx.evaluate(BOTH[0], TRUTH)
-    with pytest.raises(InputError, match="recommendations is DataFrame"):
+    with pytest.raises(InputError, match="recommendations is of type DataFrame"):
         recx.evaluate(LISTS, BOTH[1])
     with pytest.raises(InputError, match="a target of user 1 has the weight nan"):
         recx.evaluate(BOTH[0], replace(BOTH[1], weight=np.array([1, np.nan], np.float32)))
