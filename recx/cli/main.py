@@ -60,8 +60,8 @@ Groups and their options
 def main() -> int:
     """Run the command line and return the exit code."""
     arguments = sys.argv[1:]
-    # Importing MLflow and what it needs allocates half a million objects, none of them garbage: by its default threshold
-    # the collector looks through them so often that it takes a tenth of a short run.
+    # Importing MLflow and what it needs allocates half a million objects, none of them garbage. With its default
+    # threshold the collector searches them so often that it takes a tenth of a short run.
     gc.set_threshold(100_000, 20, 20)
     sys.stdout = sys.stdout or StringIO()  # None where a service closed it
     try:

@@ -28,7 +28,7 @@ MOVED = {
     "recx.tracker": "recx.tracking",
     **{f"recx.report.{name}": f"recx.report.writers.{name}" for name in ("detailed_results", "submission")},
 }
-"""Path of a module before the modules moved into folders -> path now; saved runs and users' option files name the former."""
+"""Path of a module before the modules moved into folders -> path now: saved runs and option files name the former."""
 RENAMED = {
     "recx.feature.coclick.PhiCoop": "recx.parts.feature.coclick.CoClicks",
     "recx.feature.content.PhiRel": "recx.parts.feature.content.ContentSimilarity",
