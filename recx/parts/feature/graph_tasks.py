@@ -24,7 +24,7 @@ class Votes:
     """Votes of the nearest past tasks on the tools and the edges of a graph.
 
     A task is the user's text, with the request of its trace if it has one. The vote for a tool is the share of the
-    ``k`` nearest past tasks, weighted by their cosine, whose correct graph has it below the root; likewise for an edge.
+    ``k`` nearest past tasks, weighted by their cosine, whose correct graph has it below the root; likewise for edges.
     The columns are the mean and the minimum vote for the graph's tools and their share of all votes for tools, and the
     same for its edges. They are 0 without tools or edges, and if no past task is near.
 

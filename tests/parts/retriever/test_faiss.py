@@ -77,7 +77,7 @@ def test_a_user_without_a_vector_gets_an_empty_list_and_is_counted(
     assert shown(lists) == [[], [], [], [1]]
     assert lists.notes["requests_without_vector"] == 2
     assert lists.notes["items_without_vector"] == 1
-    assert lists.notes["items_with_learned_vector"] == 0
+    assert lists.notes["items_with_learnt_vector"] == 0
 
 
 def test_blocks_change_nothing(drawn: Callable[..., Interactions], monkeypatch: pytest.MonkeyPatch) -> None:
