@@ -1,7 +1,7 @@
-"""What the settings of a part may be, declared once in their annotations, and the check of a part against them.
+"""Allowed values of settings, declared once in their annotations, and the check of a part against them.
 
 Bounds are the markers of the package ``annotated-types`` (``Ge``, ``Gt``, ``Le``, ``Lt``, ``Interval``, ``Predicate``),
-choices are a ``Literal``. Where ``doc("...")`` stands beside a ``Predicate``, it says what the setting must be.
+choices are a ``Literal``. A ``doc("...")`` next to a ``Predicate`` says what the setting must be.
 
     @dataclass(frozen=True)
     class Ease:
@@ -37,12 +37,19 @@ PositiveFloat = Annotated[float, Gt(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]
 Share = Annotated[float, Interval(gt=0, lt=1)]
 Decay = Annotated[float, Interval(gt=0, le=1)]
-"""How much the next counts beside the one before; 1: as much."""
+"""The weight of each element relative to the one before it; 1: equal weights."""
 Unit = Annotated[float, Interval(ge=0, le=1)]
 Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
-"""What all libraries take."""
+"""A seed that every library accepts."""
 
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text", NoneType: "null"}
+_TYPE_NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "text",
+    NoneType: "null",
+}
 _LIMITS = {
     "gt": (operator.gt, "above {}"),
     "ge": (operator.ge, "{} or more"),
@@ -52,14 +59,14 @@ _LIMITS = {
 
 
 def check(part: Any, stage: str = "") -> None:
-    """Bring every setting of a part, a frozen dataclass, into its declared type, and check its bounds.
+    """Convert every setting of a part, a frozen dataclass, to its declared type, and check its bounds.
 
     Args:
-        part: the instance; call this first in its ``__post_init__``.
-        stage: what the part is, such as ``ranker``; it stands before the setting's name in messages.
+        part: The instance; call this first in its ``__post_init__``.
+        stage: The kind of part, such as ``ranker``, which precedes the setting's name in messages.
 
     Raises:
-        InputError: a setting is of another type, out of its bounds, or not among its choices.
+        InputError: A setting has the wrong type, is out of its bounds, or is not among its choices.
     """
     hints = hints_of(part.__class__)
     for field in fields(part):
@@ -79,27 +86,32 @@ def checked(stage: str) -> Callable[[Kind], Kind]:
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
-    """Return the annotations of a class's settings, bounds included."""
+    """Return the annotations of a class's settings, including bounds."""
     return get_type_hints(kind, include_extras=True)
 
 
 def coerce(value: Any, hint: Any, key: str) -> Any:
-    """Return the value as the annotation asks: a list becomes a tuple, a whole number a float, where one is asked for.
+    """Return a value in its annotated type: a list becomes a tuple and an integer a float, if the annotation says so.
 
-    Nothing is guessed: true is not a number and "3" is text. Numbers of NumPy become Python's; NaN and infinity are
-    refused.
+    Nothing is guessed: true is not a number and "3" is text. NumPy numbers become Python numbers; NaN and infinity are
+    rejected.
+
+    Args:
+        value: The value of a setting.
+        hint: The annotation of the setting.
+        key: The key of the setting, for errors.
 
     Raises:
-        InputError: it is of another type or out of its bounds; the sentence names the key.
+        InputError: The value has the wrong type or is out of its bounds.
     """
     origin, args = get_origin(hint) or hint, get_args(hint)
     if hint is Any or isinstance(hint, TypeVar):
         return value
     if origin is Annotated:
-        fitted, marks = coerce(value, args[0], key), args[1:]
-        if _is_within(fitted, marks):
-            return fitted
-        raise InputError(f"{key}={_shown(value)}: it must be {_bounds_said(marks)}")
+        converted, marks = coerce(value, args[0], key), args[1:]
+        if _is_within(converted, marks):
+            return converted
+        raise InputError(f"{key}={_value_text(value)}: it must be {_bounds_text(marks)}")
     if origin in (Union, UnionType):
         others = [option for option in args if option is not NoneType]
         if value is not None and len(others) == 1:
@@ -113,34 +125,29 @@ def coerce(value: Any, hint: Any, key: str) -> Any:
         if isinstance(value, str):
             raise InputError(f"{key}={value}: {did_you_mean(value, map(str, args))}")
     elif origin is int:
-        if _is_a(value, Integral):
+        if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
     elif origin is float:
-        with suppress(OverflowError):  # a whole number may be larger than any float
-            if _is_a(value, Real) and math.isfinite(value):
+        with suppress(OverflowError):  # an integer may be larger than any float
+            if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
                 return float(value)
-    elif origin in _WORDS:
+    elif origin in _TYPE_NAMES:
         if isinstance(value, str if origin is Path else origin):
             return Path(value) if origin is Path else value
     elif origin in (tuple, list, Sequence):
         if isinstance(value, list | tuple):
             options = args if _is_fixed(origin, args) else (args[0] if args else Any,) * len(value)
             if len(options) == len(value):
-                pairs = enumerate(zip(value, options, strict=True))
-                elements = [coerce(element, option, f"{key}.{number}") for number, (element, option) in pairs]
-                return elements if origin is list else tuple(elements)
+                keys = (f"{key}.{number}" for number in range(len(value)))
+                return (list if origin is list else tuple)(map(coerce, value, options, keys))
     elif origin in (dict, Mapping):
         if isinstance(value, Mapping):
             option = args[1] if args else Any
             return {name: coerce(element, option, f"{key}.{name}") for name, element in value.items()}
     elif not isinstance(value, bool | int | float | str | list | dict | NoneType):
-        return value  # another part; what it must be able to do shows when it is used
+        return value  # another part; a protocol is not checked before it is used
     quoted = f""": write "{key}='{value}'\"""" if hint in (str, Path) and type(value) in (int, float) else ""
-    raise InputError(f"{key}={_shown(value)}: it must be {_said(hint)}{quoted}")
-
-
-def _is_a(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
+    raise InputError(f"{key}={_value_text(value)}: it must be {_type_text(hint)}{quoted}")
 
 
 def _is_within(value: Any, marks: Sequence[Any]) -> bool:
@@ -153,32 +160,32 @@ def _limits(marks: Sequence[Any]) -> list[tuple[str, Any]]:
     return [(name, limit) for name, limit in found if limit is not None]
 
 
-def _bounds_said(marks: Sequence[Any]) -> str:
-    said = [mark.documentation for mark in marks if isinstance(mark, DocInfo)]
-    return " and ".join(said or [_LIMITS[name][1].format(limit) for name, limit in _limits(marks)])
+def _bounds_text(marks: Sequence[Any]) -> str:
+    texts = [mark.documentation for mark in marks if isinstance(mark, DocInfo)]
+    return " and ".join(texts or [_LIMITS[name][1].format(limit) for name, limit in _limits(marks)])
 
 
 def _is_fixed(origin: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a list has a given length."""
+    """Return whether the annotation fixes the length of a list."""
     return origin is tuple and bool(args) and args[-1] is not Ellipsis
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _said(hint: Any) -> str:
+def _type_text(hint: Any) -> str:
     origin, args = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
-        return f"{_said(args[0])} ({_bounds_said(args[1:])})"
+        return f"{_type_text(args[0])} ({_bounds_text(args[1:])})"
     if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_said(option) for option in args))
+        return " or ".join(dict.fromkeys(_type_text(option) for option in args))
     if origin is Literal:
         return f"one of {', '.join(str(known) for known in args)}"
     if _is_fixed(origin, args):
-        return f"a list of {len(args)}: {', '.join(_said(option) for option in args)}"
+        return f"a list of {len(args)}: {', '.join(_type_text(option) for option in args)}"
     if origin in (tuple, list, Sequence):
-        return f"a list (each of it {_said(args[0])})" if args else "a list"
+        return f"a list (each of it {_type_text(args[0])})" if args else "a list"
     if origin in (dict, Mapping):
-        return f"a mapping of names (each to {_said(args[1])})" if args else "a mapping"
-    return _WORDS.get(origin, "a part with its _target_")
+        return f"a mapping of names (each to {_type_text(args[1])})" if args else "a mapping"
+    return _TYPE_NAMES.get(origin, "a part with its _target_")

@@ -1,4 +1,4 @@
-"""What lists promise when they pass from one part to the next."""
+"""The checks of lists that pass from one part to the next."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from recx.core.types import Bools, RankedLists, Requests
 
 
 def checked(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
-    """Return these lists if they keep every promise of the type.
+    """Return these lists if they satisfy every invariant of the type.
+
+    Args:
+        lists: The lists to check.
+        requests: The requests that they answer.
+        n_items: The size of the catalogue.
+        maker: The part that made the lists, for errors.
 
     Raises:
-        RecxError: naming the maker, the user and the promise that was broken.
+        RecxError: An invariant is violated; the message names the maker and the user.
     """
     if not np.array_equal(lists.user, requests.user):
         raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
@@ -24,13 +30,13 @@ def checked(lists: RankedLists, requests: Requests, n_items: int, maker: str) ->
         raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(lists.item)} rows")
     if len(lists.score) != len(lists.item) or any(len(c) != len(lists.item) for c in lists.columns.values()):
         raise RecxError(f"{maker} returned scores or columns that do not fit their {len(lists.item)} rows")
-    broken: dict[str, Callable[[], Bools]] = {
+    violations: dict[str, Callable[[], Bools]] = {
         "an item outside the catalogue": lambda: (lists.item < 0) | (lists.item >= n_items),
         "a score that is not finite": lambda: ~np.isfinite(lists.score),
         "an item twice": lambda: repeats(lists.item, lists.indptr),
         "scores that rise along the list": lambda: rises(lists.score, lists.indptr)[:-1],
     }
-    for what, where in broken.items():
+    for what, where in violations.items():
         rows = where()
         if rows.any():
             user = lists.user[lists.list_of_row[int(np.argmax(rows))]]
@@ -39,12 +45,16 @@ def checked(lists: RankedLists, requests: Requests, n_items: int, maker: str) ->
 
 
 def check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> None:
-    """Raise RecxError unless the recommendations are the very candidates, in whatever order."""
+    """Check that the recommendations are the candidates, in any order.
+
+    Raises:
+        RecxError: An item was added, removed or replaced.
+    """
     if recommendations is candidates:
         return
     same_lists = np.array_equal(candidates.indptr, recommendations.indptr)
     if not same_lists or not same_items(candidates.item, recommendations.item, candidates.indptr):
         raise RecxError(
-            "the ranker must return the very candidates that it was given, none more and none less: "
+            "the ranker must return exactly the candidates that it was given, no more and no fewer: "
             "let it make its lists with candidates.reorder(score)"
         )

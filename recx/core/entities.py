@@ -1,4 +1,4 @@
-"""The users and the items: their raw ids and what is known of them."""
+"""The users and the items: their raw ids and what is known about them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN_TIME = np.iinfo(np.int64).max
-"""Stands in a time column of ``Entities.table`` where the time is not known: later than every request."""
+"""An unknown time in a time column of ``Entities.table``: later than every request."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entities:
-    """The users or the items: raw ids and what is known of each one.
+    """The users or the items: raw ids and what is known about each.
 
-    ids: raw ids [n], unique, whole numbers or strings.
-    table: column name -> [n]. A time column is int64 ms (``UNKNOWN_TIME`` where missing), a class column is int32
-        codes (-1 where missing), a number is float32 (NaN where missing), a text is a string ("" where missing).
-    embedding: float32 [n, d], a row of NaN where an entity has none; or None.
-    graphs: a graph of tools for each entity, or None.
-    names: what the files call each one [n], where ``ids`` must not tell; for people to read. The parts of a chain never
-        see it: ``Experiment.run`` takes it away.
+    Attributes:
+        ids: Raw ids [n], unique, integers or strings.
+        table: Column name -> [n]. Times are int64 ms (``UNKNOWN_TIME`` if missing), classes int32 codes (-1 if
+            missing), numbers float32 (NaN if missing), texts strings ("" if missing).
+        embedding: Vectors [n, d], a row of NaN for an entity without one; or None.
+        graphs: A graph of tools for each entity, or None.
+        names: The names used in the files [n], for people to read, if ``ids`` must not reveal them. The parts of a
+            chain never see it: ``Experiment.run`` removes it.
     """
 
     ids: npt.NDArray[Any]
@@ -44,7 +45,7 @@ class Entities:
 
     @property
     def shown(self) -> npt.NDArray[Any]:
-        """What to show a person for each one [n]: its name, or its id where that is all."""
+        """What to show a person for each entity [n]: its name, or its id if it has no name."""
         return self.ids if self.names is None else self.names
 
     @cached_property
@@ -58,10 +59,16 @@ class Entities:
 def numbered(
     column: pd.Series[Any], name: str, known: Entities | None, *, sort: bool
 ) -> tuple[npt.NDArray[np.int32], Entities]:
-    """Return the number of every id of a column [n] (by first appearance, or in sorted order), and the entities.
+    """Return the number of every id of a column [n], and the entities.
+
+    Args:
+        column: Raw ids.
+        name: The name of the column, for errors.
+        known: The entities, if they are known beforehand.
+        sort: Number new entities in sorted order rather than by first appearance.
 
     Raises:
-        InputError: an id is missing, or is not among the known entities.
+        InputError: An id is missing, or is not among the known entities.
     """
     import pandas as pd
 

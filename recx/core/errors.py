@@ -1,7 +1,7 @@
-"""The two ways in which a run ends badly, each told in one sentence.
+"""The two ways in which a run can fail, each reported in one sentence.
 
 The sentence says what is wrong, where (file, column, row, key), and the way out. The command line prints it
-without a traceback and leaves with the error's exit code; ``RECX_DEBUG=1`` shows the traceback as well.
+without a traceback and exits with the error's exit code; ``RECX_DEBUG=1`` shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 LONGEST_NAME = 80
-"""A name is shown up to here: the "header" of a file that is no table may be a megabyte long."""
+"""Longer names are truncated: the "header" of a file that is not a table may be a megabyte long."""
 
 
 class RecxError(Exception):
@@ -31,10 +31,10 @@ def reason(error: BaseException) -> str:
     return text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error sentence: the near match if there is one, else what is known (the first dozen)."""
-    names = sorted(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in known)
-    near = get_close_matches(word, names, n=1, cutoff=0.6)
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message: the closest of the known names, or else the first dozen of them."""
+    names = sorted(one if len(one) <= LONGEST_NAME else f"{one[: LONGEST_NAME - 1]}…" for one in known)
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
     some = ", ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")

@@ -11,16 +11,16 @@ from recx.core.types import Array, Notes, RankedLists
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """What a fit is worth reporting; all of it is optional.
+    """What there is to report of a fit; every field is optional.
 
     Attributes:
-        notes: Counts of what the fit dropped, set apart or found odd.
-        curves: Name of a figure -> its value after each epoch.
-        tables: Name of a table -> its columns by name, one value a row.
+        notes: Counts of what the fit dropped, set aside or found odd.
+        curves: Name of a metric -> its value after each epoch.
+        tables: Name of a table -> its columns by name, one value per row.
         weights: Feature -> its weight (rankers).
         importances: Feature -> its share of the importance of all features (rankers).
-        held_out: ``before`` and ``after`` calibration -> lists with the probabilities of the users of the past fold
-            that were set apart to calibrate them (rankers).
+        held_out: ``before`` and ``after`` calibration -> lists with the probabilities for those users of the past
+            fold who were set aside for calibration (rankers).
     """
 
     notes: Notes = field(default_factory=dict)
@@ -32,7 +32,7 @@ class FitSummary:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """``weight/NAME``, ``weight_low/NAME`` and ``weight_high/NAME`` where there are bounds, ``importance/NAME``."""
+        """``weight/NAME``, ``weight_low/NAME`` and ``weight_high/NAME`` if there are bounds, ``importance/NAME``."""
         table = self.tables.get("weights", {})
         bounds = {
             f"weight_{end}/{name}": float(bound)
@@ -41,7 +41,7 @@ class FitSummary:
             if bound == bound
         }
         weights = {f"weight/{name}": float(weight) for name, weight in self.weights.items()}
-        return {**weights, **bounds, **{f"importance/{name}": float(share) for name, share in self.importances.items()}}
+        return weights | bounds | {f"importance/{name}": float(share) for name, share in self.importances.items()}
 
 
 @runtime_checkable
@@ -49,9 +49,10 @@ class Summarised(Protocol):
     """A fitted retriever or ranker that has something to report of its fit."""
 
     @property
-    def summary(self) -> FitSummary: ...
+    def summary(self) -> FitSummary:
+        """What to report of the fit."""
 
 
 def summary_of(part: object) -> FitSummary:
-    """Return what a fitted part reports of its fit: nothing where it has no ``summary``."""
+    """Return the summary of a fitted part, an empty one if it has no ``summary``."""
     return part.summary if isinstance(part, Summarised) else FitSummary()

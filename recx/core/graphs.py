@@ -1,4 +1,4 @@
-"""Graphs of tools, one an entity: what an agent system is made of."""
+"""Graphs of tools, one per entity: the structure of agent systems."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Graphs:
-    """Grouped like everything else: the nodes of graph ``g`` are ``node_indptr[g]:node_indptr[g + 1]``.
+    """Graphs in CSR form: the nodes of graph ``g`` are ``node_indptr[g]:node_indptr[g + 1]``.
 
-    node_indptr: int64 [n + 1]. tool: int32 [n_nodes], the number of the node's tool in ``tools``, -1 where it
-    calls none or the pool lacks it. edge_indptr: int64 [n + 1]. edge: int32 [n_edges, 2], from and to, as places within
-    the graph. The first node is the root: whoever asks. tools: ids [n_tools]. texts: what each tool is [n_tools].
+    Attributes:
+        node_indptr: Borders of the graphs' nodes [n + 1]. The first node of a graph is its root: the requester.
+        tool: The number of each node's tool in ``tools`` [n_nodes], -1 if it calls none or the pool lacks it.
+        edge_indptr: Borders of the graphs' edges [n + 1].
+        edge: Both ends of each edge, from and to, as positions within the graph [n_edges, 2].
+        tools: The ids of the tools [n_tools].
+        texts: The description of each tool [n_tools].
     """
 
     node_indptr: Longs
@@ -35,7 +39,7 @@ class Graphs:
 
     @cached_property
     def sizes(self) -> Longs:
-        """Number of nodes of every graph [n]."""
+        """Number of nodes per graph [n]."""
         return np.diff(self.node_indptr)
 
     @cached_property
@@ -50,7 +54,7 @@ class Graphs:
 
     @cached_property
     def tools_of_edges(self) -> npt.NDArray[np.int32]:
-        """The tools that every edge leads from and to [n_edges, 2]."""
+        """The tools at both ends of every edge [n_edges, 2]."""
         start = np.repeat(self.node_indptr[:-1], np.diff(self.edge_indptr))
         tools: npt.NDArray[np.int32] = self.tool[start[:, None] + self.edge]
         return tools

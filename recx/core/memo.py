@@ -1,4 +1,4 @@
-"""Keeps what a function made of an input for as long as that input lives."""
+"""Remembers the result of a function for as long as its input lives."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ T = TypeVar("T")
 
 
 def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
-    """Keep what ``make(first, *rest)`` returned for as long as its first argument (a history, a list) lives.
+    """Remember what ``make(first, *rest)`` returned for as long as its first argument (a history, a list) lives.
 
-    ``rest`` may hold further arrays and types besides settings: they are told apart by identity.
+    Args:
+        make: The function; its result must not refer to its first argument. Further arguments may be settings, compared
+            by value, or types of ``recx.core.types``, compared by identity.
     """
     kept: WeakKeyDictionary[Any, dict[Any, T]] = WeakKeyDictionary()
 

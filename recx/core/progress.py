@@ -1,14 +1,14 @@
-"""Says what a run is doing while it does it, and keeps the seconds of every stage.
+"""Shows what a run is doing, and records the seconds of every stage.
 
-On a terminal a spinner and bars (rich), elsewhere plain lines; nothing at all unless ``shown_on`` was entered, so that
-``Experiment.run()`` in a notebook or a test is silent.
+On a terminal it shows a spinner and bars (rich), elsewhere plain lines, and nothing at all outside ``shown_on``, so
+that ``Experiment.run()`` in a notebook or a test is silent.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -25,7 +25,7 @@ _console: ContextVar[Console | None] = ContextVar("console", default=None)
 
 @contextmanager
 def shown_on(console: Console) -> Iterator[None]:
-    """Show the progress of everything inside on this console."""
+    """Show progress on this console inside the context."""
     token = _console.set(console)
     try:
         yield
@@ -44,7 +44,10 @@ def say(text: str) -> None:
 class Stages:
     """Times the stages of one run by name.
 
-    peaks: the most memory (MiB) that the process had held when a stage was done. passes: how often it was gone through.
+    Attributes:
+        seconds: The total time of each stage.
+        peaks: The peak memory of the process (MiB) at the end of each stage.
+        passes: How often each stage ran.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -54,17 +57,16 @@ class Stages:
 
     @contextmanager
     def __call__(self, name: str, of: str = "") -> Iterator[None]:
-        """Run a stage: show its name while it works, add up and show its seconds when it is done.
+        """Time a stage: show its name while it runs, then add up and show its seconds.
 
-        ``of`` tells apart two goes at one stage (the past fold's and the present one's).
+        Args:
+            name: The stage.
+            of: What distinguishes two passes of one stage, such as the past and the present fold.
         """
         console = _console.get()
         label = f"{name} ({of})" if of else name
         start = time.perf_counter()
-        if console is not None and console.is_terminal:
-            with console.status(f"{label} …"):
-                yield
-        else:
+        with console.status(f"{label} …") if console is not None and console.is_terminal else nullcontext():
             yield
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
@@ -73,13 +75,13 @@ class Stages:
         say(f"{label:<22} {took:7.2f} s")
 
     def total(self) -> dict[str, float]:
-        """Return the seconds of every stage, and of all since this object was made."""
+        """Return the seconds of every stage, and the total since this object was created."""
         return {**self.seconds, "total": time.perf_counter() - self._started}
 
 
 @contextmanager
 def bar() -> Iterator[Callable[[float, str], None]]:
-    """Give a function that shows how far (0 to 1) something long has come, and what there is to say of it.
+    """Yield a function that shows the progress of a long computation: the share that is done (0 to 1), and a text.
 
     On a terminal it moves a bar; elsewhere it prints a line every few seconds.
     """
@@ -87,12 +89,8 @@ def bar() -> Iterator[Callable[[float, str], None]]:
     if console is not None and console.is_terminal:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        columns = (
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
-        )
+        text = TextColumn("{task.description}", markup=False)
+        columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), text)
         with Progress(*columns, console=console, transient=True) as shown:
             task = shown.add_task("", total=1.0)
             yield lambda done, text: shown.update(task, completed=done, description=text)
@@ -101,7 +99,7 @@ def bar() -> Iterator[Callable[[float, str], None]]:
 
     def line(done: float, text: str) -> None:
         nonlocal last
-        if console is not None and time.perf_counter() - last > EVERY:
+        if time.perf_counter() - last > EVERY:
             say(f"  {text}")
             last = time.perf_counter()
 
@@ -109,7 +107,7 @@ def bar() -> Iterator[Callable[[float, str], None]]:
 
 
 def track(sequence: Sequence[T], what: str) -> Iterator[T]:
-    """Yield from the sequence and, while it takes long, say every few seconds how far it has come."""
+    """Yield the elements of a sequence and show how many are done; ``what`` names them in the plural."""
     with bar() as show:
         for done, element in enumerate(sequence):
             show(done / len(sequence), f"{done} of {len(sequence)} {what}")

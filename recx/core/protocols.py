@@ -1,7 +1,7 @@
-"""What a part must be able to do. A part is a frozen dataclass of its settings with one verb.
+"""What a part must be able to do. A part is a frozen dataclass of its settings with one method.
 
-A verb takes data and returns new data; ``fit`` returns another object, the fitted part. There is nothing to inherit
-and nowhere to register: a class that has the verb is a part. ``recx.testing`` has contract tests for each.
+The method takes data and returns new data; ``fit`` returns another object, the fitted part. There is no base class and
+no registry: a class that has the method is a part. ``recx.testing`` has contract tests for each kind.
 """
 
 from __future__ import annotations
@@ -22,56 +22,66 @@ CacheMode = Literal["off", "on", "read"]
 
 
 class Dataset(Protocol):
-    def load(self) -> Interactions: ...
+    """A source of data."""
+
+    def load(self) -> Interactions:
+        """Return all events."""
 
 
 class Splitter(Protocol):
-    def split(self, interactions: Interactions, fold: FoldName) -> Split: ...
+    """A way to divide events into history and targets."""
+
+    def split(self, interactions: Interactions, fold: FoldName) -> Split:
+        """Return the fold of this name and, if a ranker can be trained, the fold one step earlier."""
 
 
 class FittedRetriever(Protocol):
+    """A retriever that has been fitted."""
+
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return at most ``k`` items for each request, best first."""
-        ...
 
 
 class Retriever(Protocol):
-    def fit(self, history: Interactions) -> FittedRetriever: ...
+    """A source of candidates."""
+
+    def fit(self, history: Interactions) -> FittedRetriever:
+        """Learn from the events of a history."""
 
 
 @runtime_checkable
 class SlateRetriever(Protocol):
-    """A retriever whose candidates may be the lists that the data itself offers, which the protocol card says."""
+    """A retriever whose candidates may be the lists offered by the data itself; the protocol card reports this."""
 
     @property
-    def retrieves_slates(self) -> bool: ...
+    def retrieves_slates(self) -> bool:
+        """Whether the candidates are the data's own lists."""
 
 
 class FittedRanker(Protocol):
+    """A ranker that can score candidates."""
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the very candidates in a new order, made with ``candidates.reorder(score)``."""
-        ...
+        """Return the same candidates in a new order, made with ``candidates.reorder(score)``."""
 
 
 @runtime_checkable
 class Ranker(Protocol):
-    """A ranker that needs no training has no ``fit``: it is a ``FittedRanker`` from the start."""
+    """A ranker that is trained; one that needs no training is a ``FittedRanker`` and has no ``fit``."""
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
         """Learn to put ``fold.target`` first."""
-        ...
 
 
 @runtime_checkable
 class Saveable(Protocol):
-    """A fitted retriever or ranker that is worth keeping: it is saved with the run, in a folder of its stage's name.
+    """A fitted retriever or ranker that is saved with the run, in a folder named after its stage.
 
-    One that has something to report of its fit also has a ``summary`` (see ``recx.core.fit_summary``).
+    If it also has a ``summary`` (see ``recx.core.fit_summary``), the run reports it.
     """
 
     def save(self, folder: Path) -> None:
-        """Write all that it takes to serve again into a folder that is not there yet; no pickle."""
-        ...
+        """Write everything needed to serve again into a folder that does not exist yet; no pickle."""
 
 
 @runtime_checkable
@@ -82,70 +92,62 @@ class Reloadable(Protocol):
         """Return the fitted ranker that was saved into a folder.
 
         Raises:
-            InputError: its files are missing or damaged.
+            InputError: A file is missing or damaged.
         """
-        ...
 
 
 @runtime_checkable
 class Explainable(Protocol):
-    """A fitted ranker whose scores are sums of one contribution a feature, up to a constant."""
+    """A fitted ranker whose scores are sums of one contribution per feature, up to a constant."""
 
     @property
     def names(self) -> Sequence[str]:
         """The names of the features."""
-        ...
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
-        """Return what each feature contributes to the score of each row [n_rows, n_names].
+        """Return the contribution of each feature to the score of each row [n_rows, n_names].
 
         Raises:
-            InputError: it was fitted on other features than its settings name.
+            InputError: The ranker was fitted with features other than those in its settings.
         """
-        ...
 
 
 @runtime_checkable
 class Preflight(Protocol):
-    """A ranker or pruner that may lack what it needs, which is to be told before any data is read."""
+    """A ranker or pruner with requirements that are checked before any data is read."""
 
     def preflight(self) -> None:
-        """Get what it needs.
+        """Acquire what the part requires.
 
         Raises:
-            InputError: it cannot be had.
+            InputError: A requirement is not available.
         """
-        ...
 
 
 @runtime_checkable
 class HasDiagnostics(Protocol):
-    """A ranker that computes more than its lists depend on, such as intervals, which no trial of a sweep shows."""
+    """A ranker that computes more than its lists depend on, such as intervals, which trials of a sweep do not show."""
 
     def without_diagnostics(self) -> Ranker:
-        """Return the ranker that makes the same lists and computes nothing else."""
-        ...
+        """Return a ranker that makes the same lists and computes nothing else."""
 
 
 class Feature(Protocol):
-    """A feature's name is its key in the configuration (``conf/feature``), so it stands in one place only."""
+    """One number per candidate. A feature is named by its key in the configuration (``conf/feature``)."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        """Return one number a row [n_rows], from what was known before the request."""
-        ...
+        """Return one number per row [n_rows], from what was known before the request."""
 
 
 @runtime_checkable
 class FeatureSet(Protocol):
-    """Several features at once, such as all columns that a slate's rows came with."""
+    """Several features at once, such as all columns of a slate's rows."""
 
     def names(self, candidates: RankedLists) -> Sequence[str]:
-        """Return the features' names, from what all candidates have in common."""
-        ...
+        """Return the names of the features that are available for all candidates."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        """Return one number a row and name [n_rows, n_names], from what was known before the request."""
-        ...
+        """Return one number per row and name [n_rows, n_names], from what was known before the request."""
 
 
 @runtime_checkable
@@ -153,42 +155,49 @@ class Featured(Protocol):
     """A ranker that learns from features."""
 
     @property
-    def features(self) -> Mapping[str, Feature | FeatureSet]: ...
+    def features(self) -> Mapping[str, Feature | FeatureSet]:
+        """The features by name."""
 
 
 class FittedEncoder(Protocol):
+    """An encoder that has been fitted."""
+
     def encode(self, texts: Array) -> Vectors:
-        """Return a vector for each text [n, d], of length 1, or 0 where there is nothing to say (an empty text)."""
-        ...
+        """Return a vector for each text [n, d], of length 1, or 0 for a text without content."""
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors that are near each other (by cosine) where the texts are."""
+    """Maps texts to vectors whose cosine similarity reflects the similarity of the texts."""
 
     def fit(self, texts: Array) -> FittedEncoder:
-        """Learn from texts [n] which words count; what was trained elsewhere learns nothing."""
-        ...
+        """Learn from texts [n] which terms matter; a pretrained encoder learns nothing."""
 
 
 class Metric(Protocol):
+    """A metric of judged lists."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name under which the value is reported."""
 
     def __call__(self, judged: JudgedLists) -> Doubles | float:
-        """Return one value a user [n_users], or one number for all."""
-        ...
+        """Return one value per user [n_users], or one number for all."""
 
 
 class Evaluator(Protocol):
-    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation: ...
+    """Computes the figures of a chain."""
+
+    def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
+        """Return the figures of both lists on a fold with targets."""
 
 
 @runtime_checkable
 class Thresholded(Protocol):
-    """An evaluator for which targets are relevant from a grade of its choice on; for others they are from 1 on."""
+    """An evaluator that chooses the grade from which targets are relevant; for other evaluators it is 1."""
 
     @property
-    def rel_threshold(self) -> float: ...
+    def rel_threshold(self) -> float:
+        """The grade from which a target is relevant."""
 
 
 @runtime_checkable
@@ -198,7 +207,6 @@ class Cutting(Protocol):
     @property
     def cuts(self) -> Sequence[int]:
         """The cuts of all its metrics, smallest first."""
-        ...
 
 
 class Run(Protocol):
@@ -207,23 +215,28 @@ class Run(Protocol):
     @property
     def address(self) -> str | None:
         """Where a person can look at this run, or None."""
-        ...
 
-    def log_metrics(self, metrics: Mapping[str, float]) -> None: ...
+    def log_metrics(self, metrics: Mapping[str, float]) -> None:
+        """Log numbers by name."""
 
-    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None: ...
+    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
+        """Log series by name, one value per step."""
 
-    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None: ...
+    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Log a table, given as columns by name."""
 
-    def log_tags(self, tags: Mapping[str, str]) -> None: ...
+    def log_tags(self, tags: Mapping[str, str]) -> None:
+        """Log texts by name."""
 
-    def log_files(self, folder: Path, *, inner: bool = True) -> None: ...
+    def log_files(self, folder: Path, *, inner: bool = True) -> None:
+        """Log the files of a folder and, if ``inner``, of the folders in it."""
 
 
 class Tracker(Protocol):
+    """Records runs."""
+
     def run(self, name: str, params: Mapping[str, Any], context: RunContext) -> AbstractContextManager[Run]:
-        """Yield a new run with these settings; ``context`` says which run or sweep it belongs to and its name."""
-        ...
+        """Yield a new run with these settings; ``context`` gives its name and the run or sweep that it belongs to."""
 
 
 @runtime_checkable
@@ -234,20 +247,20 @@ class SweepTracker(Protocol):
     """
 
     def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[Run]:
-        """Yield the run of the whole sweep: a new one, or the one of this id that was begun before."""
-        ...
+        """Yield the run of the whole sweep: a new one, or the one that was started with this id."""
 
 
 class Pruner(Protocol):
-    """Says which trials of a sweep are not worth going on with.
+    """Decides which trials of a sweep to stop early.
 
     A course is what a trial's first fit passed to ``recx.core.pruning.reached``: epoch, from 1 -> value; larger is
     better.
     """
 
     def prune(self, course: Mapping[int, float], others: Sequence[Mapping[int, float]]) -> bool:
-        """Whether to end a trial at the last epoch of its course.
+        """Return whether to stop a trial at the last epoch of its course.
 
-        others: the courses of earlier trials that ran to their end. The same courses must get the same answer.
+        Args:
+            course: The trial's course so far.
+            others: The courses of earlier trials that ran to their end. Equal courses must get equal answers.
         """
-        ...

@@ -1,6 +1,6 @@
-"""Ending a trial of a sweep early: what trains in epochs tells what each reached, a pruner says whether to go on.
+"""Stopping a trial of a sweep early: a part reports the value of each epoch, and a pruner decides whether to go on.
 
-A part calls ``reached`` after every epoch; outside a sweep that does nothing.
+A part calls ``reached`` after every epoch; outside a sweep this does nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 class Pruned(BaseException):
-    """A trial is not worth going on with, which is no error: it passes by whatever catches an ``Exception``.
+    """A trial was stopped early. This is not an error, so ``except Exception`` does not catch it.
 
-    course: epoch -> the value reached there, up to the last one.
+    Attributes:
+        course: Epoch -> value, up to the last epoch.
     """
 
     def __init__(self, course: Mapping[int, float]) -> None:
@@ -26,10 +27,14 @@ class Pruned(BaseException):
 
 
 def reached(step: int, value: float) -> None:
-    """Tell what an epoch (from 1) reached on validation; the larger, the better.
+    """Report the validation value of an epoch.
+
+    Args:
+        step: The epoch, from 1.
+        value: The value; larger is better.
 
     Raises:
-        Pruned: the trial under way is not worth going on with.
+        Pruned: The trial is to be stopped.
     """
     watch = _watch.get()
     if watch is not None:
@@ -38,7 +43,7 @@ def reached(step: int, value: float) -> None:
 
 @contextmanager
 def watched(watch: Watch) -> Iterator[None]:
-    """Let ``watch`` hear of every step inside."""
+    """Pass every step inside the context to ``watch``."""
     token = _watch.set(watch)
     try:
         yield
@@ -48,7 +53,7 @@ def watched(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def noted() -> Iterator[list[tuple[int, float]]]:
-    """Give a list of all steps inside, in their order; whoever watches hears of them too."""
+    """Yield a list to which every step inside the context is appended; an outer ``watch`` gets them too."""
     steps: list[tuple[int, float]] = []
     outer = _watch.get()
 
@@ -63,10 +68,12 @@ def noted() -> Iterator[list[tuple[int, float]]]:
 
 @dataclass
 class FirstFit:
-    """Watches the first fit of a trial: a retriever is fitted twice, and a union has several.
+    """Watches the first fit of a trial: a retriever is fitted twice, and a union has several retrievers.
 
-    prunes: says of a course whether it is not worth going on with. course: step -> value. over: steps rose no more, so
-    that another fit has begun.
+    Attributes:
+        prunes: Returns whether to stop a trial with this course.
+        course: Step -> value.
+        over: Whether the first fit has ended: the steps stopped increasing, so another fit has begun.
     """
 
     prunes: Callable[[Mapping[int, float]], bool]
@@ -74,10 +81,10 @@ class FirstFit:
     over: bool = False
 
     def __call__(self, step: int, value: float) -> None:
-        """Take a step down.
+        """Record a step.
 
         Raises:
-            Pruned: ``prunes`` says so.
+            Pruned: ``prunes`` returned true.
         """
         self.over = self.over or step <= max(self.course, default=step - 1)
         if not self.over:

@@ -1,7 +1,7 @@
 """Bootstrap intervals and randomisation tests over users: plain arrays in, plain arrays out.
 
-A NaN leaves its user out of its column. Columns share their random draws, so what is drawn for
-one column does not depend on which others stand beside it, and every number depends on the seed alone.
+A NaN leaves its user out of its column. Columns share their random draws, so the result of a column does not depend on
+the other columns, and every number depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -15,21 +15,25 @@ from recx.core.bounds import PositiveInt, Seed, Share, check
 from recx.core.types import Array, Doubles
 
 CELL = 2**14
-"""Users are dealt with in cells of so many: their weights stay in the processor's cache, and a number below 2^14 is
-the lower part of a 16-bit random word."""
+"""Users per cell: the weights of a cell stay in the processor's cache, and a number below 2^14 is the lower part of a
+16-bit random word."""
 BLOCK = 64
-"""Draws that are dealt with together, so that the values are read once for all of them."""
+"""Draws per block: the values are read once for all of them."""
 ROUNDING = 1e-12
-"""Two sums are taken as equal when they differ by less than this share of the sum of absolute values."""
+"""Two sums are considered equal if they differ by less than this share of the sum of absolute values."""
 
 Weights = Callable[[np.random.Generator, int, int], Iterator[Doubles]]
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """How intervals and tests are made.
+    """How intervals and tests are computed.
 
-    level: of the intervals. resamples: of the bootstrap. draws: of signs. seed: of both.
+    Attributes:
+        level: The confidence level of the intervals.
+        resamples: The number of bootstrap resamples.
+        draws: The number of random sign vectors of a test.
+        seed: The seed of resamples and draws.
     """
 
     level: Share = 0.95
@@ -46,9 +50,15 @@ def bootstrap(
 ) -> tuple[Doubles, Doubles]:
     """Return the percentile bootstrap interval of every column's mean: low, high [n_columns].
 
-    values: [n_users, n_columns]. Users are resampled with replacement, the same resamples for all columns; a NaN
-    leaves the user out of its column, and a resample without any user left is ignored. NaN where no user has a value.
-    Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    Users are resampled with replacement, the same resamples for all columns; a NaN leaves the user out of its column,
+    and a resample without any remaining user is ignored. The bounds are NaN if no user has a value. Source: Efron and
+    Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+
+    Args:
+        values: One row per user [n_users, n_columns].
+        level: The confidence level.
+        resamples: The number of resamples.
+        seed: The seed of the resamples.
     """
     n_users, n_columns = values.shape
     if not n_users:
@@ -68,10 +78,15 @@ def bootstrap(
 def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Doubles:
     """Return the two-sided p of the paired randomisation test of every column [m].
 
-    differences: [n_users, m], NaN where a user has no pair. Were both runs alike, every difference could as well have
-    the other sign: p = (b + 1) / (draws + 1), where b counts random choices of signs whose mean is at least as far
-    from 0 as the observed one. NaN where there is no pair. Source: Fisher (1935); Smucker, Allan and Carterette, A
-    Comparison of Statistical Significance Tests for Information Retrieval Evaluation (CIKM 2007).
+    Under the null hypothesis the sign of every difference is arbitrary: p = (b + 1) / (draws + 1), where b counts
+    random choices of signs whose mean is at least as far from 0 as the observed one; NaN for a column without pairs.
+    Source: Fisher (1935); Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for Information
+    Retrieval Evaluation (CIKM 2007).
+
+    Args:
+        differences: One row per user [n_users, m], NaN where a user has no pair.
+        draws: The number of random choices of signs.
+        seed: The seed of the draws.
     """
     known = np.where(np.isnan(differences), 0.0, differences)
     observed = known.sum(axis=0)
@@ -87,19 +102,16 @@ def _weighted_sums(columns: Doubles, draws: int, seed: int, weights: Weights) ->
     sums = np.zeros((draws, columns.shape[1]))
     for start in range(0, draws, BLOCK):
         block = sums[start : start + BLOCK]
-        first = 0
-        for of_cell in weights(rng, len(columns), len(block)):
-            last = first + of_cell.shape[1]
-            block += of_cell @ columns[first:last]
-            first = last
+        for cell, of_cell in enumerate(weights(rng, len(columns), len(block))):
+            block += of_cell @ columns[cell * CELL : (cell + 1) * CELL]
     return sums
 
 
 def _counts(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doubles]:
-    """Yield, cell by cell, how often each user stands in each resample [draws, cell].
+    """Yield, cell by cell, how often each user occurs in each resample [draws, cell].
 
-    First it is drawn how many of a resample's users fall into each cell, then which ones within it: together the same
-    as drawing from all users, without leaving the cache.
+    The number of a resample's users in each cell is drawn first, then the users within it: equivalent to drawing from
+    all users, without leaving the cache.
     """
     sizes = _cells(n_users)
     counts = np.empty((draws, sizes[0]))
@@ -111,7 +123,7 @@ def _counts(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doub
 
 
 def _below(rng: np.random.Generator, size: int, number: int) -> Array:
-    """Return so many random whole numbers below ``size``."""
+    """Return ``number`` random integers below ``size``."""
     if size < CELL:
         return rng.integers(size, size=number, dtype=np.uint16)
     words: Array = rng.bit_generator.random_raw(number // 4 + 1).view(np.uint16)[:number]
@@ -119,7 +131,7 @@ def _below(rng: np.random.Generator, size: int, number: int) -> Array:
 
 
 def _coins(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doubles]:
-    """Yield, cell by cell, 1 or 0 by chance for every user in every draw [draws, cell]."""
+    """Yield, cell by cell, 1 or 0 at random for every user in every draw [draws, cell]."""
     for size in _cells(n_users).tolist():
         octets = -(-size // 8)
         random = np.frombuffer(rng.bytes(draws * octets), np.uint8).reshape(draws, octets)
@@ -127,8 +139,7 @@ def _coins(rng: np.random.Generator, n_users: int, draws: int) -> Iterator[Doubl
 
 
 def _cells(n_users: int) -> Array:
-    starts = np.arange(0, n_users, CELL)
-    return np.diff(np.append(starts, n_users))
+    return np.diff(np.append(np.arange(0, n_users, CELL), n_users))
 
 
 def _quantiles(means: Doubles, shares: list[float]) -> Doubles:

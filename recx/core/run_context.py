@@ -1,6 +1,6 @@
-"""What a tracked run belongs to.
+"""The sweep and the parent that a tracked run belongs to.
 
-Within a process it is an argument; a process that runs a trial of another one's sweep finds it in its environment.
+Within a process this is an argument; a process that runs a trial of another one's sweep gets it by its environment.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ PARENT, SWEEP, RUN_NAME = "RECX_PARENT", "RECX_SWEEP", "RECX_RUN_NAME"
 
 @dataclass(frozen=True)
 class RunContext:
-    """The place of a run among other runs.
+    """The relation of a run to other runs.
 
     Attributes:
-        parent: The id of the run above it, or "".
-        sweep: The id of the sweep it is part of, or "".
-        name: What to call it; "" leaves the choice to the tracker.
+        parent: The id of the parent run, or "".
+        sweep: The id of the sweep, or "".
+        name: The name of the run; "" leaves the choice to the tracker.
     """
 
     parent: str = ""
@@ -27,7 +27,7 @@ class RunContext:
 
     @classmethod
     def from_environment(cls) -> RunContext:
-        """Return what the process that started this one has set; see ``variables``."""
+        """Return the context set by the process that started this one (see ``variables``)."""
         return cls(*(os.environ.get(variable, "") for variable in (PARENT, SWEEP, RUN_NAME)))
 
     @property

@@ -1,9 +1,8 @@
 """What passes between the parts: plain arrays, grouped like a CSR matrix.
 
-The rows of group ``g`` are ``indptr[g]:indptr[g + 1]``. No data frame travels between parts; frames stand at the two
-borders (files in, results out). Times are unix milliseconds as int64 and are never cast to float.
-
-Every type may carry ``notes``: named counts for the protocol card of what was dropped, mended or found odd.
+The rows of group ``g`` are ``indptr[g]:indptr[g + 1]``. Data frames appear only where files are read and results are
+handed out. Times are unix milliseconds as int64 and are never cast to float. Every type may carry ``notes``: named
+counts, for the protocol card, of what was dropped, repaired or found odd.
 """
 
 from __future__ import annotations
@@ -38,11 +37,15 @@ Notes = Mapping[str, float]
 class Interactions:
     """Events grouped by user, each user's oldest first; equal times keep the file's order.
 
-    indptr: int64 [n_users + 1]. item: int32 [n]. time: int64 [n] ms, or None where the data has no times.
-    weight: float32 [n], the grade, rating or strength of the event (1 for a click).
-    slates: lists that the data itself offers, or None.
-    to_predict: int32 users that ``fold: predict`` asks for, in the file's order. In every other fold their events are
-        history only. None: predict for every user.
+    Attributes:
+        indptr: Borders of the users' events [n_users + 1].
+        item: The item of each event [n].
+        time: The time of each event [n] in ms, or None if the data has no times.
+        weight: The grade, rating or strength of each event [n] (1 for a click).
+        users: The users.
+        items: The items.
+        slates: Lists offered by the data itself, or None.
+        to_predict: Users of ``fold: predict``, in the file's order (None: all); in other folds they are history only.
     """
 
     indptr: Longs
@@ -68,7 +71,7 @@ class Interactions:
 
     @cached_property
     def lengths(self) -> Longs:
-        """Number of events of every user [n_users]."""
+        """Number of events per user [n_users]."""
         return np.diff(self.indptr)
 
     @cached_property
@@ -78,32 +81,28 @@ class Interactions:
 
     @cached_property
     def clicks(self) -> Longs:
-        """Number of events of every item [n_items]."""
+        """Number of events per item [n_items]."""
         return np.bincount(self.item, minlength=self.n_items)
 
     @cached_property
     def first_seen(self) -> Longs:
-        """When every item was first clicked [n_items] ms, ``UNKNOWN_TIME`` if never. Needs times."""
+        """When each item was first clicked [n_items] in ms, ``UNKNOWN_TIME`` if never or if there are no times."""
         first = np.full(self.n_items, UNKNOWN_TIME, dtype=np.int64)
         if self.time is not None:
             np.minimum.at(first, self.item, self.time)
         return first
 
     def unnamed(self) -> Interactions:
-        """Return the same without names, which could tell a part the answer."""
+        """Return the same without names, which could reveal the answer to a part."""
         if self.users.names is None and self.items.names is None:
             return self
         return replace(self, users=replace(self.users, names=None), items=replace(self.items, names=None))
 
     def keep(self, rows: Bools) -> Interactions:
         """Return the events for which ``rows`` [n] is true; users and items keep their numbers."""
-        return replace(
-            self,
-            indptr=indptr_of(np.bincount(self.user[rows], minlength=self.n_users)),
-            item=self.item[rows],
-            time=None if self.time is None else self.time[rows],
-            weight=self.weight[rows],
-        )
+        indptr = indptr_of(np.bincount(self.user[rows], minlength=self.n_users))
+        time = None if self.time is None else self.time[rows]
+        return replace(self, indptr=indptr, item=self.item[rows], time=time, weight=self.weight[rows])
 
     @classmethod
     def from_frame(
@@ -116,25 +115,26 @@ class Interactions:
     ) -> Interactions:
         """Build interactions from a frame with columns user, item and, optionally, time (int ms) and weight.
 
-        Ids are numbered by first appearance (users) and in sorted order (items), unless ``users`` or ``items`` name
-        them beforehand; an id that they lack is an error.
+        Args:
+            frame: One row per event.
+            users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
+            items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
+            notes: Counts for the protocol card.
 
         Raises:
-            InputError: an id is missing, or is not among the entities given; a time is not a whole number.
+            InputError: An id is missing or not among the given entities, or a time is not a whole number.
         """
         user, user_ids = numbered(frame["user"], "user", users, sort=False)
         item, item_ids = numbered(frame["item"], "item", items, sort=True)
-        time = None
-        if "time" in frame:
-            if frame["time"].dtype.kind not in "iu":
-                raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
-            time = frame["time"].to_numpy(dtype=np.int64)
+        time = frame["time"].to_numpy() if "time" in frame else None
+        if time is not None and time.dtype.kind not in "iu":
+            raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
         order = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
         weight = frame["weight"].to_numpy(dtype=np.float32) if "weight" in frame else np.ones(len(frame), np.float32)
         return cls(
             indptr=indptr_of(np.bincount(user, minlength=len(user_ids))),
             item=item[order],
-            time=None if time is None else time[order],
+            time=None if time is None else time[order].astype(np.int64),
             weight=weight[order],
             users=user_ids,
             items=item_ids,
@@ -144,11 +144,14 @@ class Interactions:
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Who asks, and when: one request a user, users increasing.
+    """Which users get a list, and when: one request per user, users increasing.
 
-    user: int32 [n_lists]. time: int64 [n_lists] ms, or None where the data has no times (requests then lie after all
-    history). Whatever depends on "now" counts events strictly before ``time``; the asking user's own history is known
-    whole, in its order, also where its last event has the very time of the request.
+    What depends on the present counts only events strictly before ``time``; the requesting user's own history is known
+    in full and in order, even if its last event has the same time as the request.
+
+    Attributes:
+        user: The users [n_lists].
+        time: The time of each request [n_lists] in ms, or None without times: requests then follow all history.
     """
 
     user: Ints
@@ -163,7 +166,13 @@ class Requests:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What is known (history), what is asked (requests) and the answers (target; None when predicting)."""
+    """A question to a chain, with the answers.
+
+    Attributes:
+        history: The events that are known.
+        target: The events to predict; None when predicting.
+        requests: The users who get a list, and when.
+    """
 
     history: Interactions
     target: Interactions | None
@@ -172,9 +181,12 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The fold that is judged, and the fold one step earlier, whose targets train the ranker (None: no training).
+    """The folds of a run.
 
-    notes: counts for the protocol card (users left out and why, later events that a fit may see ...).
+    Attributes:
+        past: The fold one step earlier, whose targets train the ranker (None: no training).
+        fold: The fold that is evaluated.
+        notes: Counts for the protocol card (users left out and why, later events that a fit may see ...).
     """
 
     past: Fold | None
@@ -184,10 +196,14 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """One list of items a request, best first. Lists may be empty and of any length; there is no padding.
+    """One list of items per request, best first. Lists may be empty and of any length; there is no padding.
 
-    user: int32 [n_lists]. indptr: int64 [n_lists + 1]. item: int32 [n]. score: float32 [n], finite, never rising
-    within a list. columns: name -> float32 [n], such as each source's score and rank in a union (NaN: not from there).
+    Attributes:
+        user: The users [n_lists].
+        indptr: Borders of the lists [n_lists + 1].
+        item: The item of each row [n].
+        score: The score of each row [n], finite, never increasing within a list.
+        columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there).
     """
 
     user: Ints
@@ -201,21 +217,19 @@ class RankedLists:
     def concat(cls, parts: Sequence[RankedLists]) -> RankedLists:
         """Return the lists of all parts, one part after the other, with the columns of the first.
 
-        Notes that count requests add up; of any other note the last part's count stands.
+        Notes that count requests are summed; of any other note the last part's count is kept.
         """
         notes: dict[str, float] = {}
-        for part in parts:
-            for name, count in part.notes.items():
-                notes[name] = notes.get(name, 0) + count if "requests" in name else count
+        for name, count in (note for part in parts for note in part.notes.items()):
+            notes[name] = notes.get(name, 0) + count if "requests" in name else count
+        names = parts[0].columns if parts else ()
+        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in names}
         return cls(
             user=np.concatenate([np.zeros(0, np.int32), *(part.user for part in parts)]),
             indptr=indptr_of(np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])),
             item=np.concatenate([np.zeros(0, np.int32), *(part.item for part in parts)]),
             score=np.concatenate([np.zeros(0, np.float32), *(part.score for part in parts)]),
-            columns={
-                name: np.concatenate([part.columns[name] for part in parts])
-                for name in (parts[0].columns if parts else ())
-            },
+            columns=columns,
             notes=notes,
         )
 
@@ -228,7 +242,7 @@ class RankedLists:
 
     @property
     def lengths(self) -> Longs:
-        """Number of items of every list [n_lists]."""
+        """Number of items per list [n_lists]."""
         return np.diff(self.indptr)
 
     @property
@@ -242,29 +256,20 @@ class RankedLists:
         return position_of_rows(self.indptr) + 1
 
     def __getitem__(self, lists: slice) -> RankedLists:
-        """Return a run of consecutive lists, without copying."""
+        """Return consecutive lists, without copying."""
         start, stop, _ = lists.indices(self.n_lists)
         stop = max(start, stop)
         rows = slice(int(self.indptr[start]), int(self.indptr[stop]))
-        return replace(
-            self,
-            user=self.user[start:stop],
-            indptr=self.indptr[start : stop + 1] - self.indptr[start],
-            item=self.item[rows],
-            score=self.score[rows],
-            columns={name: column[rows] for name, column in self.columns.items()},
-        )
+        indptr = self.indptr[start : stop + 1] - self.indptr[start]
+        return replace(self.picked(rows), user=self.user[start:stop], indptr=indptr)
 
     def take(self, lists: Array) -> RankedLists:
-        """Return the chosen lists (numbers or a mask [n_lists]) in the order asked for."""
+        """Return the chosen lists (numbers or a mask [n_lists]) in the given order."""
         numbers = np.flatnonzero(lists) if lists.dtype == bool else lists
         if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():
             return self[int(numbers[0]) : int(numbers[-1]) + 1]  # without copying
-        return replace(
-            self.picked(rows_of_groups(self.indptr, numbers)),
-            user=self.user[numbers],
-            indptr=indptr_of(self.lengths[numbers]),
-        )
+        rows = rows_of_groups(self.indptr, numbers)
+        return replace(self.picked(rows), user=self.user[numbers], indptr=indptr_of(self.lengths[numbers]))
 
     def top(self, k: int) -> RankedLists:
         """Return the first ``k`` of every list."""
@@ -272,10 +277,10 @@ class RankedLists:
         return replace(self.picked(keep), indptr=indptr_of(np.minimum(self.lengths, k)))
 
     def reorder(self, score: Array) -> RankedLists:
-        """Return the same pairs sorted by a new score [n], best first, ties in the present order.
+        """Return the same pairs sorted by a new score [n], best first, ties in the current order.
 
         Raises:
-            RecxError: a score is not finite, or there is not one score a row.
+            RecxError: A score is not finite, or there is not one score per row.
         """
         if score.shape != self.item.shape:
             raise RecxError(f"reorder needs one score for each of the {len(self)} rows, got an array of {score.shape}")
@@ -287,7 +292,7 @@ class RankedLists:
         order = order_in_groups(new, self.indptr)
         return replace(self.picked(order), score=new[order], indptr=self.indptr)
 
-    def picked(self, rows: Array) -> RankedLists:
-        """Return the chosen rows (numbers or a mask [n]) with the old borders, which the caller must renew."""
+    def picked(self, rows: Array | slice) -> RankedLists:
+        """Return chosen rows (numbers, a slice or a mask [n]) with the old borders, which the caller must replace."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         return replace(self, item=self.item[rows], score=self.score[rows], columns=columns)

@@ -1,4 +1,4 @@
-"""The version of recx, and when this process imported it."""
+"""The version of recx, and the time of its import."""
 
 from time import time_ns
 

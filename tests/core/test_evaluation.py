@@ -143,7 +143,7 @@ def test_an_interval_leaves_out_the_users_that_its_metric_leaves_out() -> None:
 
 def test_one_number_has_no_interval() -> None:
     evaluation = recx.evaluate(LISTS, TRUTH, ["mrr", "num_queries"])
-    with pytest.raises(InputError, match="'num_queries' is one number and has no value a user"):
+    with pytest.raises(InputError, match="'num_queries' is one number without values per user"):
         evaluation.interval("num_queries")
     with pytest.raises(InputError, match="there is no metric 'mr' here: did you mean 'mrr'"):
         evaluation.interval("mr")

@@ -135,7 +135,7 @@ def test_the_seconds_of_every_stage_are_kept() -> None:
 
 @pytest.mark.parametrize("how", ["drops", "swaps"])
 def test_a_ranker_that_returns_other_pairs_is_found_out_even_when_predicting(how: str) -> None:
-    with pytest.raises(RecxError, match="the very candidates that it was given"):
+    with pytest.raises(RecxError, match="exactly the candidates that it was given"):
         chain(ranker=Wrong(how), fold="predict").run()
 
 

@@ -1,4 +1,4 @@
-"""Writing a file under a temporary name until it is whole, so that nobody reads half of it."""
+"""Writing a file under a temporary name first, so that no reader sees an incomplete file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to, and put the file in its place once it is whole."""
+    """Yield a temporary path to write to, and rename it to ``path`` when the context ends without an error."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         yield temporary
@@ -19,6 +19,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8."""
+    """Write a text as UTF-8, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Durations as people write them: ``90s``, ``30m``, ``3h``, ``1d``, ``2w``."""
+"""Durations as text: ``90s``, ``30m``, ``3h``, ``1d``, ``2w``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ HOUR = 3_600 * SECOND
 _UNITS = {"ms": 1, "s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": 24 * HOUR, "w": 7 * 24 * HOUR}
 
 LONGEST = 10**15
-"""In ms; sums and differences with any time still fit into an int64."""
+"""In ms; sums and differences with any time still fit into int64."""
 
 
 def _parsed(text: str) -> int:
-    """Return the duration in whole milliseconds; 0 where the text is not a duration."""
+    """Return the duration in whole milliseconds; 0 if the text is not a duration."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*", text)
     return round(float(found[1]) * _UNITS[found[2]]) if found else 0
 
@@ -33,7 +33,11 @@ Duration = Annotated[
 def milliseconds(text: str, key: str) -> int:
     """Return the duration in whole milliseconds.
 
+    Args:
+        text: A number and a unit.
+        key: The key of the setting, for errors.
+
     Raises:
-        InputError: naming ``key``, when the text is not a positive duration.
+        InputError: The text is not a positive duration.
     """
     return _parsed(coerce(text, Duration, key))

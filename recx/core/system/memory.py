@@ -1,4 +1,4 @@
-"""How much memory this process holds, and the most that it has held."""
+"""The current and the peak memory of this process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MIB = 2.0**20
 
 
 def held() -> float:
-    """Return how much memory this process holds now, in MiB; where only the peak is known, that."""
+    """Return the resident memory of this process in MiB; its peak where the system reports nothing else."""
     return _status("VmRSS") if STATUS.exists() else peak()
 
 
 def peak() -> float:
-    """Return the most memory that this process has held so far, in MiB; NaN where the system does not tell.
+    """Return the peak memory of this process so far in MiB; NaN where the system does not report it.
 
-    ``ru_maxrss`` is no use on Linux: a process that was just started inherits the peak of the one that started it.
+    ``ru_maxrss`` is unusable on Linux: a new process inherits the peak of its parent.
     """
     if STATUS.exists():
         return _status("VmHWM")

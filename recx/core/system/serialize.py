@@ -1,4 +1,4 @@
-"""Settings and figures as plain values: what JSON, YAML and MLflow can hold."""
+"""Settings and figures as plain values, which JSON, YAML and MLflow can store."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Return the value made of dicts, lists, strings, numbers, booleans and None only.
+    """Return the value as dicts, lists, strings, numbers, booleans and None.
 
-    A number that is not finite becomes None, since JSON has no word for it.
+    A number that is not finite becomes None, since JSON cannot represent it.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(inner) for inner in value]
-    if hasattr(type(value), "tolist"):  # an array or a number of NumPy, without importing it
+    if hasattr(type(value), "tolist"):  # a NumPy array or number, without importing NumPy
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -28,14 +28,14 @@ def plain(value: Any) -> Any:
 
 
 def settings(part: Any) -> dict[str, Any]:
-    """Return a part's class and its settings, parts within it included."""
+    """Return a part's class and its settings, including those of nested parts."""
     kind = type(part)
     named = {field.name: plain(getattr(part, field.name)) for field in fields(part)} if is_dataclass(part) else {}
     return {"part": f"{kind.__module__}.{kind.__qualname__}", **named}
 
 
 def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return dotted names -> texts: strings as they are, every other value as JSON."""
+    """Return dotted names -> texts: strings unchanged, all other values as JSON."""
     named: dict[str, str] = {}
     for key, value in nested.items():
         if isinstance(value, Mapping) and value:
@@ -46,11 +46,13 @@ def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def title(config: Mapping[str, Any]) -> str:
-    """Return what a run is known by: its retriever and ranker, such as ``union + linear``; "" if it names neither."""
-    words = []
+    """Return the title of a run, its retriever and ranker, such as ``union + linear``; "" if it has neither."""
+    names = []
     for stage in ("retriever", "ranker"):
         part = config.get(stage)
         target = str(part.get("_target_", "")) if isinstance(part, Mapping) else ""
         module, name = target.split(".")[-2:] if "." in target else ("", "")
-        words.append(name.lower() if module == stage else module)  # a plugin of one part may name its module so
-    return " + ".join(word for word in words if word)
+        names.append(
+            name.lower() if module == stage else module
+        )  # a plugin of one part may name its module after the stage
+    return " + ".join(filter(None, names))

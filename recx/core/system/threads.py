@@ -1,6 +1,6 @@
-"""How many threads compute: one number for numpy, scipy, FAISS and recx's own.
+"""The number of threads that compute: one number for NumPy, SciPy, FAISS and recx itself.
 
-Nothing here brings numpy, whose pool reads the number when it is loaded.
+This module does not import NumPy, whose thread pool reads the number at import.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @contextmanager
 def limited_to(threads: object) -> Iterator[int]:
-    """Let numpy, scipy, FAISS and whatever else counts threads use at most so many inside.
+    """Limit the threads of NumPy, SciPy, FAISS and other libraries inside the context, and yield their number.
 
-    threads: a whole number, or None for what is ``available``.
+    Args:
+        threads: A positive integer, or None for what is ``available``.
 
     Raises:
-        InputError: it is no whole number from 1 up.
+        InputError: The number is not a positive integer.
     """
     if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"runtime.threads={threads}: it must be a whole number from 1 up, or null for every core")
+        raise InputError(f"runtime.threads={threads}: it must be a positive whole number, or null for every core")
     number = threads if isinstance(threads, int) else available()
     before = {name: os.environ[name] for name in _POOLS if name in os.environ}
     os.environ.update(dict.fromkeys(_POOLS, str(number)))
@@ -42,7 +43,7 @@ def limited_to(threads: object) -> Iterator[int]:
 
 
 def _loaded_pools(number: int) -> Any:
-    """Limit the pools of libraries that read the environment before we could set it."""
+    """Limit the thread pools of libraries that have read the environment already."""
     if "numpy" not in sys.modules:
         return nullcontext()
     from threadpoolctl import threadpool_limits
@@ -51,11 +52,9 @@ def _loaded_pools(number: int) -> Any:
 
 
 def available() -> int:
-    """Return how many threads may compute: what OMP_NUM_THREADS says, else every core that this process may use."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        return int(said)
-    return cores()
+    """Return how many threads may compute: OMP_NUM_THREADS if it is set, else all cores that this process may use."""
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return int(text) if text.isdigit() and int(text) > 0 else cores()
 
 
 def cores() -> int:
@@ -65,14 +64,17 @@ def cores() -> int:
 
 
 def side_by_side(work: Callable[[S], T], pieces: Iterable[S]) -> list[T]:
-    """Return what comes of each piece, in order, as many at a time as there are threads.
+    """Return the result of ``work`` for each piece, in order, computed by as many threads as are available.
 
-    work: lets go of Python's lock while it computes, as numpy does. The outcome never depends on the threads.
+    Args:
+        work: A function that releases Python's global lock while it computes, as NumPy does.
+        pieces: The arguments; the results never depend on the number of threads.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     pieces = list(pieces)
-    if min(available(), len(pieces)) < 2:
+    workers = min(available(), len(pieces))
+    if workers < 2:
         return list(map(work, pieces))
-    with ThreadPoolExecutor(min(available(), len(pieces))) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, pieces))
