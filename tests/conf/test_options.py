@@ -21,7 +21,7 @@ from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in option_sources.options().items() if "/" in name}
 PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
-# An option named like its part's module; others are variants or sets of parts (all of feature), which differ on purpose.
+# Options named like their part's module; others are variants or sets of parts, such as all of feature.
 MAIN = [
     name
     for name in PARTS
