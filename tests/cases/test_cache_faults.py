@@ -38,7 +38,7 @@ WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_can
 SMALL = [*WORLD, "feature=basic", "ranker.resamples=0", "tracker=console", "runtime.threads=1"]
 """Few bytes, for small disks."""
 SECONDS = ("time/", "data/cache_hits")
-FULL = "No space left on device: see to the disk and its permissions, or run in another folder\n"
+FULL = "No space left on device: check the disk and its permissions, or run in another folder\n"
 
 
 def recx(folder: Path, *words: str, wait: bool = True) -> Any:

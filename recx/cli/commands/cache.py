@@ -1,8 +1,9 @@
-"""``python -m recx cache [--keep 20GB] [--older 30d]``: what the stage cache holds, and making it smaller."""
+"""``python -m recx cache [--keep 20GB] [--older 30d]``: show the size of the stage cache, and prune it."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,46 +17,47 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print a line a stage: its entries, their bytes, when the oldest and the newest were last used.
+    """Print one line per stage: its entries, their size, and when the oldest and the newest were last used.
 
-    --keep: take the entries that were not used for longest away until the others fit. --older: take those away that
-    were not used for so long.
+    ``--keep`` removes the least recently used entries until the others fit, ``--older`` those that were not used for
+    so long.
 
     Raises:
-        InputError: a size or a duration cannot be read, or there is no such folder.
+        InputError: A size or a duration cannot be read, or the folder does not exist.
     """
-    parser = Parser(prog="recx cache")
-    parser.add_argument("--keep", metavar="SIZE", help="such as 20GB")
-    parser.add_argument("--older", metavar="DURATION", help="such as 30d")
-    parser.add_argument("--folder", type=Path, default=Path(CACHE), help=f"default: {CACHE}")
+    parser = Parser(prog="recx cache", description="Show the size of the stage cache, and prune it.")
+    parser.add_argument("--keep", metavar="SIZE", help="remove the least recently used beyond this size, such as 20GB")
+    parser.add_argument("--older", metavar="DURATION", help="remove what was not used for so long, such as 30d")
+    parser.add_argument("--folder", type=Path, default=Path(CACHE), help="(%(default)s)")
     chosen = parser.parse_args(arguments)
     keep = None if chosen.keep is None else _bytes(chosen.keep)
     older = None if chosen.older is None else milliseconds(chosen.older, "--older") / 1000
     if not chosen.folder.is_dir() and chosen.folder != Path(CACHE):
-        raise InputError(f"--folder={chosen.folder}: there is no such folder: name one that holds a stage cache")
-    from recx.storage.cache.entries import entries, prune
+        raise InputError(f"--folder={chosen.folder}: the folder does not exist: give one that holds a stage cache")
+    from recx.storage.cache.entries import Entry, entries, prune
 
     if keep is not None or older is not None:
-        gone = prune(chosen.folder, keep, older)
-        print(f"{len(gone)} entries taken away, {_size(sum(entry.bytes for entry in gone))}")
-    found = entries(chosen.folder)
-    if not found:
-        print(f"{chosen.folder} holds nothing")
+        removed = prune(chosen.folder, keep, older)
+        print(f"{len(removed)} entries removed, {_size(sum(entry.bytes for entry in removed))}")
+    by_stage: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries(chosen.folder):
+        by_stage[entry.stage].append(entry)
+    if not by_stage:
+        print(f"{chosen.folder} is empty")
         return 0
     print(f"{'stage':<16}{'entries':>8}{'size':>12}  {'oldest use':<18}newest use")
-    for stage in dict.fromkeys(sorted(entry.stage for entry in found)):
-        of_stage = [entry for entry in found if entry.stage == stage]
-        used = [entry.used for entry in of_stage]
-        size = _size(sum(entry.bytes for entry in of_stage))
-        print(f"{stage:<16}{len(of_stage):>8}{size:>12}  {_moment(min(used)):<18}{_moment(max(used))}")
-    print(f"{'total':<16}{len(found):>8}{_size(sum(entry.bytes for entry in found)):>12}")
+    sizes = {stage: sum(entry.bytes for entry in found) for stage, found in by_stage.items()}
+    for stage, found in sorted(by_stage.items()):
+        oldest, newest = (_moment(choose(entry.used for entry in found)) for choose in (min, max))
+        print(f"{stage:<16}{len(found):>8}{_size(sizes[stage]):>12}  {oldest:<18}{newest}")
+    print(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{_size(sum(sizes.values())):>12}")
     return 0
 
 
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?B)", text.strip().upper())
     if not found:
-        raise InputError(f"--keep={text!r} is no size: write a number and a unit, such as 500MB or 20GB")
+        raise InputError(f"--keep={text!r} is not a size: write a number and a unit, such as 500MB or 20GB")
     return round(float(found[1]) * UNITS[found[2]])
 
 

@@ -1,4 +1,4 @@
-"""``python -m recx doctor [KEY=VALUE ...]``: look at the data and its split before any training."""
+"""``python -m recx doctor [KEY=VALUE ...]``: check the data and its split before any training."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from recx.cli.commands.parser import Parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print what there is to say about the data that these words would run on; trains nothing and writes no file.
+    """Print the findings on the data that a run with these overrides would use; trains nothing and writes no file.
+
+    A bad verdict is not an error.
 
     Raises:
-        InputError: the configuration or the data cannot be used. A bad verdict is no error.
+        InputError: The configuration or the data cannot be used.
     """
-    parser = Parser(prog="recx doctor")
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="what a run of this data would be given")
-    parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
-    asked = parser.parse_intermixed_args(arguments)
+    parser = Parser(prog="recx doctor", description="Check the data and its split before any training.")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="the overrides of a run on this data")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    chosen = parser.parse_intermixed_args(arguments)
 
     from recx.config.compose import compose, plain
     from recx.core.system.threads import limited_to
 
-    config = plain(compose(asked.overrides))
+    config = plain(compose(chosen.overrides))
     with limited_to(config["runtime"]["threads"]):
         from recx.experiment import build
         from recx.experiment.doctor import cuts_of, examine
@@ -32,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         interactions, split = experiment.load_and_split()
         findings = examine(interactions, split, cuts_of(experiment.evaluator))
     size = {"users": interactions.n_users, "items": interactions.n_items, "events": len(interactions)}
-    if asked.json:
+    if chosen.json:
         rows = [{**asdict(finding), "share": finding.share} for finding in findings]
         print(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
         return 0

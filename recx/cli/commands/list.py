@@ -1,8 +1,8 @@
-"""``python -m recx list [GROUP]``: what there is to choose from, a line each."""
+"""``python -m recx list [GROUP]``: list the options of every group, one per line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from recx.cli.commands.parser import Parser
@@ -10,38 +10,31 @@ from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
 from recx.evaluation.definitions import METRICS
 
-GROUP = "metric"
-"""The group whose options need no file: recx's own metrics are named in place, a plugin's have option files."""
-
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the options of one group or of all: name, the package it is from, and what it is.
+    """Print the options of one group or of all: name, package and description.
 
     Raises:
-        InputError: there is no such group.
+        InputError: The group does not exist.
     """
-    parser = Parser(prog="recx list")
-    parser.add_argument("group", nargs="?")
+    parser = Parser(prog="recx list", description="List the options of every group, one per line.")
+    parser.add_argument("group", nargs="?", metavar="GROUP", help="only this group, such as retriever")
     wanted = parser.parse_args(arguments).group
-    found = [*_options(), *((GROUP, name, "recx", text) for name, text in METRICS.items())]
-    groups = dict.fromkeys(group for group, *_ in found)
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for option, (package, file) in option_sources.options().items():
+        group, slash, name = option.rpartition("/")
+        if slash:
+            groups.setdefault(group, []).append((name, package, _first_comment(file)))
+    # recx's own metrics need no option files, those of plugins have some
+    groups.setdefault("metric", []).extend((name, "recx", text) for name, text in METRICS.items())
     if wanted is not None and wanted not in groups:
-        raise InputError(f"there is no group {wanted!r}: {did_you_mean(wanted, groups)}")
-    width = max(len(option) for _, option, *_ in found)
+        raise InputError(f"unknown group {wanted!r}: {did_you_mean(wanted, groups)}")
+    width = max(len(name) for options in groups.values() for name, *_ in options)
     for group in [wanted] if wanted else groups:
         print(group)
-        for of, option, package, text in found:
-            if of == group:
-                print(f"  {option:<{width}}  {package}  {text}".rstrip())
+        for name, package, text in groups[group]:
+            print(f"  {name:<{width}}  {package}  {text}".rstrip())
     return 0
-
-
-def _options() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (group, option, package, first comment) of every option file."""
-    for name, (package, file) in option_sources.options().items():
-        group, _, option = name.rpartition("/")
-        if group:
-            yield group, option, package, _first_comment(file)
 
 
 def _first_comment(file: Path) -> str:

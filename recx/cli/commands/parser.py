@@ -1,4 +1,4 @@
-"""How a verb reads its words."""
+"""The argument parser of the commands."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import NoReturn
 
 from recx.core.errors import InputError
 
+RUN = "a run's folder, its MLflow run id, or last"
+"""How a run can be given on the command line."""
+
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are sentences like all others: ``InputError``, exit code 2."""
+    """An argument parser whose errors are ``InputError``, with exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        help_of = "help" if self.prog == "recx" else f"{self.prog.removeprefix('recx ')} --help"
-        raise InputError(f"{self.prog}: {message}: `python -m recx {help_of}` shows how it is called")
+        """Raise the message as an ``InputError`` that also names the help."""
+        command = "help" if self.prog == "recx" else f"{self.prog.removeprefix('recx ')} --help"
+        raise InputError(f"{self.prog}: {message}: see `python -m recx {command}`")

@@ -1,9 +1,10 @@
-"""``python -m recx runs``: the runs that there were, their headline figures, and what tells them apart."""
+"""``python -m recx runs``: list past runs with their headline metrics and what distinguishes them."""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,41 +16,39 @@ if TYPE_CHECKING:
 
 OUTPUTS = Path("outputs")
 SHOWN = 50
-"""Lines on the console, unless --limit says otherwise."""
+"""Rows on the console, unless ``--limit`` is given."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the table of past runs, newest first unless sorted otherwise.
+    """Print the table of past runs, newest first by default.
 
     Raises:
-        InputError: an unknown column, metric or setting, or a limit below 1.
-        RecxError: the store of ``outputs`` cannot be read.
+        InputError: A column, metric or setting is unknown, or the limit is below 1.
+        RecxError: The store of ``outputs`` cannot be read.
     """
     chosen = _parser().parse_args(_joined(arguments))
     if chosen.limit is not None and chosen.limit < 1:
-        raise InputError(f"--limit {chosen.limit}: it must be a whole number of lines from 1 up")
+        raise InputError(f"--limit {chosen.limit}: it must be a whole number of rows from 1 up")
     from recx.jobs.history import past_runs
     from recx.report.terminal import print_runs as table
+    from recx.report.terminal.console import console_of_stdout
 
-    every = past_runs(OUTPUTS, trials=chosen.trials)
-    if not every:
-        print("there are no runs under outputs yet: start one with `python -m recx +experiment=news`", file=sys.stderr)
+    runs = past_runs(OUTPUTS, trials=chosen.trials)
+    if not runs:
+        print("no runs under outputs yet: start one with `python -m recx +experiment=news`", file=sys.stderr)
         return 0
-    found = every
-    for words in chosen.filter:
-        found = _filtered(found, every, words)
-    found = _sorted(found, every, chosen.sort)
-    form = {"latex": table.latex, "markdown": table.markdown, "csv": table.as_csv}.get(chosen.form or "")
-    limit = chosen.limit or (len(found) if form else SHOWN)
-    shown = found[:limit]
+    found = runs
+    for text in chosen.filter:
+        found = _filtered(found, runs, text)
+    found = _sorted(found, runs, chosen.sort)
     for name in chosen.metric or ():
-        _check_metric(name, every)
+        _check_metric(name, runs)
+    form = {"latex": table.latex, "markdown": table.markdown, "csv": table.as_csv}.get(chosen.form)
+    shown = found[: chosen.limit or (len(found) if form else SHOWN)]
     columns = table.cells(shown, chosen.metric or table.headlines(shown), exact=chosen.form == "csv")
     if form:
         print(form(columns))
         return 0
-    from recx.report.terminal.console import console_of_stdout
-
     table.print_runs(console_of_stdout(), columns)
     if len(shown) < len(found):
         print(f"{len(shown)} of {len(found):,} runs: --limit {len(found)} shows all")
@@ -57,92 +56,70 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="recx runs", description="The runs that there were under outputs, newest first.")
-    parser.add_argument("--filter", action="append", default=[], metavar="WORDS", help="KEY=VALUE, or words; several")
-    parser.add_argument("--sort", metavar="COLUMN", default="-when", help="or a metric; -COLUMN: the largest first")
-    parser.add_argument("--metric", action="append", metavar="NAME", help="a column of this metric; several")
-    parser.add_argument("--limit", type=int, metavar="N", help=f"lines at most ({SHOWN} on the console)")
-    parser.add_argument("--trials", action="store_true", help="the trials of sweeps as well")
+    parser = Parser(prog="recx runs", description="List the runs under outputs, newest first.")
+    parser.add_argument("--filter", action="append", default=[], metavar="TEXT", help="KEY=VALUE, or text; repeatable")
+    parser.add_argument("--sort", metavar="COLUMN", default="-when", help="or a metric; -COLUMN: largest first")
+    parser.add_argument("--metric", action="append", metavar="NAME", help="show this metric; repeatable")
+    parser.add_argument("--limit", type=int, metavar="N", help=f"rows at most ({SHOWN} on the console)")
+    parser.add_argument("--trials", action="store_true", help="include the trials of sweeps")
     form = parser.add_mutually_exclusive_group()
     for name, what in (("latex", "LaTeX (booktabs)"), ("markdown", "Markdown"), ("csv", "CSV, all digits")):
-        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=f"print {what}")
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="", help=f"print {what}")
     return parser
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Return the words with ``--sort -x`` as one word, since a dash in front makes an option of the next."""
-    words: list[str] = []
-    for word in arguments:
-        if words and words[-1] == "--sort":
-            words[-1] = f"--sort={word}"
+    """Return the arguments with ``--sort -x`` as ``--sort=-x``, since argparse takes ``-x`` for an option."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--sort":
+            joined[-1] = f"--sort={argument}"
         else:
-            words.append(word)
-    return words
+            joined.append(argument)
+    return joined
 
 
-def _filtered(runs: Sequence[PastRun], every: Sequence[PastRun], words: str) -> list[PastRun]:
-    """Return the runs that KEY=VALUE holds for (a column, a setting, a group's option), or in which the words occur."""
-    key, equals, value = words.partition("=")
-    if not equals:
-        return [run for run in runs if words.lower() in _told(run).lower()]
-    known = {name for run in every for name in (*_facts(run), *run.settings)}
-    groups = {name.removesuffix("._target_") for name in known if name.endswith("._target_")}
-    if key not in known | groups:
-        raise InputError(f"--filter {words}: no run has a setting {key!r}: {did_you_mean(key, known | groups)}")
-    return [run for run in runs if value in _values(run, key)]
-
-
-def _values(run: PastRun, key: str) -> list[str]:
+def _filtered(found: Sequence[PastRun], runs: Sequence[PastRun], text: str) -> list[PastRun]:
+    """Return the runs for which KEY=VALUE holds (a column, a setting or a group's option), or that contain a text."""
     from recx.tracking.past_run import option
 
-    return [
-        *(told[key] for told in (_facts(run), run.settings) if key in told),
-        *filter(None, [option(run.settings, key)]),
-    ]
+    key, equals, value = text.partition("=")
+    if not equals:
+        return [run for run in found if text.lower() in " ".join(_texts(run).values()).lower()]
+    known = {name for run in runs for name in (*_texts(run), *run.settings)}
+    groups = {name.removesuffix("._target_") for name in known if name.endswith("._target_")}
+    if key not in known | groups:
+        raise InputError(f"--filter {text}: no run has a setting {key!r}: {did_you_mean(key, known | groups)}")
+    return [run for run in found if value in (_texts(run).get(key), run.settings.get(key), option(run.settings, key))]
 
 
-def _facts(run: PastRun) -> dict[str, str]:
-    return {
-        "id": run.id,
-        "experiment": run.experiment,
-        "status": run.status,
-        "name": run.name,
-        "sweep": run.tags.get("recx.sweep", ""),
-    }
-
-
-def _told(run: PastRun) -> str:
+def _texts(run: PastRun) -> dict[str, str]:
+    """Return the columns of a run that are text."""
     from recx.report.terminal.print_runs import what
 
-    return " ".join([*_facts(run).values(), what(run), run.folder])
+    names = ("id", "experiment", "status", "name", "folder")
+    return {name: getattr(run, name) for name in names} | {"sweep": run.tags.get("recx.sweep", ""), "what": what(run)}
 
 
-def _sorted(runs: Sequence[PastRun], every: Sequence[PastRun], column: str) -> list[PastRun]:
-    """Return the runs by a column or metric, the smallest first (``-``: the largest); those without it are last."""
-    from recx.report.terminal.print_runs import COLUMNS, what
+def _sorted(found: Sequence[PastRun], runs: Sequence[PastRun], column: str) -> list[PastRun]:
+    """Return the runs sorted by a column or metric, ascending (``-``: descending), those without a value last."""
+    from recx.report.terminal.print_runs import COLUMNS
 
     name = column.removeprefix("-")
-    texts: dict[str, Callable[[PastRun], str]] = {
-        "id": lambda run: run.id,
-        "experiment": lambda run: run.experiment,
-        "what": what,
-        "status": lambda run: run.status,
-        "folder": lambda run: run.folder,
-    }
-    if name in texts:
-        return sorted(runs, key=texts[name], reverse=column != name)
+    if name in ("id", "experiment", "what", "status", "folder"):
+        return sorted(found, key=lambda run: _texts(run)[name], reverse=column != name)
     if name not in COLUMNS:
-        _check_metric(name, every, COLUMNS)
+        _check_metric(name, runs, COLUMNS)
+    values = {
+        run: {"when": run.start, "seconds": run.seconds}.get(name, run.metrics.get(name, math.nan)) for run in found
+    }
+    known = [run for run in found if not math.isnan(values[run])]
+    ordered = sorted(known, key=values.__getitem__, reverse=column != name)
+    return ordered + [run for run in found if math.isnan(values[run])]
 
-    def number(run: PastRun) -> float:
-        return {"when": run.start, "seconds": run.seconds}.get(name, run.metrics.get(name, float("nan")))
 
-    known = [run for run in runs if number(run) == number(run)]
-    return sorted(known, key=number, reverse=column != name) + [run for run in runs if number(run) != number(run)]
-
-
-def _check_metric(name: str, every: Sequence[PastRun], columns: Sequence[str] = ()) -> None:
-    known = {metric for run in every for metric in run.metrics}
+def _check_metric(name: str, runs: Sequence[PastRun], columns: Sequence[str] = ()) -> None:
+    known = {metric for run in runs for metric in run.metrics}
     if name not in known:
         kind = "column or metric" if columns else "metric"
         raise InputError(f"no run has a {kind} {name!r}: {did_you_mean(name, [*columns, *known])}")

@@ -1,4 +1,4 @@
-"""``python -m recx ui``: look at all runs in MLflow, on this machine only."""
+"""``python -m recx ui``: browse all runs in MLflow, on this machine only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from recx.cli.commands.parser import Parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Open MLflow's pages and stay until they are closed; see ``recx.tracking.ui``."""
-    parser = Parser(prog="recx ui")
-    parser.add_argument("--port", type=int, default=5000)
-    parser.add_argument("--uri", default=None)
+    """Serve MLflow's pages until they are closed; see ``recx.tracking.ui``."""
+    parser = Parser(prog="recx ui", description="Browse all runs in MLflow, on this machine only.")
+    parser.add_argument("--port", type=int, default=5000, help="(%(default)s)")
+    parser.add_argument("--uri", help="the tracking store (the one under outputs)")
     chosen = parser.parse_args(arguments)
     from recx.tracking.ui import open_ui
 

@@ -1,4 +1,4 @@
-"""What became of every trial of a sweep: a small file each, so that a sweep can be killed and taken up again."""
+"""The result of every trial of a sweep: one small file each, so that a sweep that was killed can be resumed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from typing import Any
 from recx.core.system.atomic import write_text
 
 FILE = "sweep.json"
-"""What a sweep is, beside its trials (see ``recx.jobs.sweep.plan``)."""
+"""The description of a sweep, in its folder (see ``recx.jobs.sweep.plan``)."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial that ended.
+    """The result of one trial.
 
-    number: its place in the sweep, from 0. words: what it was run with, as on a command line. folder: its files.
-    objective: None where it failed (then ``reason`` says why in one line) or was pruned (then ``pruned`` says at which
-    epoch). cached: stages that came from the cache. course: epoch -> what it reached there (see ``recx.core.pruning``).
+    Attributes:
+        number: Its place in the sweep, from 0.
+        overrides: What it was run with, as on a command line.
+        folder: Where its files are.
+        seconds: How long it took.
+        objective: The value to maximize; None where the trial failed or was pruned.
+        cached: How many stages came from the cache.
+        reason: Why it failed, in one line; "" where it did not.
+        pruned: The epoch at which it was pruned, or None.
+        course: Epoch -> the value reached there (see ``recx.core.pruning``).
     """
 
     number: int
-    words: tuple[str, ...]
+    overrides: tuple[str, ...]
     folder: str
     seconds: float = 0.0
     objective: float | None = None
@@ -34,56 +41,62 @@ class Trial:
     course: Mapping[int, float] = field(default_factory=dict)
 
     @property
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Why there is no objective, in one line; "" where there is one."""
         return self.reason if self.pruned is None else f"pruned at epoch {self.pruned}"
 
 
 @dataclass(frozen=True)
 class TrialJournal:
-    """A folder with one JSON file a trial, named by its number."""
+    """A folder with one JSON file per trial, named by its number.
+
+    Attributes:
+        folder: The folder, which is created by the first ``write``.
+    """
 
     folder: Path
 
-    def done(self, number: int, words: Sequence[str]) -> Trial | None:
-        """Return the trial of this number if it had these words, and was pruned or ended well with its files there."""
+    def done(self, number: int, overrides: Sequence[str]) -> Trial | None:
+        """Return the trial of this number if it need not run again, else None.
+
+        It had the same overrides, and was pruned or succeeded and still has its files.
+        """
         trial = _read(self._file(number))
-        if trial is None or trial.words != tuple(words):
+        if trial is None or trial.overrides != tuple(overrides):
             return None
-        if trial.pruned is not None:
-            return trial
-        whole = trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
-        return trial if whole else None
+        succeeded = trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
+        return trial if succeeded or trial.pruned is not None else None
 
     def before(self, number: int) -> list[Trial]:
-        """Return the trials before this one that ended well: the same whenever a sweep is taken up again."""
+        """Return the successful trials before this one: the same ones whenever a sweep is resumed."""
         return [trial for trial in self.trials() if trial.number < number and trial.objective is not None]
 
     def write(self, trial: Trial) -> None:
-        """Keep what became of a trial; the file is there whole or not at all."""
+        """Write the result of a trial; the file is complete or absent."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(self._file(trial.number), json.dumps(asdict(trial), indent=2, ensure_ascii=False) + "\n")
+        content = asdict(trial)
+        content["words"] = content.pop("overrides")
+        write_text(self._file(trial.number), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def trials(self) -> list[Trial]:
-        """Return all trials that ended, in their order."""
-        found = (_read(file) for file in self.folder.glob("*.json"))
-        return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.number)
+        """Return all finished trials, sorted by number."""
+        return sorted(filter(None, map(_read, self.folder.glob("*.json"))), key=lambda trial: trial.number)
 
     def _file(self, number: int) -> Path:
         return self.folder / f"{number}.json"
 
 
-def begun_in(folder: Path) -> dict[str, Any]:
-    """Return what ``recx.jobs.sweep.plan`` wrote down of the sweep in a folder; {} where there is none."""
+def description_of(folder: Path) -> dict[str, Any]:
+    """Return what ``recx.jobs.sweep.plan`` wrote about the sweep in a folder; {} where there is none."""
     file = folder / FILE
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 def _read(file: Path) -> Trial | None:
-    """Return what a file says; None where there is none or it is damaged, so that the trial runs again."""
+    """Return the trial of a file; None where it is missing or damaged, so that the trial runs again."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        course = {int(step): value for step, value in content["course"].items()}
-        return Trial(**{**content, "words": tuple(content["words"]), "course": course})
+        course = {int(step): value for step, value in content.pop("course").items()}
+        return Trial(overrides=tuple(content.pop("words")), course=course, **content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

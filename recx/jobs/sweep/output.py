@@ -1,9 +1,8 @@
-"""A sweep for people: its table on the console, as CSV, and a figure of every setting against the objective."""
+"""The output of a sweep: its table on the console and as CSV, and a chart of every setting against the objective."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -20,29 +19,42 @@ if TYPE_CHECKING:
 
 WIDEST_CELL, MOST_ROWS, MOST_PANELS = 32, 40, 6
 NOT_SETTINGS = ("trial", "objective", "seconds", "cached", "reason")
+DIGITS = {"objective": 4, "seconds": 1}
 
 Columns = Mapping[str, Sequence[Any]]
 
 
 def print_sweep(console: Console, columns: Columns, objective: str, folder: Path) -> None:
-    """Print the trials, the best first, at most 40 of them, and where all of them are."""
+    """Print the best trials, at most 40 of them, and the path of the whole table.
+
+    Args:
+        console: Where to print.
+        columns: See ``recx.jobs.sweep.summary.table``.
+        objective: The name of the metric that is maximized.
+        folder: The folder of the sweep.
+    """
     shown = {name: _cells(name, values[:MOST_ROWS]) for name, values in columns.items()}
     if not any(columns["reason"]):
         del shown["reason"]
     head = [objective if name == "objective" else name for name in shown]
-    found = table(head, list(zip(*shown.values(), strict=True)), left=range(len(head)), indent=False)
-    parts: list[RenderableType] = ["", found]
+    rows = list(zip(*shown.values(), strict=True))
+    parts: list[RenderableType] = ["", table(head, rows, left=range(len(head)), indent=False)]
     if len(columns["trial"]) > MOST_ROWS:
         parts.append(f"… {len(columns['trial']) - MOST_ROWS} more")
     known = [value for value in columns["objective"] if value == value]
     if len(known) > 1:
-        spread = f"mean {mean(known):.4f}, standard deviation {stdev(known):.4f}"
-        parts.append(f"{len(known)} trials: {spread}")
+        parts.append(f"{len(known)} trials: mean {mean(known):.4f}, standard deviation {stdev(known):.4f}")
     show(console, [*parts, whole(f"table {folder / 'summary' / 'sweep.csv'}")], room(console))
 
 
 def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
-    """Write ``sweep.csv``, and ``sweep.svg`` where there is a setting to draw."""
+    """Write ``sweep.csv``, and ``sweep.svg`` if there is a setting to draw.
+
+    Args:
+        columns: See ``recx.jobs.sweep.summary.table``.
+        objective: The name of the metric that is maximized.
+        folder: The folder for the files.
+    """
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,28 +66,25 @@ def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
 
 
 def _cells(name: str, values: Sequence[Any]) -> list[str]:
-    if name in ("objective", "seconds"):
-        return [figure(value, digits=4 if name == "objective" else 1) for value in values]
+    if name in DIGITS:
+        return [figure(value, digits=DIGITS[name]) for value in values]
     return [str(value) if name == "reason" else cut(str(value), WIDEST_CELL) for value in values]
 
 
 def _panel(columns: Columns, name: str, objective: str) -> Chart:
-    """Draw one setting against the objective: numbers along an axis, by powers of ten if they span many, else words."""
+    """Draw one setting against the objective: numbers on an axis (logarithmic if they span much), else categories."""
     trials = [f"trial {trial}" for trial in columns["trial"]]
     rows = list(zip(trials, columns[name], columns["objective"], strict=True))
-    given = [(trial, _number(value), height) for trial, value, height in rows if value != ""]
-    numbers = [number for _, number, _ in given if number is not None]
-    if numbers and len(numbers) == len(given):
-        wide = min(numbers) > 0 and max(numbers) > 50 * min(numbers)
-        return dots(name, name, objective, list(starmap(Point, given)), log_x=wide)
-    words = [str(value) or ABSENT for value in columns[name]]
-    names = list(dict.fromkeys(words))
-    points = [Point(trial, height, names.index(word)) for word, (trial, _, height) in zip(words, rows, strict=True)]
-    return dots(name, objective, name, points, rows=names)
-
-
-def _number(text: Any) -> float | None:
     try:
-        return float(text)
+        given = [Point(trial, float(value), height) for trial, value, height in rows if value != ""]
     except ValueError:
-        return None
+        given = []
+    if given:
+        numbers = [point.x for point in given]
+        return dots(name, name, objective, given, log_x=min(numbers) > 0 and max(numbers) > 50 * min(numbers))
+    texts = [str(value) or ABSENT for value in columns[name]]
+    categories = list(dict.fromkeys(texts))
+    points = [
+        Point(trial, height, categories.index(text)) for text, (trial, _, height) in zip(texts, rows, strict=True)
+    ]
+    return dots(name, objective, name, points, rows=categories)

@@ -1,4 +1,4 @@
-"""A Ray cluster around the trials that Hydra's launcher hands to it, and what a trial does as a task of Ray's."""
+"""A Ray cluster for the trials that Hydra's launcher distributes, and the behaviour of a trial inside a Ray task."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ from recx.jobs.sweep.journal import FILE
 
 EVERYWHERE = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",  # it takes the lines of two trials for one line said twice
+    "RAY_DEDUP_LOGS": "0",  # or lines of two trials would be merged into one
     "RAY_COLOR_PREFIX": "0",
-    "RAY_task_oom_retries": "3",  # its own default is for ever
+    "RAY_task_oom_retries": "3",  # Ray's default is infinite
 }
 STARTED_HERE = {
-    "RAY_AUTH_MODE": "token",  # its own default here; said aloud, it spares the user a warning
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # as on those, all its servers listen on 127.0.0.1 only
+    "RAY_AUTH_MODE": "token",  # Ray's default here; setting it avoids a warning
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # as on those, all servers listen on 127.0.0.1 only
 }
-JOINED = {"RAY_NUM_REDIS_GET_RETRIES": "2"}  # 40 seconds each, if the cluster is gone; its own default is 20
-"""Ray's settings, which it reads when it is imported; what the user's environment says goes before them."""
+JOINED = {"RAY_NUM_REDIS_GET_RETRIES": "2"}  # of 40 seconds each, if the cluster is gone; Ray's default is 20
+"""Ray's settings, which it reads when it is imported; the user's environment takes precedence."""
 
 
 @contextmanager
 def cluster(init: Mapping[str, Any]) -> Iterator[None]:
-    """Start Ray, or join a cluster, inside; at the end nothing of this sweep runs there any more.
+    """Start Ray or join a cluster; on exit nothing of this sweep runs there any more.
 
-    init: arguments of ``ray.init``.
+    Args:
+        init: Arguments of ``ray.init``.
 
     Raises:
-        InputError: there is no such cluster, or Ray does not take the arguments.
-        RecxError: Ray itself came to grief; what was done is in the sweep's book.
+        InputError: The cluster does not exist, or Ray does not accept the arguments.
+        RecxError: Ray itself failed; finished trials are in the sweep's journal.
     """
     _check_reachable(str(init.get("address")))
-    os.environ.update({name: value for name, value in _settings(init).items() if name not in os.environ})
+    settings = {**EVERYWHERE, **(STARTED_HERE if init.get("address") == "local" else JOINED)}
+    os.environ.update({**settings, **os.environ})
     import ray
     from ray.exceptions import RayError
 
@@ -46,20 +48,20 @@ def cluster(init: Mapping[str, Any]) -> Iterator[None]:
     try:
         ray.init(**init)
     except (ConnectionError, ValueError, RuntimeError, RayError) as error:
-        raise InputError(f"hydra.launcher.ray.init: {_in_one_line(error)}") from error
+        raise InputError(f"hydra.launcher.ray.init: {_first_line(error)}") from error
     finally:
-        signal.signal(signal.SIGTERM, handler)  # Ray's own would leave without ending the runs in order
+        signal.signal(signal.SIGTERM, handler)  # Ray's own handler would exit without ending the runs properly
     try:
         yield
     except RayError as error:
-        said = _in_one_line(getattr(error, "cause", None) or error)
-        raise RecxError(f"Ray stopped the sweep: {said} (resume=last goes on with what is missing)") from error
+        message = _first_line(getattr(error, "cause", None) or error)
+        raise RecxError(f"Ray stopped the sweep: {message} (resume=last runs the missing trials)") from error
     finally:
         ray.shutdown()
 
 
 def _check_reachable(address: str) -> None:
-    """Raise InputError where nobody answers at HOST:PORT, for which Ray would wait many minutes."""
+    """Raise InputError if there is no server at HOST:PORT, for which Ray would wait many minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdigit():
         return
@@ -67,24 +69,20 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"hydra.launcher.ray.init.address={address}: nobody answers there ({error}): give the HOST:PORT that "
+            f"hydra.launcher.ray.init.address={address}: no server answers there ({error}): give the HOST:PORT that "
             "`ray start --head` printed, auto, or local"
         ) from error
 
 
-def _settings(init: Mapping[str, Any]) -> dict[str, str]:
-    return {**EVERYWHERE, **(STARTED_HERE if init.get("address") == "local" else JOINED)}
-
-
-def _in_one_line(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 @contextmanager
 def task() -> Iterator[None]:
-    """Let SIGTERM inside be the death of a worker, after which Ray tries its trial again.
+    """Turn SIGTERM inside into the exit of the worker, after which Ray retries its trial.
 
-    A task that ends by ``KeyboardInterrupt`` is one that was cancelled to Ray, which would end the sweep.
+    To Ray, a task that ends by ``KeyboardInterrupt`` was cancelled, which would end the sweep.
     """
     try:
         yield
@@ -93,16 +91,16 @@ def task() -> Iterator[None]:
 
 
 def check_shared(sweep: Path) -> None:
-    """Raise RecxError where this machine does not see the folder that the sweep was begun in."""
+    """Raise RecxError if this machine does not see the folder of the sweep."""
     if not (sweep / FILE).is_file():
         raise RecxError(
-            f"{sweep}: on {socket.gethostname()} this is not the sweep's folder: all machines of a cluster need the "
-            "working directory at one path, on a disk that they share"
+            f"{sweep}: {socket.gethostname()} does not see this folder of the sweep: all machines of a cluster need "
+            "the same working directory, on a shared disk"
         )
 
 
 def check_tries(max_retries: int) -> None:
-    """Raise RecxError where this is the last of Ray's tries, so that the trial is marked and the others go on."""
+    """Raise RecxError if this is the last of Ray's tries, so that only this trial fails and the others continue."""
     import ray
 
     died = ray.get_runtime_context().worker.core_worker.get_current_task_attempt_number()

@@ -1,9 +1,9 @@
-"""A sweep from its first line to its last: the parent run, Hydra's trials, the table, the best trial on test."""
+"""A sweep from start to end: the parent run, Hydra's trials, the table, the best trial on the test fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,112 +19,111 @@ if TYPE_CHECKING:
 
 
 def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> int:
-    """Run a sweep, or what is missing of it, and return the exit code: 1 if a trial failed.
+    """Run a sweep, or what is missing of it.
 
-    overrides: the words of the command line. start: lets Hydra run the jobs of such words.
+    Args:
+        overrides: The overrides of the command line.
+        start: Lets Hydra run the jobs of such overrides.
+
+    Returns:
+        The exit code: 1 if a trial failed.
 
     Raises:
-        InputError: the words are wrong, or the sweep would tune on test, or it is running already.
+        InputError: An override is wrong, the sweep would tune on test, or it is running already.
     """
     from recx.config import factory
     from recx.core.protocols import Preflight, SweepTracker
+    from recx.core.system.locks import turn
 
-    now = plan.read(overrides)
-    tracker = factory.build(now.config["tracker"], "tracker")
-    pruner = factory.build(now.config["pruner"], "pruner")
+    current = plan.read(overrides)
+    tracker = factory.build(current.config["tracker"], "tracker")
+    pruner = factory.build(current.config["pruner"], "pruner")
     if isinstance(pruner, Preflight):
         pruner.preflight()
-    with _alone(now):
-        _say_hello(now, now.begin())
-        named = (str(now.config["name"]), {"words": " ".join(now.words)})
-        opened = tracker.sweep(*named, now.id) if isinstance(tracker, SweepTracker) else tracker.run(*named, ALONE)
-        with opened as parent:
-            context = RunContext(getattr(parent, "run_id", ""), now.id)
-            if now.optimises:  # asked anew with the same seed, it proposes the same, and what is done is not run again
-                (now.folder / "study.db").unlink(missing_ok=True)
-            _start(now, [*now.words, *_for_hydra(now, context)], start)
-            return _finish(now, parent, replace(context, name="best"))
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(turn(current.folder / ".lock", wait=False))
+        except BlockingIOError:
+            raise InputError(
+                f"sweep_id={current.id}: another process is running this sweep: wait for it, or choose another sweep_id"
+            ) from None
+        _announce(current, current.begin())
+        params = {"words": " ".join(current.overrides)}
+        name = str(current.config["name"])
+        parent = stack.enter_context(
+            tracker.sweep(name, params, current.id)
+            if isinstance(tracker, SweepTracker)
+            else tracker.run(name, params, ALONE)
+        )
+        context = RunContext(getattr(parent, "run_id", ""), current.id)
+        if current.optimises:  # with the same seed a new study proposes the same trials, of which none runs twice
+            (current.folder / "study.db").unlink(missing_ok=True)
+        _start(current, context, start)
+        return _finish(current, parent, replace(context, name="best"))
 
 
-def _start(now: plan.Sweep, words: Sequence[str], start: Callable[[Sequence[str]], None]) -> None:
+def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[str]], None]) -> None:
     from recx.jobs.sweep import ray
 
+    folder = f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{current.folder.as_posix()}"  # the same for workers elsewhere
+    environment = (f"++hydra.job.env_set.{name}='{value}'" for name, value in context.variables.items())
     try:
-        with nullcontext() if now.ray is None else ray.cluster(now.ray):
-            start(words)
-    except ValueError:  # Optuna's, where it looks for the best of trials that have all failed; the table tells why
-        trials = TrialJournal(now.folder / "trials").trials()
+        with nullcontext() if current.ray is None else ray.cluster(current.ray):
+            start([*current.overrides, folder, *environment])
+    except ValueError:  # Optuna's, as it finds no best trial where all have failed; the table says why they failed
+        trials = TrialJournal(current.folder / "trials").trials()
         if not trials or any(trial.objective is not None for trial in trials):
             raise
 
 
-def _for_hydra(now: plan.Sweep, context: RunContext) -> list[str]:
-    return [
-        f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{now.folder.as_posix()}",  # wherever a worker is started
-        *(f"++hydra.job.env_set.{name}='{value}'" for name, value in context.variables.items()),
-    ]
+def _announce(current: plan.Sweep, new: bool) -> None:
+    done = sum(not trial.reason for trial in TrialJournal(current.folder / "trials").trials())
+    print(f"sweep_id={current.id}" if new else f"sweep_id={current.id}: {done} done before", flush=True)
+    if _compares_on_test(current):
+        print("these figures are of the test fold: to choose by them would be tuning on test (use fold=valid for that)")
 
 
-def _say_hello(now: plan.Sweep, new: bool) -> None:
-    done = len([trial for trial in TrialJournal(now.folder / "trials").trials() if not trial.reason])
-    print(f"sweep_id={now.id}" if new else f"sweep_id={now.id}: {done} done before", flush=True)
-    if now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]:
-        print("these figures are of the test fold: to choose by them would be tuning on test (fold=valid is for that)")
+def _compares_on_test(current: plan.Sweep) -> bool:
+    return current.config["fold"] == "test" and not current.config["allow_tuning_on_test"]
 
 
-def _finish(now: plan.Sweep, parent: Run, context: RunContext) -> int:
-    """Run the best trial on test if it was chosen on valid, write and show the summary; return the exit code.
-
-    context: what the tracked run of the best trial belongs to.
-    """
+def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> int:
+    """Run the best trial on test if it was chosen on valid, write and print the summary; return the exit code."""
     from recx.experiment.saved_runs import load
     from recx.jobs.sweep.output import print_sweep, write_sweep
     from recx.jobs.sweep.summary import differing, table
     from recx.report.terminal.console import console_of_stdout
 
-    trials = TrialJournal(now.folder / "trials").trials()
-    columns, objective = table(trials), str(now.config["objective"])
+    trials = TrialJournal(current.folder / "trials").trials()
+    columns, objective = table(trials), str(current.config["objective"])
     done = [trial for trial in trials if trial.objective is not None]
-    failed = [trial for trial in trials if trial.reason]
-    on_test = now.config["fold"] == "test" and not now.config["allow_tuning_on_test"]
-    best = max(done, key=lambda trial: trial.objective or 0.0) if done and not on_test else None
-    final = _on_test(now, best, context) if best and now.config["fold"] == "valid" else None
-    kept = final or best
-    write_sweep(columns, objective, now.folder / "summary")
-    parent.log_files(now.folder / "summary")
-    parent.log_tags({"recx.varied": ", ".join(differing(trials)), "recx.failed": str(len(failed))})
-    if len(done) + len(failed) < len(trials):
-        parent.log_tags({"recx.pruned": str(len(trials) - len(done) - len(failed))})
-    if best and kept and kept.objective is not None:
-        parent.log_tags({"recx.best": " ".join(best.words), "recx.folder": str(Path(kept.folder).absolute())})
-        parent.log_metrics({**load(kept.folder).metrics, "sweep/best_objective": best.objective or 0.0})
-    print_sweep(console_of_stdout(), columns, objective, now.folder)
-    if final is not None:
-        said = final.reason or f"{objective} = {final.objective:.4f}"
-        print(f"best trial ({best.number if best else ''}), once on test: {said}   {final.folder}")
+    failed = sum(bool(trial.reason) for trial in trials)
+    best = max(done, key=lambda trial: trial.objective or 0.0) if done and not _compares_on_test(current) else None
+    final = _on_test(current, best, context) if best and current.config["fold"] == "valid" else None
+    write_sweep(columns, objective, current.folder / "summary")
+    parent.log_files(current.folder / "summary")
+    tags = {"recx.varied": ", ".join(differing(trials)), "recx.failed": str(failed)}
+    if len(done) + failed < len(trials):
+        tags["recx.pruned"] = str(len(trials) - len(done) - failed)
+    shown = final or best
+    if best and shown and shown.objective is not None:
+        tags |= {"recx.best": " ".join(best.overrides), "recx.folder": str(Path(shown.folder).absolute())}
+        parent.log_metrics({**load(shown.folder).metrics, "sweep/best_objective": best.objective or 0.0})
+    parent.log_tags(tags)
+    print_sweep(console_of_stdout(), columns, objective, current.folder)
+    if best and final:
+        result = final.reason or f"{objective} = {final.objective:.4f}"
+        print(f"best trial ({best.number}), once on test: {result}   {final.folder}")
     if parent.address:
         print(f"address {parent.address}")
     return 1 if failed or (final and final.reason) or not trials else 0
 
 
-def _on_test(now: plan.Sweep, best: Trial, context: RunContext) -> Trial:
+def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:
     from recx.config.compose import compose, plain
 
-    words = [*(word for word in best.words if not word.startswith("fold=")), "fold=test"]
-    attempt = TrialRunner(0, words, now.folder / "best", TrialJournal(now.folder / "final"), context, whole=True)
-    where = [word for word in now.words if word.startswith("hydra.searchpath=")]  # options of one's own lie there
-    return attempt.run(lambda: plain(compose([*where, *words])))
-
-
-@contextmanager
-def _alone(now: plan.Sweep) -> Iterator[None]:
-    """Hold the sweep, so that no second process works at it; whoever dies lets go."""
-    from recx.core.system.locks import turn
-
-    try:
-        with turn(now.folder / ".lock", wait=False):
-            yield
-    except BlockingIOError:
-        raise InputError(
-            f"sweep_id={now.id}: another process is at it: wait for it, or choose another sweep_id"
-        ) from None
+    overrides = [*(override for override in best.overrides if not override.startswith("fold=")), "fold=test"]
+    journal = TrialJournal(current.folder / "final")
+    runner = TrialRunner(0, overrides, current.folder / "best", journal, context, whole=True)
+    path = [override for override in current.overrides if override.startswith("hydra.searchpath=")]
+    return runner.run(lambda: plain(compose([*path, *overrides])))

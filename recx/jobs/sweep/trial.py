@@ -1,4 +1,4 @@
-"""One trial of a sweep: run, or answered from what an earlier start of the sweep has written down."""
+"""One trial of a sweep: run it, or answer from what an earlier start of the sweep has written."""
 
 from __future__ import annotations
 
@@ -16,59 +16,68 @@ from recx.core.errors import InputError, reason
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
-from recx.jobs.sweep.journal import Trial, TrialJournal, begun_in
+from recx.jobs.sweep.journal import Trial, TrialJournal, description_of
 from recx.jobs.sweep.plan import FIXED
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from recx.core.protocols import Pruner
-
 
 @dataclass(frozen=True)
 class TrialRunner:
-    """What is to be run, where its files go (whole: all that a run writes), and where its outcome is written down.
+    """Runs one trial and writes its result to the journal.
 
-    context: what its tracked run belongs to.
-    fixed: settings that its configuration must have, lest it be compared with trials that are judged otherwise.
+    Attributes:
+        number: Its place in the sweep, from 0.
+        overrides: What to run, as on a command line.
+        folder: Where its files go.
+        journal: Where its result is written.
+        context: What its tracked run belongs to.
+        whole: Whether to write all files of a run, and never to prune it.
+        fixed: Settings that its configuration must have, since trials are compared by them.
     """
 
     number: int
-    words: Sequence[str]
+    overrides: Sequence[str]
     folder: Path
-    book: TrialJournal
+    journal: TrialJournal
     context: RunContext = ALONE
     whole: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
-        """Return the trial's outcome, run now unless it has been done already.
+        """Return the result of the trial, which runs now unless it is done already.
 
-        Whatever goes wrong with it is its outcome, so that the other trials go on; only what stops the process
-        (Ctrl-C, SIGTERM) is raised.
+        An error is recorded as its result, so that the other trials continue; only what stops the process (Ctrl-C,
+        SIGTERM) is raised.
+
+        Args:
+            config: Makes its configuration.
         """
-        with turn(self.folder.with_name(f".{self.folder.name}.lock")):  # a worker may outlive a sweep that was killed
-            done = self.book.done(self.number, self.words)
-            if done is None:
-                shutil.rmtree(self.folder, ignore_errors=True)  # another trial's, or half of this one's
+        lock = self.folder.with_name(f".{self.folder.name}.lock")
+        with turn(lock):  # a worker may outlive a sweep that was killed
+            trial = self.journal.done(self.number, self.overrides)
+            if trial is None:
+                shutil.rmtree(self.folder, ignore_errors=True)  # of another trial, or incomplete
                 start = time.perf_counter()
-                done = self._outcome(config)
-                done = replace(done, seconds=round(time.perf_counter() - start, 3))
-                self.book.write(done)
-        return done
+                trial = self._result(config)
+                trial = replace(trial, seconds=round(time.perf_counter() - start, 3))
+                self.journal.write(trial)
+        return trial
 
-    def _outcome(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
+    def _result(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
         from recx.jobs.launch import launch, objective
 
         fit = FirstFit(lambda course: False)
-        trial = Trial(self.number, tuple(self.words), str(self.folder), course=fit.course)
+        trial = Trial(self.number, tuple(self.overrides), str(self.folder), course=fit.course)
         try:
             settings = config()
             for key, value in self.fixed.items():
                 if settings[key] != value:
                     raise InputError(f"{key}={settings[key]}: the trials of this sweep are compared by {key}={value}")
             if settings["pruner"] and not self.whole:
-                fit.prunes = self._pruned_by(factory.build(settings["pruner"], "pruner"))
+                pruner = factory.build(settings["pruner"], "pruner")
+                fit.prunes = lambda course: pruner.prune(course, self._earlier_courses())
             with watched(fit):
                 result = launch(settings, self.folder, trial=not self.whole, context=self.context)
             cached = int(result.metrics.get("data/cache_hits", 0))
@@ -78,49 +87,42 @@ class TrialRunner:
         except Exception as error:
             return replace(trial, reason=reason(error))
 
-    def _pruned_by(self, pruner: Pruner) -> Callable[[Mapping[int, float]], bool]:
-        """Return what asks the pruner; it is told of the trials before this one that have anything to compare."""
+    def _earlier_courses(self) -> list[Mapping[int, float]]:
+        return [trial.course for trial in self.journal.before(self.number) if trial.course]
 
-        def prunes(course: Mapping[int, float]) -> bool:
-            others = [trial.course for trial in self.book.before(self.number) if trial.course]
-            return pruner.prune(course, others)
+    def reported(self, trial: Trial) -> float | None:
+        """Return the number that the sweeper gets for a trial, None where it failed.
 
-        return prunes
-
-    def worth(self, trial: Trial) -> float | None:
-        """Return the number that a sweeper is told of a trial, None where it failed.
-
-        A pruned one has no objective, and Hydra's sweepers take nothing for an answer but a number: it gets the least
-        of those before it. So it ranks with the worst, and its rank is all that TPE looks at.
+        A pruned trial has no objective, but Hydra's sweepers accept only numbers: it gets the lowest objective of the
+        trials before it. So it ranks among the worst, and TPE looks at ranks only.
         """
         if trial.pruned is None:
             return trial.objective
-        known = [other.objective for other in self.book.before(trial.number) if other.objective is not None]
-        return min(known, default=0.0)
+        return min((other.objective or 0.0 for other in self.journal.before(trial.number)), default=0.0)
 
 
 def job(config: DictConfig) -> float | None:
-    """Run one of Hydra's jobs as a trial; return what its sweeper is told."""
+    """Run one of Hydra's jobs as a trial; return the number for its sweeper."""
     from hydra.core.hydra_config import HydraConfig
 
     from recx.config.compose import plain
     from recx.jobs.sweep import ray
 
     hydra = HydraConfig.get()
-    os.chdir(hydra.runtime.cwd)  # a cluster's workers are started elsewhere
-    folder, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
+    os.chdir(hydra.runtime.cwd)  # the workers of a cluster start elsewhere
+    folder, overrides = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
     home, on_ray = Path(hydra.sweep.dir), "ray" in hydra.launcher
     if on_ray:
         ray.check_shared(home)
-    begun = begun_in(home)
-    if not begun:
-        raise InputError(f"{home}: no sweep was begun here: put -m in front of the words, not hydra.mode")
-    varied = " ".join(word for word in words if word not in begun["words"])
+    sweep = description_of(home)
+    if not sweep:
+        raise InputError(f"{home}: no sweep was started here: put -m in front of the overrides instead of hydra.mode")
+    varied = " ".join(override for override in overrides if override not in sweep["words"])
     context = replace(RunContext.from_environment(), name=varied)
-    fixed = {key: begun[key] for key in FIXED}
-    attempt = TrialRunner(int(hydra.job.num), words, folder, TrialJournal(home / "trials"), context, fixed=fixed)
-    known = attempt.book.done(attempt.number, words) is not None
-    print(f"job {attempt.number}: {' '.join(words)}", flush=True)
+    fixed = {key: sweep[key] for key in FIXED}
+    runner = TrialRunner(int(hydra.job.num), overrides, folder, TrialJournal(home / "trials"), context, fixed=fixed)
+    known = runner.journal.done(runner.number, overrides) is not None
+    print(f"job {runner.number}: {' '.join(overrides)}", flush=True)
 
     def settings() -> Mapping[str, Any]:
         if on_ray:
@@ -128,8 +130,9 @@ def job(config: DictConfig) -> float | None:
         return plain(config)
 
     with ray.task() if on_ray else nullcontext():
-        trial = attempt.run(settings)
-    said = f"{config.objective} = {trial.objective:.4f}" if trial.objective is not None else trial.lacks
-    said = f"failed: {said}" if trial.reason else said
-    print(f"job {attempt.number}: {said}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
-    return attempt.worth(trial)
+        trial = runner.run(settings)
+    result = f"{'failed: ' if trial.reason else ''}{trial.missing}"
+    if trial.objective is not None:
+        result = f"{config.objective} = {trial.objective:.4f}"
+    print(f"job {runner.number}: {result}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
+    return runner.reported(trial)

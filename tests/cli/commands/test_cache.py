@@ -15,7 +15,7 @@ def test_it_shows_what_is_kept_and_prunes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run([]) == 0
-    assert capsys.readouterr().out == "outputs/cache holds nothing\n"
+    assert capsys.readouterr().out == "outputs/cache is empty\n"
     cache = Cache(Path("outputs/cache"))
     for stage, key in (("load", "a" * 32), ("load", "b" * 32), ("rank", "c" * 32)):
         cache.kept(stage, lambda key=key: key, lambda: np.zeros(100_000, dtype=np.uint8))  # type: ignore[misc]
@@ -27,20 +27,20 @@ def test_it_shows_what_is_kept_and_prunes(
         ["total", "3", "300.5", "KB"],
     ]
     assert run(["--keep", "150KB"]) == 0
-    assert capsys.readouterr().out.startswith("2 entries taken away, 200.3 KB\n")
+    assert capsys.readouterr().out.startswith("2 entries removed, 200.3 KB\n")
     assert run(["--older", "1d", "--folder", "outputs/cache"]) == 0
-    assert capsys.readouterr().out.startswith("0 entries taken away, 0 B\n")
+    assert capsys.readouterr().out.startswith("0 entries removed, 0 B\n")
 
 
 def test_what_is_no_cache_holds_nothing_and_loses_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "en").mkdir()
     (here / "en" / "words.txt").write_text("precious")
     assert run(["--folder", ".", "--keep", "0B", "--older", "1s"]) == 0
-    assert capsys.readouterr().out == "0 entries taken away, 0 B\n. holds nothing\n"
+    assert capsys.readouterr().out == "0 entries removed, 0 B\n. is empty\n"
     assert (here / "en" / "words.txt").read_text() == "precious"
     assert run(["--keep", "0B"]) == 0
     assert not (here / "outputs").exists()
-    with pytest.raises(InputError, match="--folder=none: there is no such folder"):
+    with pytest.raises(InputError, match="--folder=none: the folder does not exist"):
         run(["--folder", "none"])
 
 
@@ -48,7 +48,7 @@ def test_what_is_no_cache_holds_nothing_and_loses_nothing(here: Path, capsys: py
 def test_keeping_nothing_takes_all(size: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Cache(here / "outputs/cache").kept("load", lambda: "a" * 32, lambda: np.zeros(10))
     assert run(["--keep", size]) == 0
-    assert capsys.readouterr().out.endswith("outputs/cache holds nothing\n")
+    assert capsys.readouterr().out.endswith("outputs/cache is empty\n")
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "two runs or more, and there are 0"),
-        (["last"], "two runs or more, and there are 1"),
+        ([], "two runs or more are needed, got 0"),
+        (["last"], "two runs or more are needed, got 1"),
         (["last", "2026-01-01/10-00_new"], "did you mean"),
         (["last", "last", "--metrics", "end_to_end/ndgc_at_10"], "did you mean 'end_to_end/ndcg_at_10'"),
         (["last", "last", "--metrics", "end_to_end/coverage"], "one number"),

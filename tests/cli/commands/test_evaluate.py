@@ -101,8 +101,8 @@ def test_a_metric_without_a_cut_is_not_cut_unless_k_says_so(capsys: pytest.Captu
     for words, names in (
         (["--metrics", "map_trec,mrr_at_1"], ["map_trec", "mrr_at_1"]),
         (["--metrics", "map_trec,mrr_at_1", "--k", "2,3"], ["map_trec_at_2", "map_trec_at_3", "mrr_at_1"]),
-        (["--k", "2"], [f"{figure}_at_2" for figure in evaluate.FIGURES]),
-        ([], [f"{figure}_at_{k}" for figure in evaluate.FIGURES for k in (5, 10)]),
+        (["--k", "2"], [f"{figure}_at_2" for figure in evaluate.DEFAULT_METRICS]),
+        ([], [f"{figure}_at_{k}" for figure in evaluate.DEFAULT_METRICS for k in (5, 10)]),
     ):
         evaluate.run(["run.csv", "truth.csv", *words, "--json"])
         assert list(json.loads(capsys.readouterr().out)["means"]) == names

@@ -55,9 +55,9 @@ def test_top_cuts_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "say which user"),
-        (("user=1", "--worst", "3"), "say which user"),
-        (("--worst", "0"), "count from 1"),
+        ((), "give either a user"),
+        (("user=1", "--worst", "3"), "give either a user"),
+        (("--worst", "0"), "--worst must be 1 or more"),
         (("reader=1",), "write it like user=17"),
         (("user=",), "write it like user=17"),
         (("user=none",), "did not ask for such a user"),

@@ -52,7 +52,7 @@ def test_its_own_tests_pass_and_its_parts_run(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("name", ["", "Mine", "1st", "a b", "../x", "mine_", "é", "a--b", "a/b"])
 def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"a name is made of small letters, digits and -, such as mine$"):
+    with pytest.raises(InputError, match=r"a name consists of lower-case letters, digits and -, such as mine$"):
         new_plugin.run([name])
     assert list(tmp_path.iterdir()) == []
 
@@ -60,5 +60,5 @@ def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path: Path, m
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "recx-mine").mkdir()
-    with pytest.raises(InputError, match=r"^recx-mine is there already: remove it, or choose another name$"):
+    with pytest.raises(InputError, match=r"the folder recx-mine exists already: remove it, or choose another name$"):
         new_plugin.run(["mine"])

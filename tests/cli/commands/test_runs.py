@@ -215,7 +215,7 @@ def test_chosen_metrics_and_a_limit(outputs: Path, capsys: pytest.CaptureFixture
         (["--sort", "ndcg"], "no run has a column or metric 'ndcg'"),
         (["--metric", "end_to_end/ndcg_at_6"], "did you mean 'end_to_end/ndcg_at_5'?"),
         (["--filter", "ranker.l3=1"], "no run has a setting 'ranker.l3': did you mean 'ranker.l2'?"),
-        (["--limit", "0"], "--limit 0: it must be a whole number of lines from 1 up"),
+        (["--limit", "0"], "--limit 0: it must be a whole number of rows from 1 up"),
         (["--latex", "--csv"], "not allowed with argument"),
     ],
 )
@@ -339,7 +339,7 @@ def test_without_runs_it_says_how_to_start_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert runs.run([]) == 0
-    assert "there are no runs under outputs yet" in capsys.readouterr().err
+    assert "no runs under outputs yet" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_store_is_told_in_one_sentence(outputs: Path) -> None:

@@ -72,22 +72,22 @@ def test_a_preset_chooses_on_valid(preset: str) -> None:
         (["+sweep=ranker", "fold=valid,test"], "fold: the trials of a sweep are compared by it"),
         (["objective=a,b"], "objective: the trials of a sweep are compared by it"),
         (["fold=valid,test"], "fold: the trials of a sweep are compared by it"),
-        (["objective=ranking/logloss"], "objective=ranking/logloss: less of it is better"),
-        (["objective=funnel/lost_in_retrieval"], "objective=funnel/lost_in_retrieval: less of it is better"),
-        (["objective=time/total"], "objective=time/total: less of it is better"),
+        (["objective=ranking/logloss"], "objective=ranking/logloss: lower values are better"),
+        (["objective=funnel/lost_in_retrieval"], "objective=funnel/lost_in_retrieval: lower values are better"),
+        (["objective=time/total"], "objective=time/total: lower values are better"),
         (
             ["hydra/sweeper=optuna", "fold=valid", "hydra.sweeper.direction=minimize"],
             "hydra.sweeper.direction=minimize: recx's objectives are maximized",
         ),
         (
             ["hydra/launcher=joblib", "hydra.launcher.n_jobs=64", "runtime.threads=64"],
-            "runtime.threads=64 in 64 trials at a time is more than the",
+            "runtime.threads=64 in 64 parallel trials is more than the",
         ),
         (["allow_tuning_on_test=1"], "allow_tuning_on_test=1: it must be true or false"),
         (["ranker=lineer,identity"], "did you mean 'linear'"),
         (["sweep_id=a/b"], "sweep_id=a/b: it names a folder"),
         (["sweep_id=a", "resume=last"], "give one of them"),
-        (["resume=last"], "no sweep was begun under"),
+        (["resume=last"], "no sweep was started under"),
         (["resume=mine"], "resume=mine: there is no such sweep"),
         (["hydra.sweep.dir=x"], "name it by sweep_id=ID"),
         (["hydra/launcher=nowhere"], "nowhere"),
@@ -173,5 +173,5 @@ def test_a_sweep_goes_on_by_its_name_with_the_same_words_only() -> None:
     assert not begun.begin()
     assert not read([*words, "resume=last", "hydra.sweeper.max_batch_size=1"]).begin()
     for other in ([*words, "seed=3"], [*reversed(words)], [*words, "hydra.sweep.subdir=x"]):
-        with pytest.raises(InputError, match=r"sweep_id=mine: this sweep was begun with other words"):
+        with pytest.raises(InputError, match=r"sweep_id=mine: this sweep was started with different overrides"):
             read([*other, "resume=mine"]).begin()

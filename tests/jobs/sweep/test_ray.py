@@ -214,7 +214,7 @@ def test_a_cluster_that_runs_already_works_in_the_folder_of_the_sweep(
 def test_an_address_where_nobody_answers_is_told_at_once(tmp_path: Path, environment: dict[str, str]) -> None:
     code, said = sweep(tmp_path, environment, FIVE, "hydra/launcher=ray", "hydra.launcher.ray.init.address=127.0.0.1:9")
     assert code == 2
-    assert "hydra.launcher.ray.init.address=127.0.0.1:9: nobody answers there" in said
+    assert "hydra.launcher.ray.init.address=127.0.0.1:9: no server answers there" in said
 
 
 def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -225,5 +225,5 @@ def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, en
         (tmp_path / "go").touch()
         _, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "this is not the sweep's folder: all machines of a cluster need the working directory" in err
+    assert "does not see this folder of the sweep: all machines of a cluster need the same working directory" in err
     assert err.count("\n") == 1

@@ -127,7 +127,7 @@ def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
     with turn(tmp_path / "outputs" / "sweeps" / "mine" / ".lock"):
         done = recx(tmp_path, *SMALL, "seed=0,1", "sweep_id=mine")
     assert done.returncode == 2
-    assert done.stderr.startswith("sweep_id=mine: another process is at it")
+    assert done.stderr.startswith("sweep_id=mine: another process is running this sweep")
 
 
 def test_a_trial_that_is_judged_otherwise_is_no_part_of_the_sweep(tmp_path: Path) -> None:

@@ -49,13 +49,13 @@ def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "build", lambda config, key: BehindAll())
 
 
-def attempt(folder: Path, number: int, name: str, *, whole: bool = False) -> TrialRunner:
+def runner(folder: Path, number: int, name: str, *, whole: bool = False) -> TrialRunner:
     return TrialRunner(number, [f"x={name}"], folder / str(number), TrialJournal(folder / "trials"), whole=whole)
 
 
 def run(folder: Path, number: int, name: str, pruner: str | None = "some", *, whole: bool = False) -> Trial:
     config = {"values": VALUES.get(name), "pruner": pruner, "objective": "o"}
-    return attempt(folder, number, name, whole=whole).run(lambda: config)
+    return runner(folder, number, name, whole=whole).run(lambda: config)
 
 
 def without_seconds(trial: Trial) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def test_the_first_fit_is_written_down_and_a_trial_behind_ends(tmp_path: Path) -
     assert [(trial.objective, trial.pruned) for trial in trials] == [(0.5, None), (None, 2), (None, 2), (0.2, None)]
     assert trials[1].course == {1: 0.2, 2: 0.3}
     assert trials[3].course == {1: 0.5, 2: 0.5, 3: 0.2}
-    assert [trial.lacks for trial in trials] == ["", "pruned at epoch 2", "pruned at epoch 2", ""]
+    assert [trial.missing for trial in trials] == ["", "pruned at epoch 2", "pruned at epoch 2", ""]
     assert [trial.cached for trial in trials] == [2, 0, 0, 2]
     assert not any(trial.reason for trial in trials)
     assert TrialJournal(tmp_path / "trials").trials() == trials
@@ -100,7 +100,7 @@ def test_a_sweeper_is_told_the_least_of_those_before(tmp_path: Path) -> None:
     for number, name in enumerate("adbf"):
         run(tmp_path, number, name)
     told = [
-        attempt(tmp_path, number, name).worth(trial)
+        runner(tmp_path, number, name).reported(trial)
         for (number, name), trial in zip(enumerate("adbf"), TrialJournal(tmp_path / "trials").trials(), strict=True)
     ]
     assert told == [0.5, 0.2, 0.2, None]
