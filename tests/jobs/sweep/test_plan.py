@@ -89,7 +89,7 @@ def test_a_preset_chooses_on_valid(preset: str) -> None:
         (["sweep_id=a", "resume=last"], "give one of them"),
         (["resume=last"], "no sweep was started under"),
         (["resume=mine"], "resume=mine: there is no such sweep"),
-        (["hydra.sweep.dir=x"], "name it by sweep_id=ID"),
+        (["hydra.sweep.dir=x"], "name it with sweep_id=ID"),
         (["hydra/launcher=nowhere"], "nowhere"),
         (["hydra.sweeper._target_=hydra_plugins.nowhere.X"], r"hydra_plugins.nowhere is not installed"),
     ],
