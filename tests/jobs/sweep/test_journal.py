@@ -11,7 +11,9 @@ from recx.jobs.sweep.journal import Trial, TrialJournal
 OVERRIDES = ("ranker=linear", "ranker.l2=0.1")
 
 
-def trial(folder: Path, number: int = 0, overrides: tuple[str, ...] = OVERRIDES, objective: float | None = 0.5) -> Trial:
+def trial(
+    folder: Path, number: int = 0, overrides: tuple[str, ...] = OVERRIDES, objective: float | None = 0.5
+) -> Trial:
     folder.mkdir(exist_ok=True)
     (folder / "metrics.json").write_text("{}")
     return Trial(number, overrides, str(folder), 1.5, objective, 3, "" if objective is not None else "it broke")
