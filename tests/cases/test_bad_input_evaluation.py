@@ -1,4 +1,4 @@
-"""What an adversary found in evaluating, comparing and beginning a plugin: one test for each kind of fault."""
+"""Faults found by adversarial testing of evaluating, comparing and starting a plugin, one test each."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SHOWN = pd.DataFrame({"user": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 9], "score":
 TRUTH = pd.DataFrame({"user": [1, 2, 3], "item": [2, 9, 4]})
 
 
-def refused(said: str, *tables: Any, **settings: Any) -> None:
-    with pytest.raises(InputError, match=said) as caught:
+def refused(message: str, *tables: Any, **settings: Any) -> None:
+    with pytest.raises(InputError, match=message) as caught:
         evaluate(*(tables or (SHOWN, TRUTH)), **settings)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("metrics", [None, 5, recx.metric("ndcg", 2)], ids=["none", "number", "a single metric"])
-def test_metrics_that_are_no_list_are_refused(metrics: Any) -> None:
+def test_metrics_that_are_not_a_list_are_refused(metrics: Any) -> None:
     refused("metrics=.*: give a list, such as", metrics=metrics)
 
 
@@ -62,14 +62,14 @@ def test_settings_are_checked_although_no_metric_needs_them(setting: str, value:
 
 
 def test_ranks_are_not_taken_for_scores() -> None:
-    """Minus the rank is below every threshold, so that accuracy and the like were silent nonsense."""
+    """Minus the rank is below every threshold, so accuracy and the like were silently wrong."""
     ranks = SHOWN.drop(columns="score").assign(rank=[1, 2, 3, 1, 2])
     refused("'class_recall' uses the scores, not the ranks", ranks, TRUTH, metrics=["auc", "class_recall"])
     assert evaluate(ranks, TRUTH, ["auc", "mrr"]).means == {"auc": 0.25, "mrr": pytest.approx(1 / 3)}
 
 
 @pytest.mark.parametrize("grade", [1024, 1e5, 1e308])
-def test_grades_whose_power_of_two_is_no_number_are_refused(grade: float) -> None:
+def test_grades_whose_power_of_two_overflows_are_refused(grade: float) -> None:
     graded = TRUTH.assign(grade=[grade, 1, 1])
     refused(f"a target has the grade {re.escape(f'{grade:g}')}, and 2", SHOWN, graded, metrics=["ndcg_exp_at_2"])
     refused("max_grade=.*at most 1000", SHOWN, graded, metrics=["err"], max_grade=grade)
@@ -78,13 +78,13 @@ def test_grades_whose_power_of_two_is_no_number_are_refused(grade: float) -> Non
     assert evaluate(SHOWN, graded, ["ndcg_at_2"]).means["ndcg_at_2"] == pytest.approx(2 / math.log2(3) / 3)
 
 
-def test_a_beta_whose_square_is_no_number_is_refused() -> None:
+def test_a_beta_whose_square_overflows_is_refused() -> None:
     with pytest.raises(InputError, match=r"beta=1e\+200: it must be above 0 and at most 1000000"):
         recx.metric("f", 2, beta=1e200)
 
 
 @pytest.mark.parametrize("label", ["", "a b", "<b>", "a/b", 3])
-def test_a_label_that_is_no_word_is_refused(label: Any) -> None:
+def test_an_invalid_label_is_refused(label: Any) -> None:
     with pytest.raises(InputError, match=r"it must be (text|only letters, digits and _)"):
         recx.metric("ndcg", 2, label=label)
 
@@ -106,7 +106,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("value", [None, "x", math.inf, [0.0, math.inf, 1.0], [None, "a", 1]])
-def test_a_metric_that_returns_no_finite_numbers_is_told_so(value: object) -> None:
+def test_a_metric_that_returns_no_finite_numbers_is_refused(value: object) -> None:
     odd: Metric = Odd(value)
     with pytest.raises(RecxError, match="the metric 'odd' must return finite numbers"):
         evaluate(SHOWN, TRUTH, [odd])
@@ -148,7 +148,7 @@ ITEMS = pd.DataFrame({"item": [1, 2, 3, 4, 9]})
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "message"),
     [
         (ITEMS.assign(category=[["a"]] * 5), "column 'category' must hold one text or number per item"),
         (pd.concat([ITEMS, ITEMS.assign(category=1, item=1)["category"].to_frame()] * 2, axis=1), "more than once"),
@@ -157,20 +157,20 @@ ITEMS = pd.DataFrame({"item": [1, 2, 3, 4, 9]})
     ],
     ids=["category of lists", "twice", "matrices", "no embedding at all"],
 )
-def test_what_the_items_say_is_checked(items: pd.DataFrame, said: str) -> None:
-    refused(said, SHOWN, TRUTH, metrics=["diversity_at_2", "category_diversity_at_2"], items=items)
+def test_what_the_items_say_is_checked(items: pd.DataFrame, message: str) -> None:
+    refused(message, SHOWN, TRUTH, metrics=["diversity_at_2", "category_diversity_at_2"], items=items)
 
 
 @pytest.mark.parametrize("vector", [[1e200, 1.0], [math.inf, 1.0], [1.0, math.nan]], ids=str)
 def test_an_embedding_that_is_not_finite_is_named(vector: list[float]) -> None:
-    """The diversity of whoever was shown it was 0, or nothing, and no count told."""
+    """The diversity of users who were shown it was 0 or NaN, without any count."""
     items = ITEMS.assign(embedding=[[1.0, 1.0], vector, None, [math.nan, math.nan], [1.0, 0.0]])
     refused("the embedding of item 2 holds a number that is", SHOWN, TRUTH, metrics=["diversity_at_2"], items=items)
 
 
 @pytest.mark.parametrize("rows", ["1, 2,3\n1, 3,2\n2, 9,1\n", "1,2 ,3\n1,3,2\n2,9,1\n"], ids=["all", "one"])
-def test_blanks_beside_whole_numbers_are_no_part_of_them(rows: str, tmp_path: Path) -> None:
-    """They became texts that matched no number of the other file: zeros without a word."""
+def test_blanks_around_whole_numbers_are_ignored(rows: str, tmp_path: Path) -> None:
+    """They became texts that matched no number of the other file: silent zeros."""
     (tmp_path / "shown.csv").write_text(f"user,item,score\n{rows}", encoding="utf-8")
     (tmp_path / "truth.csv").write_text("user,item\n1,2\n2,9\n", encoding="utf-8")
     assert evaluate(tmp_path / "shown.csv", tmp_path / "truth.csv", ["mrr"]).means == {"mrr": 1.0}
@@ -224,7 +224,7 @@ def test_a_table_that_no_run_wrote_is_refused(
 def test_a_plugin_takes_no_name_that_could_not_be_chosen(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two options of one name stop every command once the plugin is installed; ``retriever=true`` is no word."""
+    """Two options of one name stop every command once the plugin is installed; ``retriever=true`` is a boolean."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="choose another name"):
         new_plugin.run([name])

@@ -147,7 +147,7 @@ def test_a_prediction_frame_of_13_000_users_is_judged_within_memory() -> None:
     shown = pd.DataFrame(
         {"user": np.repeat(np.arange(n_users), n), "item": items.ravel(), "score": np.tile(-np.arange(n), n_users)}
     )
-    target = np.where(np.arange(n_users) % 2, first, (first + n) % n_items)  # the other half stands just below the list
+    target = np.where(np.arange(n_users) % 2, first, (first + n) % n_items)  # for the other half just below the list
     truth = pd.DataFrame({"user": np.arange(n_users), "item": target})
     tracemalloc.start()
     try:
@@ -192,7 +192,7 @@ def test_scores_of_a_full_catalogue_are_made_and_judged_in_batches() -> None:
 
 
 def frames(shown: Shown, grades: Grades) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return lists whose scores fall by one a rank, and the truth; an item may be a pair (item, score)."""
+    """Return lists whose scores fall by one per rank, and the truth; an item may be a pair (item, score)."""
     rows = [
         (user, *(item if isinstance(item, tuple) else (item, float(-rank))))
         for user, items in shown.items()
@@ -207,13 +207,13 @@ NUMBERS = list(range(1, 1001))
 
 OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
     # Duplicates: the first copy counts, the later ones keep their slots.
-    "a duplicate stands before the cut and pushes a target behind it": (
+    "a duplicate before the cut pushes a target behind it": (
         {"u": ["x", "x", "a"]},
         {"u": {"a": 1}},
         {"hit_at_2": 0, "hit_at_3": 1, "ndcg_at_3": 0.5, "mrr": 1 / 3},
         {"on_duplicates": "first"},
     ),
-    "the later copy of a target stands at the cut": (
+    "the later copy of a target is at the cut": (
         {"u": ["a", "x", "a", "b"]},
         {"u": {"a": 1, "b": 1}},
         {"precision_at_3": 1 / 3, "recall_at_3": 0.5, "map_at_3": 0.5, "map_at_4": 0.75, "recall": 1.0},
@@ -225,7 +225,7 @@ OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
         {"cg": 5, "dcg": 2 + 3 / 2, "ndcg_at_4": (2 + 3 / 2) / (3 + 2 / LOG3)},
         {"on_duplicates": "first"},
     ),
-    # Ties: the order given decides, and what stands on both sides of the cut is counted (below).
+    # Ties: the order given decides, and ties across the cut are counted (below).
     "a tie across the cut, the target given first": (
         {"u": [("a", 1.0), ("x", 1.0), ("y", 0.5)]},
         {"u": {"a": 1}},
@@ -244,7 +244,7 @@ OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
         {"mrr": 1 / 3, "auc": 0.5},
         {},
     ),
-    "scores that differ by 1e-12 are no tie": (
+    "scores that differ by 1e-12 are not a tie": (
         {"u": [("x", 1.0), ("a", 1.0 + 1e-12)]},
         {"u": {"a": 1}},
         {"hit_at_1": 1, "auc": 1},
@@ -263,7 +263,7 @@ OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
         {"recall_at_1": 0.25, "map_at_1": 1, "map_trec_at_1": 0.25, "ndcg_at_1": 1, "precision_at_1": 1, "f_at_1": 0.4},
         {},
     ),
-    "a list shorter than k is as if followed by items that are no target": (
+    "a list shorter than k is as if followed by items that are not targets": (
         {"u": ["x", "a"]},
         {"u": {"a": 1, "b": 1, "c": 1}},
         {
@@ -312,7 +312,7 @@ OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
         {"ndcg": (0.5 + 1.5 / LOG3) / (1.5 + 0.5 / LOG3), "mrr": 0.5, "map": 0.5, "recall_at_1": 0},
         {},
     ),
-    "a grade of 0 is no target": (
+    "a grade of 0 is not a target": (
         {"u": ["z", "a"]},
         {"u": {"z": 0, "a": 1}},
         {"precision_at_2": 0.5, "recall_at_1": 0, "mrr": 0.5, "num_queries": 1},
@@ -357,7 +357,7 @@ OTHERS: dict[str, tuple[Shown, Grades, dict[str, float], dict[str, Any]]] = {
         {"mrr": 0.75},
         {},
     ),
-    "ids that a float cannot tell apart": (
+    "ids that a float cannot distinguish": (
         {2**53: [2**53, 2**53 + 1], 2**53 + 1: [2**60 + 1, 2**60]},
         {2**53: {2**53 + 1: 1}, 2**53 + 1: {2**60: 1}},
         {"mrr": 0.5, "hit_at_1": 0},
@@ -447,7 +447,7 @@ def test_another_case_worked_by_hand(name: str, shuffled: bool) -> None:
     recommendations, truth = frames(shown, grades)
     if shuffled:
         truth = truth.sample(frac=1, random_state=1)
-        # Users stand in pieces all over the table; each one's own rows keep their order, which ties go by.
+        # The rows of a user are scattered over the table, but keep their order, which decides ties.
         recommendations = recommendations.sort_values("score", ascending=False, kind="stable")
         if settings.get("order") == "given":
             recommendations = recommendations.sort_index()
@@ -583,8 +583,8 @@ def _ranked(ranks: Sequence[float]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_input_that_cannot_be_judged_is_refused_in_one_sentence(name: str) -> None:
-    tables, said = WRONG[name]
-    with pytest.raises(InputError, match=said) as caught:
+    tables, message = WRONG[name]
+    with pytest.raises(InputError, match=message) as caught:
         recx.evaluate(*tables(), ["mrr"])
     assert "\n" not in str(caught.value)
 
@@ -615,7 +615,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_setting_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
-    settings, said = SETTINGS[name]
-    with pytest.raises(InputError, match=said) as caught:
+    settings, message = SETTINGS[name]
+    with pytest.raises(InputError, match=message) as caught:
         recx.evaluate(SHOWN, TRUTH, **{"metrics": ["mrr"], **settings})
     assert "\n" not in str(caught.value)

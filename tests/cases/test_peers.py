@@ -260,13 +260,13 @@ def test_ranx() -> None:
     assert ranx.evaluate(ranx.Qrels(first), ranx.Run(tied), "mrr") == pytest.approx(1 / 21)
     assert recx.evaluate(table(tied, "score"), table(first, "grade"), ["mrr"]).means["mrr"] == 1.0
 
-    # Float grades become whole ones: 0.9 and 0.5 are no targets any more.
+    # Float grades become whole ones: 0.9 and 0.5 are no longer targets.
     floats, shown = {"u": {"a": 0.9, "b": 0.5}}, {"u": {"b": 1.0, "a": 0.5}}
     assert ranx.evaluate(ranx.Qrels(floats), ranx.Run(shown), "ndcg@2") == 0
     means = recx.evaluate(table(shown, "score"), table(floats, "grade"), ["ndcg_at_2"], rel_threshold=0.1).means
     assert means["ndcg_at_2"] == pytest.approx(0.8785418638)
 
-    # A user without a list is refused, unless it is told to make them comparable, which counts 0 as recx does.
+    # A user without a list is refused, unless make_comparable is set, which counts 0 as recx does.
     two, one = ranx.Qrels({"u": {"a": 1}, "v": {"a": 1}}), {"u": {"a": 1.0}}
     with pytest.raises(AssertionError):
         ranx.evaluate(two, ranx.Run(one), "mrr")

@@ -24,7 +24,7 @@ ROUNDED = 5.1e-5
 
 @dataclass(frozen=True)
 class Count:
-    """One of trec_eval's counts, as a metric of one's own: one value a user."""
+    """One of trec_eval's counts, as a custom metric with one value per user."""
 
     name: str
     of: Callable[[JudgedLists], Any]
@@ -74,7 +74,7 @@ def in_order_of_trec(run: pd.DataFrame) -> pd.DataFrame:
     """Return a run in the order that trec_eval judges it in: falling score as float32, ties by falling document id.
 
     recx keeps the order given where scores are tied, and scores as exact as they are given, so that trec_eval's order
-    must be made first and then be taken as it stands (``order="given"``).
+    must be made first and then be used unchanged (``order="given"``).
     """
     exact = run.assign(score=run["score"].astype("float32"))
     return exact.sort_values(["user", "score", "item"], ascending=[True, False, False], kind="stable")
@@ -136,7 +136,7 @@ def test_a_query_without_a_list_is_counted(folder: Path) -> None:
 
 
 def test_a_gain_for_each_grade_is_a_mapping_of_the_truth(folder: Path) -> None:
-    """``-m ndcg.1=3,2=9,4=4.5``: what trec_eval maps by a setting is one line on the frame."""
+    """``-m ndcg.1=3,2=9,4=4.5``: what trec_eval maps by a setting is one line of pandas."""
     qrels = read(folder / "qrels.rel_level.gz", "relevance")
     run = in_order_of_trec(read(folder / "results.test.gz", "recommendations"))
     plain = recx.evaluate(run, qrels, ["ndcg"], order="given").values["ndcg"]

@@ -1,4 +1,4 @@
-"""A run whose ranker calibrates tells how good its probabilities are, before and after, on users it set apart."""
+"""A run with a calibrating ranker reports the quality of its probabilities, before and after, on held-out users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing evaluations: pairs, figures worked by hand, laws, and what is said before the numbers."""
+"""Comparing evaluations: pairs, figures worked by hand, laws, and the warnings."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_list_may_stand_behind_the_runs() -> None:
     assert recx.compare(a, b, **QUICK).table["metric"].tolist() == ["ndcg", "hit"]
 
 
-# What is said before the numbers
+# Warnings
 
 
 def test_cards_that_differ_are_said_first() -> None:
@@ -202,7 +202,7 @@ def test_a_long_rule_is_cut() -> None:
     assert len(compare(a, b, **QUICK).warnings[0]) < 250
 
 
-def test_users_that_are_not_shared_are_counted_and_said() -> None:
+def test_users_that_are_not_shared_are_counted_and_reported() -> None:
     a = evaluation("a", [0.1, 0.2, 0.3, 0.4], users=["u", "v", "w", "x"])
     b = evaluation("b", [0.5, 0.6, 0.3], users=["x", "w", "z"])
     comparison = compare(a, b, **QUICK)
@@ -230,7 +230,7 @@ def test_each_pair_has_its_own_users() -> None:
     }
 
 
-def test_pairs_with_one_value_are_counted_and_said() -> None:
+def test_pairs_with_one_value_are_counted_and_reported() -> None:
     a = evaluation("a", [0.1, NAN, NAN, 0.4], hit=[1, 1, 0, 0])
     b = evaluation("b", [NAN, 0.2, NAN, 0.4], hit=[1, 1, 0, 0])
     comparison = compare(a, b, **QUICK)
@@ -239,7 +239,7 @@ def test_pairs_with_one_value_are_counted_and_said() -> None:
     assert "users that count in only one of a and b are left out: ndcg 2" in comparison.warnings
 
 
-def test_metrics_that_are_not_shared_are_said() -> None:
+def test_metrics_that_are_not_shared_are_reported() -> None:
     a, b = evaluation("a", [0.0] * 4, hit=[1] * 4), evaluation("b", [0.0] * 4, mrr=[1] * 4)
     comparison = compare(a, b, **QUICK)
     assert comparison.table["metric"].tolist() == ["ndcg"]
@@ -247,7 +247,7 @@ def test_metrics_that_are_not_shared_are_said() -> None:
     assert not any("hit" in sentence for sentence in compare(a, b, ["ndcg"], **QUICK).warnings)
 
 
-def test_what_is_easily_misread_is_said() -> None:
+def test_what_is_easily_misread_is_reported() -> None:
     few = compare(A, B, **QUICK).warnings
     assert few == ["fewer than 30 users, so intervals and tests say little: all users"]
     rng = np.random.default_rng(0)
@@ -264,14 +264,14 @@ def test_what_is_easily_misread_is_said() -> None:
     ]
 
 
-def test_the_run_is_named_where_there_are_several() -> None:
+def test_the_run_is_named_if_there_are_several() -> None:
     c = evaluation("c", [0.0, 0.5, 0.25, 0.9], slices={})
-    said = compare(A, B, c, **QUICK).warnings
-    assert "fewer than 30 users, so intervals and tests say little: all users (b), all users (c)" in said
-    assert "more than half of the differences are 0, so the tests rest on the other users: ndcg (c)" in said
+    message = compare(A, B, c, **QUICK).warnings
+    assert "fewer than 30 users, so intervals and tests say little: all users (b), all users (c)" in message
+    assert "more than half of the differences are 0, so the tests rest on the other users: ndcg (c)" in message
 
 
-def test_a_clean_comparison_says_nothing() -> None:
+def test_a_clean_comparison_has_no_warnings() -> None:
     rng = np.random.default_rng(0)
     a, b = (evaluation(name, list(rng.random(50))) for name in "ab")
     comparison = compare(a, b, **QUICK)

@@ -1,4 +1,4 @@
-"""The evaluator: three lines, whom each counts, what is left out and noted, and law 4."""
+"""The evaluator: three stages, the users that each counts, what is left out and noted, and law 4."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVALUATOR = Evaluator(
 
 @dataclass(frozen=True)
 class ListLength:
-    """A metric of somebody else's: one value a user."""
+    """A custom metric with one value per user."""
 
     name: str = "list_length"
 
@@ -36,7 +36,7 @@ class ListLength:
 
 @dataclass(frozen=True)
 class Coverage:
-    """A metric of somebody else's: one number for all."""
+    """A custom metric with one number for all users."""
 
     name: str = "coverage"
 
@@ -120,7 +120,7 @@ def test_metrics_of_others_give_a_value_a_user_or_one_number(lists_of, fold_of):
     assert report.values["retrieval/list_length"].tolist() == [2, 1]
     assert report.values["ranking/list_length"] == pytest.approx([2, np.nan], nan_ok=True)
     assert report.scalars["end_to_end/coverage"] == pytest.approx(3 / 50)
-    assert report.scalars["ranking/coverage"] == pytest.approx(2 / 50)  # of the one user of that line
+    assert report.scalars["ranking/coverage"] == pytest.approx(2 / 50)  # of the one user of that stage
 
 
 def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
@@ -136,7 +136,7 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"ranking": ["ndgc_at_5"]}, "evaluator.ranking: there is no metric 'ndgc_at_5': did you mean 'ndcg_at_5'"),
         ({"retrieval": ["hit_at_0"]}, "evaluator.retrieval: the metric 'hit_at_0' is cut at '0'"),
@@ -159,8 +159,8 @@ def test_a_metric_that_returns_the_wrong_shape_is_named(lists_of, fold_of):
         ({"max_grade": -1}, "evaluator.max_grade=-1"),
     ],
 )
-def test_wrong_settings_are_refused_before_any_data_is_read(settings, said):
-    with pytest.raises(InputError, match=said):
+def test_wrong_settings_are_refused_before_any_data_is_read(settings, message):
+    with pytest.raises(InputError, match=message):
         Evaluator(**{"retrieval": [], "ranking": [], "end_to_end": [], **settings})
 
 
@@ -178,10 +178,10 @@ def test_the_default_option_has_the_default_sets():
     evaluator = Evaluator(**settings)
     cut = {"retrieval": ["recall", "hit", "ndcg"], "ranking": ["ndcg", "hit", "precision", "map", "mrr"]}
     cut["end_to_end"] = ["hit", "ndcg", "recall", "precision", "map", "mrr"]
-    wanted = {line: {f"{name}_at_{k}" for name in cut[line] for k in (5, 10)} for line in ("ranking", "end_to_end")}
+    wanted = {stage: {f"{name}_at_{k}" for name in cut[stage] for k in (5, 10)} for stage in ("ranking", "end_to_end")}
     wanted["retrieval"] = {f"{name}_at_{k}" for name in cut["retrieval"] for k in (10, 20, 50)} | {"mrr_at_50"}
     wanted["end_to_end"] |= {"mrr"}
-    assert {line: set(getattr(evaluator, line)) for line in wanted} == wanted
+    assert {stage: set(getattr(evaluator, stage)) for stage in wanted} == wanted
     assert evaluator.left_out == ()
 
 
@@ -195,7 +195,7 @@ GRADES = st.dictionaries(st.integers(0, 9), st.sampled_from([0.5, 1.0, 2.0]), ma
     scores=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=48, max_size=48),
 )
 def test_law_4(lists_of, fold_of, world, scores):
-    """The lines fit together, for every user and in the mean, whatever the ranker does."""
+    """The stages fit together, for every user and in the mean, whatever the ranker does."""
     grades = {user: grades for user, (_, grades) in world.items()}
     assume(any(grade >= 1 for row in grades.values() for grade in row.values()))
     fold = fold_of(grades)
@@ -208,7 +208,7 @@ def test_law_4(lists_of, fold_of, world, scores):
     assert (values["end_to_end/recall_at_3"] <= values["funnel/candidate_recall"]).all()
     for k in (1, 3):
         found = 1 - means["funnel/lost_in_retrieval"]
-        ranking = np.nan_to_num(means[f"ranking/hit_at_{k}"])  # no user on that line: nothing was found
+        ranking = np.nan_to_num(means[f"ranking/hit_at_{k}"])  # no user in that stage: nothing was found
         assert means[f"end_to_end/hit_at_{k}"] == pytest.approx(found * ranking)
         losses = values["funnel/lost_in_retrieval"] + values[f"funnel/lost_in_ranking_at_{k}"]
         assert (losses + values[f"end_to_end/hit_at_{k}"] == 1).all()

@@ -87,7 +87,7 @@ def test_ids_of_every_kind_become_whole_numbers_or_text(column, kind):
 
 
 @pytest.mark.parametrize(
-    ("column", "said"),
+    ("column", "message"),
     [
         ([1.0, 2.0], "holds floating values.*read them again as whole numbers or text"),
         ([True, False], "holds boolean values"),
@@ -99,8 +99,8 @@ def test_ids_of_every_kind_become_whole_numbers_or_text(column, kind):
         ([2**70, 1], "do not fit into 64 bits: convert them to text"),
     ],
 )
-def test_ids_that_are_neither_are_refused(column, said):
-    with pytest.raises(InputError, match=f"^lists: column 'item'.*{said}"):
+def test_ids_that_are_neither_are_refused(column, message):
+    with pytest.raises(InputError, match=f"^lists: column 'item'.*{message}"):
         ids_of(pd.DataFrame({"item": column}), "item", "lists")
 
 
@@ -113,7 +113,7 @@ def test_a_score_that_is_not_finite_names_the_user(bad):
         truth_of(rows.rename(columns={"score": "grade"}))
 
 
-def test_a_missing_column_is_told_the_near_match():
+def test_a_missing_column_suggests_the_near_match():
     with pytest.raises(InputError, match="relevance: column 'user' is missing; did you mean 'user_id'"):
         truth_of(frame(user_id=[1], item=[2]))
     with pytest.raises(InputError, match=r"column 'score' holds .* values, not numbers: convert it"):
@@ -137,19 +137,19 @@ def test_ids_are_numbered_alike_in_all_columns(columns):
 
 
 def test_whole_numbers_against_text_are_refused():
-    said = r"the item ids differ in type \(int in lists, str in truth\).*astype\(str\)"
-    with pytest.raises(InputError, match=said):
+    message = r"the item ids differ in type \(int in lists, str in truth\).*astype\(str\)"
+    with pytest.raises(InputError, match=message):
         number({"lists": np.array([1]), "truth": np.array(["1"], dtype=object)}, "item")
 
 
-def test_large_ids_of_both_signs_are_told_apart():
+def test_large_ids_of_both_signs_are_distinguished():
     codes, ids = number({"a": np.array([2**64 - 1], dtype=np.uint64), "b": np.array([-1], dtype=np.int64)}, "item")
     assert codes[0][0] != codes[1][0]
     assert len(ids) == 2
 
 
 @pytest.mark.parametrize("column", ["relevance", "rating", "rel", "label"])
-def test_a_grade_by_another_name_is_not_passed_over(column):
+def test_a_grade_by_another_name_is_not_ignored(column):
     with pytest.raises(
         InputError, match=f"relevance: there is no column grade but a column {column}: rename it to grade"
     ):

@@ -41,7 +41,7 @@ def test_the_t_test_by_hand() -> None:
         ([], NAN, NAN),
     ],
 )
-def test_corner_cases_warn_of_nothing(differences: list[float], t: float, d_z: float) -> None:
+def test_corner_cases_cause_no_warning(differences: list[float], t: float, d_z: float) -> None:
     np.testing.assert_array_equal(paired_t(column(*differences)), [t])
     np.testing.assert_array_equal(cohens_dz(column(*differences)), [d_z])
 
@@ -52,7 +52,7 @@ def test_pairs_that_do_not_exist_change_nothing() -> None:
     assert cohens_dz(column(NAN, *known))[0] == cohens_dz(column(*known))[0]
 
 
-def test_differences_that_are_all_but_the_same_warn_of_nothing() -> None:
+def test_differences_that_are_nearly_equal_cause_no_warning() -> None:
     p = paired_t(column(0.3 - 0.1, 0.5 - 0.3, 0.2))
     assert 0 <= p[0] < 1e-20
 

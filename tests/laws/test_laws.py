@@ -1,6 +1,6 @@
-"""The laws of docs/architecture.md, checked on whole runs of the default parts on a small made-up news site.
+"""The laws of docs/architecture.md, checked on whole runs of the default parts on a small generated news site.
 
-Law 7 (metrics equal a textbook loop) stands in tests/evaluator, law 1 of every single feature in tests/feature.
+Law 7 (metrics equal a textbook loop) is in tests/evaluation/metrics, law 1 of each feature in tests/parts/feature.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_law_1_with_a_split_by_time_no_fit_sees_an_event_after_a_target() -> Non
 
 
 def slates(labels: str, n_users: int = 3000, n_items: int = 60, length: int = 10) -> Interactions:
-    """Users with one slate and one click each, which stands first in the file's slate.
+    """Users with one slate and one click each, which comes first in the file's slate.
 
     labels: ``random``: the click is any item of the slate; ``popular``: the one of the smallest number; by the skew of
     the draws that is what others click as well.
@@ -169,7 +169,7 @@ def test_law_2_with_a_signal_the_file_order_does_not_help_but_learning_does() ->
     assert judged_slates("popular", "linear")["end_to_end/hit_at_1"] > 0.5
 
 
-# ---- 3: the very pairs ----
+# ---- 3: exactly the candidates ----
 
 
 @pytest.mark.parametrize("ranker", ["identity", "linear"])
@@ -189,7 +189,7 @@ def test_law_3_the_ranker_returns_the_pairs_that_it_was_given(ranker: str, retri
     assert np.array_equal(by_pair(given_lists), by_pair(returned), equal_nan=True)
 
 
-# ---- 4: the lines add up ----
+# ---- 4: the stages add up ----
 
 
 def assert_lines_add_up(report: Evaluation, n_candidates: int) -> None:
@@ -205,7 +205,7 @@ def assert_lines_add_up(report: Evaluation, n_candidates: int) -> None:
 
 @pytest.mark.parametrize("retriever", ["union_news", "popularity", "random", "item_knn"])
 @pytest.mark.parametrize("ranker", ["identity", "linear"])
-def test_law_4_the_lines_add_up(ranker: str, retriever: str) -> None:
+def test_law_4_the_stages_add_up(ranker: str, retriever: str) -> None:
     report = run(f"ranker={ranker}", f"retriever={retriever}").report
     assert report is not None
     assert_lines_add_up(report, 30)
@@ -312,7 +312,7 @@ def assert_same_but_for_near_ties(one: RankedLists, other: RankedLists) -> None:
 
 
 @pytest.mark.parametrize("retriever", ["union_news", "item_knn", "faiss", "popularity", "random"])
-def test_law_6_asking_for_fewer_changes_nobody_elses_list(retriever: str) -> None:
+def test_law_6_fewer_requests_change_no_list(retriever: str) -> None:
     result = run(f"retriever={retriever}")
     some = np.flatnonzero(np.random.default_rng(0).random(result.candidates.n_lists) < 0.4)
     candidates, recommendations = served(result, some)
@@ -335,7 +335,7 @@ def test_law_6_the_batch_size_changes_no_list(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_models_come_out_in_the_order_that_they_should(seed: int) -> None:
+def test_models_rank_in_the_expected_order(seed: int) -> None:
     def ndcg(retriever: str, ranker: str = "identity") -> float:
         chosen = [f"retriever={retriever}", f"ranker={ranker}", f"seed={seed}", "tracker=console"]
         return means(build.experiment(plain(compose(chosen))).run())["end_to_end/ndcg_at_5"]

@@ -14,7 +14,7 @@ import recx
 from recx.evaluation.metrics.ranking import FIGURES
 
 MAX_GRADE = 3
-NAMES = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is hit by another name
+NAMES = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is another name for hit
 
 Row = tuple[int, int, float]
 

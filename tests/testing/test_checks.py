@@ -111,7 +111,7 @@ def test_the_unchanged_lists_pass() -> None:
         (another_each_time, "must return the same twice"),
     ],
 )
-def test_a_retriever_that_breaks_a_promise_is_caught(change: Change, promise: str) -> None:
+def test_a_retriever_that_breaks_its_contract_is_caught(change: Change, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_retriever(Changed(change))
 
@@ -137,7 +137,7 @@ class ChangedRanker:
         (another_each_time, "must return the same twice"),
     ],
 )
-def test_a_ranker_that_breaks_a_promise_is_caught(change: Change, promise: str) -> None:
+def test_a_ranker_that_breaks_its_contract_is_caught(change: Change, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_ranker(ChangedRanker(change))
 
@@ -161,7 +161,7 @@ FEATURES: dict[str, Feature] = {
 
 @pytest.mark.parametrize("feature", FEATURES.values(), ids=FEATURES.keys())
 @pytest.mark.parametrize("times", [True, False], ids=["times", "no times"])
-def test_a_built_in_feature_keeps_its_promises(feature: Feature, times: bool) -> None:
+def test_a_built_in_feature_keeps_its_contract(feature: Feature, times: bool) -> None:
     check_feature(feature, tiny_world(times=times))
 
 
@@ -174,13 +174,13 @@ def test_a_built_in_feature_keeps_its_promises(feature: Feature, times: bool) ->
         (lambda lists, history, requests: of_rows(np.arange(len(requests)), lists), "others' rows"),
     ],
 )
-def test_a_feature_that_breaks_a_promise_is_caught(feature: Feature, promise: str) -> None:
+def test_a_feature_that_breaks_its_contract_is_caught(feature: Feature, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_feature(feature)
 
 
 @pytest.mark.parametrize("name", ["ndcg_at_5", "hit_at_1", "recall", "precision_at_10", "map_at_5", "mrr"])
-def test_a_built_in_metric_keeps_its_promises(name: str) -> None:
+def test_a_built_in_metric_keeps_its_contract(name: str) -> None:
     check_metric(parse(name))
 
 
@@ -206,7 +206,7 @@ def test_a_metric_may_be_one_number() -> None:
         (Odd(lambda judged: 1.0, "ndcg@5"), "may only contain letters, digits and _"),
     ],
 )
-def test_a_metric_that_breaks_a_promise_is_caught(metric: Odd, promise: str) -> None:
+def test_a_metric_that_breaks_its_contract_is_caught(metric: Odd, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_metric(metric)
 
@@ -248,7 +248,7 @@ def test_a_dataset_must_load_the_same_twice_and_events_in_order() -> None:
         check_dataset(Loads([replace(world, time=world.time[::-1].copy())]))
 
 
-def test_the_tiny_world_has_all_that_makes_data_awkward() -> None:
+def test_the_tiny_world_has_the_corner_cases() -> None:
     world = tiny_world(slates=True)
     assert world.time is not None
     assert world.slates is not None

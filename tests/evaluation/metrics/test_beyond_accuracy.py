@@ -184,7 +184,7 @@ def test_category_diversity_by_hand(world):
         ("category_diversity", {"category": [-1] * N_ITEMS}),
     ],
 )
-def test_what_items_lack_is_said(world, name, missing):
+def test_what_items_lack_is_reported(world, name, missing):
     with pytest.raises(InputError, match=rf"^{name} needs .* no item has one: give them with the items"):
         value(name, world({0: [1, 2]}, **missing))
 
@@ -277,7 +277,7 @@ WORLDS = st.fixed_dictionaries(
 
 
 def random_world(world, parts):
-    """Make every user with a list a judged one, and let user 9 be judged whether or not there is a list."""
+    """Judge every user with a list, and user 9 with or without one."""
     users = {*parts["shown"], 9}
     grades = {user: {UNSEEN: 2.0, **parts["grades"].get(user, {})} for user in users}
     return world(**{**parts, "grades": grades})

@@ -45,20 +45,20 @@ def test_auc_by_user_weighted_and_pooled_are_three_numbers(judge):
     assert value("auc_pooled", judged) == pytest.approx((3 + 1 / 2 + 3) / 8)
 
 
-def test_pooled_auc_holds_users_against_each_other(judge):
+def test_pooled_auc_compares_users_with_each_other(judge):
     judged = scored(judge, {0: [(0, 0.9), (1, 0.8)], 1: [(2, 0.3), (3, 0.1)]}, {0: {0: 1}, 1: {2: 1}})
     assert value("auc", judged) == pytest.approx([1, 1])
     assert value("auc_pooled", judged) == 0.75
 
 
-def test_a_tie_counts_one_half_wherever_the_target_stands_in_it(judge):
+def test_a_tie_counts_one_half_at_every_position_of_the_target(judge):
     for target, expected in [(0, 3.5 / 4), (1, 3.5 / 4), (2, 1 / 4)]:
         judged = scored(judge, {0: [(0, 0.5), (1, 0.5), (3, 0.2), (2, 0.1), (4, 0.0)]}, {0: {target: 1}})
         assert value("auc", judged) == pytest.approx([expected])
         assert value("auc_pooled", judged) == pytest.approx(expected)
 
 
-def test_equal_scores_of_two_users_are_no_tie_within_a_user(judge):
+def test_equal_scores_of_two_users_are_not_a_tie_within_a_user(judge):
     judged = scored(judge, {0: [(0, 0.9), (1, 0.5)], 1: [(2, 0.5), (3, 0.1)]}, {0: {0: 1}, 1: {3: 1}})
     assert value("auc", judged) == pytest.approx([1, 0])
 
@@ -111,7 +111,7 @@ def test_log_loss_without_rows_is_no_number(judge):
 
 
 @pytest.mark.parametrize("scores", [(1.5, 0.25), (0.5, -0.25)])
-def test_log_loss_refuses_what_is_no_probability(judge, scores):
+def test_log_loss_refuses_what_is_not_a_probability(judge, scores):
     judged = scored(judge, {0: list(enumerate(scores))}, {0: {0: 1}})
     with pytest.raises(
         InputError, match=rf"^logloss needs probabilities, and the scores range from {scores[1]} to {scores[0]}"
@@ -221,7 +221,7 @@ def test_classification_equals_scikit_learn(judge, world, threshold, beta):
             assert ours == pytest.approx(np.atleast_1d(other).tolist())
 
 
-def test_every_figure_gives_one_value_a_user_or_a_plain_number(judge):
+def test_every_figure_gives_one_value_per_user_or_a_plain_number(judge):
     judged = scored(judge, {0: [(0, 0.9), (1, 0.2)], 1: []}, {0: {0: 1}, 1: {3: 1}})
     values = {name: value(name, judged) for name in FIGURES}
     assert values.pop("auc").shape == (2,)

@@ -20,7 +20,7 @@ def mean(name, judged, max_grade=None):
 
 
 def ranks_to_world(ranks):
-    """One target a user, item 49, at the given rank (None: not shown) of a list of five."""
+    """One target per user, item 49, at the given rank (None: not shown) of a list of five."""
     shown = {u: [49 if r == rank else r for r in range(1, 6)] for u, rank in enumerate(ranks)}
     return shown, {u: {49: 1.0} for u in shown}
 
@@ -193,7 +193,7 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
     }[figure]
 
 
-ONE_A_USER = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is hit by another name
+ONE_A_USER = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is another name for hit
 ITEMS = st.lists(st.integers(0, 11), unique=True, max_size=12)
 GRADES = st.dictionaries(st.integers(0, 11), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]), max_size=6)
 

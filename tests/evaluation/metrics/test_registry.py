@@ -1,4 +1,4 @@
-"""One spelling for a metric's name, its params, and what a wrong one is told."""
+"""One spelling for the name of a metric, its params, and the messages for wrong ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_name_comes_back_as_it_was_given(figure, k):
     assert resolve(name, {"max_grade": 4}).name == name
 
 
-def test_top_k_accuracy_is_hit_by_another_name(judge):
+def test_top_k_accuracy_is_another_name_for_hit(judge):
     judged = judge({0: [1, 2, 3], 1: [4, 5], 2: []}, {0: {3: 1.0}, 1: {4: 1.0}, 2: {9: 1.0}})
     top = parse("top_3_accuracy")
     assert (top.name, top.k) == ("top_3_accuracy", 3)
@@ -86,7 +86,7 @@ def test_what_is_left_open_is_filled_in_and_what_is_given_stays():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"figure": "ndcg", "beta": 2}, "the metric 'ndcg' has no beta: leave it out"),
         ({"figure": "f2", "beta": 2}, "the metric 'f2' has no beta: leave it out"),
@@ -101,8 +101,8 @@ def test_what_is_left_open_is_filled_in_and_what_is_given_stays():
         ({"figure": "auc", "k": 10}, "the metric 'auc' takes no cut"),
     ],
 )
-def test_a_wrong_param_is_refused(settings, said):
-    with pytest.raises(InputError, match=said):
+def test_a_wrong_param_is_refused(settings, message):
+    with pytest.raises(InputError, match=message):
         metric(**settings)
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_param_is_refused(settings, said):
     ("name", "near"),
     [("ndgc_at_10", "ndcg_at_10"), ("ndcg@10", "ndcg_at_10"), ("recal", "recall"), ("map_trek_at_5", "map_trec_at_5")],
 )
-def test_a_typo_is_told_the_near_match(name, near):
+def test_a_typo_suggests_the_near_match(name, near):
     with pytest.raises(InputError, match=f"there is no metric '{name}': did you mean '{near}'"):
         parse(name)
 
