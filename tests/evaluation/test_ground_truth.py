@@ -82,7 +82,7 @@ def test_the_same_item_is_a_target_of_its_own_user_alone():
 
 
 def test_targets_that_stand_twice_or_have_no_gain_are_counted():
-    """Pair (0, 7) occurs three times, once with weight 3; negative weights and those below the threshold have counts."""
+    """Pair (0, 7) occurs three times, once of weight 3; negative weights and those below the threshold are counted."""
     answers = fold([(0, 7, 1), (0, 7, 3), (0, 7, 2), (0, 8, -1), (0, 9, 0.5), (1, 9, 0.5), (2, 5, 0)])
     judging = GroundTruth.of(answers)
     assert as_dict(judging.judge(lists({0: [9, 8, 7], 1: [9]}))) == {0: ([9, 8, 7], [0.5, 0, 3], [3, 0.5])}
