@@ -47,7 +47,7 @@ class StretchedSimilarity:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         similarity = ContentSimilarity(self.last, self.recency)(candidates, history, requests)
-        return np.sqrt(similarity + np.float32(0.1))
+        return np.asarray(np.sqrt(similarity + np.float32(0.1)))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Age:
         born = np.where(created == UNKNOWN_TIME, history.first_seen, created)[candidates.item]
         # A first click after the request would leak the future, and a creation after it is an error in the data.
         age = np.maximum(0, of_rows(requests.time, candidates) - born)
-        return np.log1p(age / HOUR).astype(np.float32)
+        return np.asarray(np.log1p(age / HOUR), dtype=np.float32)
 
 
 @dataclass(frozen=True)

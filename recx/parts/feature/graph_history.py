@@ -107,7 +107,7 @@ class PastGraphs:
         leads = np.bincount(keys // n, counts, minlength=n + 1)[start + 1]
         uses = counts.sum()
         anywhere = (np.append(np.bincount(keys % n, counts, minlength=n), 0)[end] + 1) / (uses + n + 1)
-        return (self.edge_count + strength * anywhere) / (leads + strength)
+        return np.asarray((self.edge_count + strength * anywhere) / (leads + strength))
 
 
 def means(values: Array, indptr: Longs, empty: float) -> Floats:

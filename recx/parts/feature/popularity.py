@@ -47,7 +47,7 @@ class Trend:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
         lately = clicks_within(candidates, history, requests, short) + 1
         before = clicks_within(candidates, history, requests, long) * (short / long) + 1
-        return (np.log(lately) - np.log(before)).astype(np.float32)
+        return np.asarray(np.log(lately) - np.log(before), dtype=np.float32)
 
 
 @dataclass(frozen=True)

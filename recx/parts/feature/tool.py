@@ -52,7 +52,7 @@ class Structure:
     encoder: Encoder
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return np.sqrt(Relevance(self.encoder)(candidates, history, requests) + np.float32(0.1))
+        return np.asarray(np.sqrt(Relevance(self.encoder)(candidates, history, requests) + np.float32(0.1)))
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Linear:
             )
         if not weight.any():
             raise InputError(f"{key}: every user to learn from has the weight 0: correct the data")
-        return weight / weight.mean()
+        return np.asarray(weight / weight.mean())
 
     def _intervals(self, objective: Objective, weights: Doubles, free: Bools) -> tuple[Doubles, Doubles]:
         """Return the lower and upper ends of the 95 % bootstrap intervals [n_features], NaN without resamples.

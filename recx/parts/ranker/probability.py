@@ -18,7 +18,7 @@ def softmax(score: Array, indptr: Longs) -> Doubles:
     """Return the softmax of the scores of each list [n_rows]."""
     lengths = np.diff(indptr)
     odds = np.exp(score.astype(np.float64) - np.repeat(max_of_groups(score.astype(np.float64), indptr), lengths))
-    return odds / np.repeat(sum_of_groups(odds, indptr), lengths)
+    return np.asarray(odds / np.repeat(sum_of_groups(odds, indptr), lengths))
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Platt:
 
     def __call__(self, probability: Doubles) -> Doubles:
         """Return the calibrated probabilities [n_rows]."""
-        return expit(self.slope * _log_odds(probability) + self.intercept)
+        return np.asarray(expit(self.slope * _log_odds(probability) + self.intercept))
 
 
 def cross_fitted(probability: Doubles, relevant: Bools, half: Bools) -> Doubles:
@@ -68,4 +68,4 @@ def cross_fitted(probability: Doubles, relevant: Bools, half: Bools) -> Doubles:
 def _log_odds(probability: Doubles) -> Doubles:
     with np.errstate(divide="ignore"):
         z = np.log(probability) - np.log1p(-probability)
-    return np.clip(z, -SURE, SURE)
+    return np.asarray(np.clip(z, -SURE, SURE))

@@ -104,7 +104,7 @@ class Objective:
             shared = table * share[:, None]
             mean = np.stack([sum_of_groups(column, block.indptr) for column in shared.T], axis=1)
             shared *= np.repeat(block.total_gain, np.diff(block.indptr))[:, None]
-            return table.T @ shared - (mean * block.total_gain[:, None]).T @ mean
+            return np.asarray(table.T @ shared - (mean * block.total_gain[:, None]).T @ mean)
 
         total: Doubles = np.sum(side_by_side(sums, self._blocks()), axis=0)
         return total / self.n_users + 2 * self.l2 * np.eye(len(weights))

@@ -166,4 +166,4 @@ def _kth_largest(table: Floats, k: int) -> Floats:
     heaps.val, heaps.ids = faiss.swig_ptr(value), faiss.swig_ptr(number)
     heaps.heapify()
     heaps.addn(table.shape[1], faiss.swig_ptr(table), 0, 0, len(table))
-    return value.min(axis=1)
+    return np.asarray(value.min(axis=1))

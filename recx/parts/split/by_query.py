@@ -81,4 +81,4 @@ def _at_last_time(interactions: Interactions) -> Bools:
     if interactions.time is None:
         return np.ones(len(interactions), dtype=bool)
     last = np.repeat(interactions.indptr[1:] - 1, interactions.lengths)
-    return interactions.time == interactions.time[last]
+    return np.asarray(interactions.time == interactions.time[last])
