@@ -54,7 +54,6 @@ def lines(
     *,
     log_x: bool = False,
     square: bool = False,
-    diagonal: bool = False,
 ) -> Chart:
     """Draw up to six lines; further ones are in the table only.
 
@@ -64,8 +63,7 @@ def lines(
         y_label: Label of the vertical axis.
         series: Points by name of the series.
         log_x: Whether the horizontal axis is logarithmic.
-        square: Whether both axes have the same range and length.
-        diagonal: Whether to draw the line y = x.
+        square: Whether both axes have the same range and length, with the line y = x.
     """
     given = {name: [(x, float("nan") if y is None else y) for x, y in points] for name, points in series.items()}
     stretches = {name: runs(points, log_x) for name, points in given.items()}
@@ -76,9 +74,9 @@ def lines(
     xs, ys = [x for x, _ in places], [y for _, y in places]
     axes = square_plane(xs + ys) if square else plane(xs, ys, log_x=log_x)
     drawn = axes.frame(x_label, y_label)
-    low, high = max(axes.x.low, axes.y.low), min(axes.x.high, axes.y.high)
-    if diagonal and not axes.x.log and low < high:
-        drawn.append(line([axes.at((low, low)), axes.at((high, high))], "--muted", stroke_dasharray="3 5"))
+    if square:
+        ends = [axes.at((end, end)) for end in (axes.x.low, axes.x.high)]
+        drawn.append(line(ends, "--muted", stroke_dasharray="3 5"))
     samples = []
     for place, name in enumerate(shown):
         marked = sum(map(len, stretches[name])) <= MOST_MARKS
@@ -90,13 +88,7 @@ def lines(
 
 
 def bars(
-    title: str,
-    labels: Sequence[str],
-    values: Numbers,
-    *,
-    low: Numbers | None = None,
-    high: Numbers | None = None,
-    unit: str = "",
+    title: str, labels: Sequence[str], values: Numbers, *, low: Numbers | None = None, high: Numbers | None = None
 ) -> Chart:
     """Draw the first 40 values as horizontal bars from zero; the table contains all of them.
 
@@ -106,7 +98,6 @@ def bars(
         values: Their lengths.
         low: Lower ends of their whiskers.
         high: Upper ends of their whiskers.
-        unit: What is appended to each value.
     """
     absent = [None] * len(values)
     rows = list(zip(labels, values, low or absent, high or absent, strict=True))
@@ -115,7 +106,7 @@ def bars(
         return no_data(title)
     longest = int(0.42 * WIDTH / CELL)
     left = max(min(width_of(row[0]), longest * CELL) for row in shown) + 8
-    written = [f"{words}{unit if finite(value) else ''}" for value, words in zip(values, alike(values), strict=True)]
+    written = alike(values)
     right = WIDTH - max(map(width_of, written[:MOST_BARS])) - 8
     scale = Scale(*span([end for row in shown for end in row[1:] if finite(end)], zero=True), left, right)
     height = ROW * len(shown) + 8
@@ -129,7 +120,7 @@ def bars(
             drawn.append(box(start, middle - 8, end - start, 16, 0 if value >= 0 else 1))
         if finite(least) and finite(most):
             drawn.append(whisker((scale.at(least), middle), (scale.at(most), middle)))
-    head = ["", f"value{f' ({unit.strip()})' if unit.strip() else ''}", *(["low", "high"] if low or high else [])]
+    head = ["", "value", *(["low", "high"] if low or high else [])]
     cells = [[label, *map(number, ends[: len(head) - 1])] for label, *ends in rows]
     note = f"The first {MOST_BARS} of {len(rows)} are drawn." if len(rows) > MOST_BARS else ""
     return Chart(title, height, drawn, numbers=table(title, head, cells, note))

@@ -54,7 +54,7 @@ def roc_curve(table: Columns, alone: bool) -> Chart:
     area = np.trapezoid([y for _, y in points], [x for x, _ in points]) if alone else 0.0
     series = {f"area under the curve {area:.3f}" if alone else "": points}
     axes = ("false positive rate", "true positive rate")
-    return lines("ROC curve over all rows", *axes, series, square=True, diagonal=True)
+    return lines("ROC curve over all rows", *axes, series, square=True)
 
 
 def confusion_matrix(table: Columns, alone: bool) -> Chart:
@@ -82,7 +82,7 @@ def reliability(table: Columns, alone: bool) -> Chart:
         total = max(sum(table["rows"]), 1)
         series["share of the rows"] = [((low + high) / 2, rows / total) for low, high, rows in ends]
     title = "Observed share of targets against the predicted probability"
-    return lines(title, "predicted", "observed", series, square=True, diagonal=True)
+    return lines(title, "predicted", "observed", series, square=True)
 
 
 def cascade(table: Columns, alone: bool) -> Chart:

@@ -78,7 +78,7 @@ class DetailedResults:
         top = lists.top(3)
         shown, score = items.shown[top.item].tolist(), top.score.tolist()
         rows = [slice(start, stop) for start, stop in pairwise(top.indptr.tolist())]
-        names, known = items.shown[true].tolist(), (true >= 0).tolist()
+        names, known, rank_of = items.shown[true].tolist(), (true >= 0).tolist(), rank.tolist()
         return {
             "trace_id": _column(users, "trace", lists.user, users.shown),
             "node_id": _column(users, "node", lists.user, None),
@@ -87,9 +87,9 @@ class DetailedResults:
             "predicted_candidate": [next(iter(shown[row]), None) for row in rows],
             "top3_candidates": [shown[row] for row in rows],
             "top3_scores": [score[row] for row in rows],
-            "rank": [place if place > 0 else None for place in rank.tolist()],
-            "is_top1_correct": [place == 1 if there else None for place, there in zip(rank, known, strict=True)],
-            "is_top3_correct": [0 < place <= 3 if there else None for place, there in zip(rank, known, strict=True)],
+            "rank": [place if place > 0 else None for place in rank_of],
+            "is_top1_correct": [place == 1 if there else None for place, there in zip(rank_of, known, strict=True)],
+            "is_top3_correct": [0 < place <= 3 if there else None for place, there in zip(rank_of, known, strict=True)],
         }
 
 
