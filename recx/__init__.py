@@ -1,7 +1,7 @@
 """Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs. ``recx.Experiment(...)`` is the same chain without
-configuration files. ``recx.evaluate`` judges lists from anywhere, ``recx.compare`` tells which are better.
+configuration files. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    # Late, so that the command line can choose the number of threads before numpy is loaded.
+    # Lazy, so that the command line can set the number of threads before NumPy is loaded.
     from importlib import import_module
 
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name == "results":  # so that recx.results.load("last") needs no import of its own
+    if name == "results":  # so that recx.results.load("last") works without another import
         return import_module("recx.results")
     raise AttributeError(f"module 'recx' has no attribute {name!r}")

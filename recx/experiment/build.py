@@ -1,4 +1,4 @@
-"""From a configuration to an experiment: every part of it is built here, before any data is read (see ``parts``)."""
+"""From a configuration to an experiment: all its parts are built here, before any data is read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ METHODS: Mapping[str, Mapping[str, int]] = {
     "report": {"write": 2},
     "pruner": {"prune": 2},
 }
-"""Stage -> the verbs of ``protocols.py``, one of which its part must have, and how many arguments they take."""
+"""Stage -> the methods of ``protocols.py``, one of which its part must have, and their numbers of arguments."""
 
 MAY_BE_NULL = ("report", "pruner")
-"""Stages that a run can do without."""
+"""Stages that are optional."""
 
 TOP_LEVEL: Mapping[str, Any] = {
     "name": str,
@@ -46,7 +46,13 @@ TOP_LEVEL: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """All that one run needs, built and checked."""
+    """Everything that one run needs, built and checked.
+
+    Attributes:
+        experiment: The chain.
+        tracker: Records the run.
+        report: Writes further files of the run; None: nothing more is written.
+    """
 
     experiment: Experiment
     tracker: Tracker
@@ -54,10 +60,13 @@ class Plan:
 
 
 def plan(config: Mapping[str, Any]) -> Plan:
-    """Build every part of a plain configuration (see ``compose.plain``).
+    """Build every part of a configuration.
+
+    Args:
+        config: The composed configuration as plain values (see ``compose.plain``).
 
     Raises:
-        InputError: a setting is unknown, missing, of the wrong type or out of bounds, or a part cannot play its role.
+        InputError: A setting is unknown, missing, of the wrong type or out of bounds, or a part does not fit its stage.
     """
     known = [*TOP_LEVEL, *METHODS, "feature", "runtime", "benchmark"]  # recx.jobs.benchmark.prepare builds the last
     for key in config:
@@ -68,7 +77,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
             raise InputError(f"the configuration lacks the key {key!r}: give it a value")
     top = {key: coerce(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
-        raise InputError(f"name={top['name']}: it names folders too: write 1 to 100 characters, no slash among them")
+        raise InputError(f"name={top['name']}: it is also a folder name: use 1 to 100 characters without slashes")
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
@@ -77,17 +86,17 @@ def plan(config: Mapping[str, Any]) -> Plan:
 
 
 def _with_features(ranker: Any, config: Any) -> Any:
-    """Return the ranker's configuration with the features in it built, each once and at the key that a user typed."""
+    """Build the features, each once and under the key that users type, and insert them in the ranker's settings."""
     if not isinstance(config, Mapping):
         raise InputError(
-            "feature names no set of features: choose one with feature=NAME (`python -m recx list feature`)"
+            "feature is not a set of features: choose one with feature=NAME (`python -m recx list feature`)"
         )
     features = {name: factory.build(feature, f"feature.{name}") for name, feature in config.items()}
     for name, feature in features.items():
         if not callable(feature):
             raise InputError(
-                f"feature.{name}: it is no feature, which has a _target_ such as recx.parts.feature.popularity.Clicks; "
-                f"~feature.{name} takes it out"
+                f"feature.{name}: it is not a feature, which has a _target_ such as "
+                f"recx.parts.feature.popularity.Clicks: correct it, or remove it with ~feature.{name}"
             )
     if not isinstance(ranker, Mapping):
         return ranker
@@ -100,19 +109,19 @@ def experiment(config: Mapping[str, Any]) -> Experiment:
 
 
 def _stage(config: Any, stage: str) -> Any:
-    """Build the part of one stage, if its class has the stage's verb."""
+    """Build the part of one stage if its class has a method of the stage."""
     if not isinstance(config, Mapping) or "_target_" not in config:
-        raise InputError(f"{stage} names no part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
+        raise InputError(f"{stage} is not a part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
     kind = factory.locate(config["_target_"], stage)
-    if not any(_takes(kind, verb, n) for verb, n in METHODS[stage].items()):
-        verbs = " or ".join(METHODS[stage])
+    if not any(_takes(kind, method, n) for method, n in METHODS[stage].items()):
         raise InputError(
-            f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which must {verbs}: "
+            f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which needs a method "
+            f"{' or '.join(METHODS[stage])}: "
             f"see `python -m recx list {stage}`"
         )
     return factory.build(config, stage)
 
 
-def _takes(kind: type, verb: str, n_arguments: int) -> bool:
-    method = getattr(kind, verb, None)
+def _takes(kind: type, name: str, n_arguments: int) -> bool:
+    method = getattr(kind, name, None)
     return callable(method) and len(inspect.signature(method).parameters) == n_arguments + 1

@@ -1,6 +1,6 @@
 """The map: dataset -> split -> retriever -> ranker -> evaluator. Read this file first.
 
-``Experiment.run`` is the whole flow, and ``Result`` what it returns. ``recx/core/protocols.py`` says what each
+``Experiment.run`` is the whole flow, and ``Result`` what it returns. ``recx/core/protocols.py`` defines what each
 part must do, ``recx/core/types.py`` what passes between them. ``recx/jobs/launch.py`` runs an experiment that
 Hydra composed: folder, tracker, printed table. ``recx/experiment/caching.py`` puts the stage cache around the parts.
 """
@@ -38,10 +38,17 @@ from recx.experiment.doctor import Finding, cuts_of, examine
 class Experiment:
     """One chain of parts.
 
-    fold: ``test`` judges the last step, ``valid`` the one before, ``predict`` holds nothing out and judges nothing.
-    n_candidates: how many items the retriever may hand to the ranker for each request.
-    refit: fit the retriever once more, on all that is known at the fold, after the ranker has been trained one step
-        earlier. False serves with the earlier model.
+    Attributes:
+        dataset: Loads the data.
+        splitter: Splits it into the history, the requests and the targets of a fold.
+        retriever: Finds candidates for each request.
+        ranker: Orders the candidates; one that learns is trained on the past fold.
+        evaluator: Compares the lists with the targets.
+        fold: ``test`` evaluates the last step, ``valid`` the one before; ``predict`` holds nothing out and evaluates
+            nothing.
+        n_candidates: How many items the retriever may pass to the ranker for each request.
+        refit: Whether to fit the retriever again on all that is known at the fold, after the ranker was trained one
+            step earlier; False serves with the earlier model.
     """
 
     dataset: Dataset
@@ -60,8 +67,8 @@ class Experiment:
         """Run the chain once.
 
         Raises:
-            InputError: the data or the settings cannot be used.
-            RecxError: a part broke a promise of its protocol.
+            InputError: The data or the settings cannot be used.
+            RecxError: A part violated its protocol.
         """
         stage = Stages()
         if isinstance(self.ranker, Preflight):
@@ -91,10 +98,10 @@ class Experiment:
         """Load the data and split it; the splitter does not see the names, which could give the answer away.
 
         Args:
-            stage: Times both steps; None: nothing times them.
+            stage: Times both steps; None: they are not timed.
 
         Raises:
-            InputError: the data or the settings cannot be used.
+            InputError: The data or the settings cannot be used.
         """
         stage = stage or Stages()
         with stage("load"):
@@ -103,7 +110,7 @@ class Experiment:
             return interactions, self.splitter.split(interactions.unnamed(), self.fold)
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
-        """Train the ranker one step back, on labels later than all that this retriever saw."""
+        """Train the ranker one step back, on labels later than everything that this retriever has seen."""
         if not isinstance(self.ranker, Ranker):
             if self.refit or past is None:
                 return None, self.ranker  # needs no training
@@ -130,11 +137,21 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What one run of an experiment made.
+    """What one run of an experiment produced.
 
-    retriever, ranker: as they were used (fitted). report: None when predicting. seconds: by stage, and ``total``.
-    hits: stage -> outcomes that came from the stage cache; None where none was in use. peaks: stage -> the most memory
-    (MiB) that the process had held when the stage was done. passes: stage -> how often it was gone through.
+    Attributes:
+        experiment: The chain.
+        interactions: The data, before the split.
+        split: The fold, and the one before it.
+        retriever: The fitted retriever that found the candidates.
+        ranker: The fitted ranker that ordered them.
+        candidates: The lists of the retriever.
+        recommendations: The candidates in the ranker's order.
+        report: The evaluation of both; None when predicting.
+        seconds: Stage -> its time, and ``total``.
+        hits: Stage -> how many results came from the stage cache; None if no cache was in use.
+        peaks: Stage -> the process's peak memory (MiB) up to its end.
+        passes: Stage -> how often it ran.
     """
 
     experiment: Experiment
@@ -152,7 +169,7 @@ class Result:
 
     @cached_property
     def notes(self) -> dict[str, float]:
-        """Every count that a part noted of what it dropped, mended or found odd."""
+        """Counts of what the parts dropped, repaired or found unusual."""
         return {
             **self.interactions.notes,
             **self.split.notes,
@@ -165,27 +182,27 @@ class Result:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What there is to say about the data and about the fold that is judged (see ``recx.experiment.doctor``)."""
+        """The checks of the data and of the evaluated fold (see ``recx.experiment.doctor``)."""
         return examine(self.interactions, self.split, cuts_of(self.experiment.evaluator))
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """What the ranker learnt for each feature, by name; {} for a ranker without weights."""
+        """Feature -> the weight that the ranker learned; {} for a ranker without weights."""
         return {name: float(weight) for name, weight in summary_of(self.ranker).weights.items()}
 
     @cached_property
     def importances(self) -> dict[str, float]:
-        """Each feature's share of the importance of all, by name; {} for a ranker that does not report it."""
+        """Feature -> its share of the importance of all features; {} for a ranker that does not report it."""
         return {name: float(share) for name, share in summary_of(self.ranker).importances.items()}
 
     @cached_property
     def curves(self) -> dict[str, Sequence[float]]:
-        """What the fitted parts tell of their training: a figure's name -> its value after each epoch."""
+        """The training of the fitted parts: a figure's name -> its value after each epoch."""
         return {**summary_of(self.retriever).curves, **summary_of(self.ranker).curves}
 
     @cached_property
     def tables(self) -> dict[str, Mapping[str, Array]]:
-        """Every curve and table: the report's, what the fitted parts learnt, and how well the ranker is calibrated."""
+        """Curves and tables of the report, of the fitted parts and of the ranker's calibration."""
         return {
             **({} if self.report is None else self.report.tables),
             **summary_of(self.retriever).tables,
@@ -202,7 +219,7 @@ class Result:
     def metrics(self) -> dict[str, float]:
         """Every figure of the run by its full name.
 
-        They are the report's, the number of users judged, what the ranker learnt (``weight/``, ``importance/``,
+        They are those of the report, the number of evaluated users, those of the ranker (``weight/``, ``importance/``,
         ``calibration/``), ``time/`` in seconds and ``data/`` counts.
         """
         requests, target = self.split.fold.requests, self.split.fold.target
@@ -216,7 +233,7 @@ class Result:
             "candidates_per_request": len(self.candidates) / max(1, len(requests)),
             **({} if self.hits is None else {"cache_hits": sum(self.hits.values())}),
         }
-        counts = {**counts, **self.notes, **counts}  # sizes stand first, and no note can take their name
+        counts = {**counts, **self.notes, **counts}  # sizes come first, and no note can replace one
         return {
             **({} if self.report is None else {**self.report.means, "num_queries": float(len(self.report.users))}),
             **summary_of(self.ranker).metrics,

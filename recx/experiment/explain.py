@@ -1,7 +1,7 @@
-"""Why a run showed a user what it did: from the run's files and its data loaded again, without fitting anything.
+"""Why a run showed a user what it did: from the run's files and its data, without fitting anything.
 
-The candidates, their order and the ranker's weights are those that the run saved; the features are computed anew, which
-gives what they gave then, since they depend on the history and the request alone.
+Candidates, their order and the ranker's weights are read from the run's files. Features are computed again, with the
+same results, since they depend on the history and the request only.
 """
 
 from __future__ import annotations
@@ -27,21 +27,25 @@ from recx.experiment.saved_runs import SavedRun
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recx.experiment.experiment import Experiment
-
 Frame = dict[str, list[Any]]
-"""Column name -> one value a row."""
+"""Column name -> one value per row."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """All of one user's run, for people to read and for JSON.
+    """Everything about one user in a run, for people to read and for JSON.
 
-    history: time (ms, None without) and item, the newest first. targets: item, grade, retrieved and rank (None: lost in
-    retrieval); empty when predicting. candidates: rank, item, target (its grade), score, retrieved (the retriever's
-    rank), retriever_score and what else the retriever told; the best first. contributions: feature -> what it
-    contributes to the score of every candidate (a weight times the standardised feature where the ranker is linear),
-    the features that move this user's scores most first; empty where the ranker explains no scores.
+    Attributes:
+        user: The user's id or name.
+        text: The user's text, such as a query; "" if there is none.
+        history: time (ms, or None) and item, newest first.
+        targets: item, grade, retrieved (the retriever's rank) and rank (None: lost in retrieval); empty when
+            predicting.
+        candidates: rank, item, target (its grade), score, retrieved (the retriever's rank), retriever_score and further
+            columns of the retriever; best first.
+        contributions: Feature -> its contribution to the score of every candidate (for a linear ranker, the weight
+            times the standardised feature), features with the largest range first; empty if the ranker is not
+            explainable.
     """
 
     user: str
@@ -54,7 +58,15 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reopened:
-    """A finished run with its data loaded again. ranker: None where it explains no scores."""
+    """A finished run with its data loaded again.
+
+    Attributes:
+        run: The run's files.
+        interactions: The data.
+        fold: The fold of the run.
+        truth: The targets as the evaluator grades them; None when predicting.
+        ranker: The fitted ranker; None if it is not explainable.
+    """
 
     run: SavedRun
     interactions: Interactions
@@ -67,14 +79,17 @@ class Reopened:
         """Load the data of a run again and split it as the run did.
 
         Raises:
-            InputError: a file of the run is missing or damaged, or the data is no longer what it was.
+            InputError: A file of the run is missing or damaged, or the data has changed.
         """
-        experiment = _experiment(run)
+        try:
+            experiment = build.experiment(run.config)
+        except InputError as error:
+            raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()
         if protocol_card.data_hash(interactions) != run.data_hash:
             raise InputError(
-                f"{run.folder}: the data is no longer what the run was made from, so nothing could be explained by it: "
-                "put the data back, or run the experiment again"
+                f"{run.folder}: the data has changed since the run, so it cannot explain the results: restore it, or "
+                "run the experiment again"
             )
         ranker = explainable_of(run.folder, experiment.ranker)
         truth = None if split.fold.target is None else GroundTruth.for_evaluator(experiment.evaluator, split.fold)
@@ -82,34 +97,37 @@ class Reopened:
 
     @cached_property
     def candidates(self) -> RankedLists:
-        """What the retriever found, one list a request."""
+        """The lists of the retriever, one per request."""
         return self._lists(self.run.candidates, "candidates.parquet")
 
     @cached_property
     def recommendations(self) -> RankedLists:
-        """The candidates in the ranker's order, one list a request."""
+        """The candidates in the ranker's order, one list per request."""
         after = self._lists(self.run.recommendations, "recommendations.parquet")
         n_items = self.interactions.n_items
         found, shown = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (self.candidates, after))
         if not np.array_equal(found, shown):
             raise InputError(
-                f"{self.run.folder}: recommendations.parquet holds other items than candidates.parquet: run the "
+                f"{self.run.folder}: recommendations.parquet and candidates.parquet have different items: run the "
                 "experiment again"
             )
         return after
 
     def explain(self, user: str) -> Explanation:
-        """Explain what a user, named by its id or name, was shown.
+        """Explain what a user was shown.
+
+        Args:
+            user: The user's id or name.
 
         Raises:
-            InputError: the run did not ask for such a user.
+            InputError: The run has no request of this user.
         """
         number = self._number_of(user)
         place = int(np.searchsorted(self.fold.requests.user, number))
         before, after = self.candidates[place : place + 1], self.recommendations[place : place + 1]
         row = np.empty(self.interactions.n_items, dtype=np.int64)
         row[before.item] = np.arange(len(before))
-        order = row[after.item]  # the candidates' rows, the best first
+        order = row[after.item]  # the candidates' rows, best first
         grades = self._grades(number)
         shown = self.interactions.items.shown
         candidates: Frame = {
@@ -119,7 +137,10 @@ class Reopened:
             "score": after.score.tolist(),
             "retrieved": before.rank[order].tolist(),
             "retriever_score": before.score[order].tolist(),
-            **{name: _told(column[order]) for name, column in before.columns.items()},
+            **{
+                name: [None if number != number else number for number in column[order].tolist()]
+                for name, column in before.columns.items()
+            },
         }
         texts = self.interactions.users.table.get("text")
         return Explanation(
@@ -132,16 +153,22 @@ class Reopened:
         )
 
     def worst(self, n: int) -> Frame:
-        """Return the ``n`` users whose first target the ranker put furthest down, though it was retrieved.
+        """Return the users whose first target was retrieved but ranked lowest.
 
-        user, target, retrieved and rank (of that target), shown_first (the item at rank 1) and pulled_down: the three
-        features that speak most for the first item over the target, with the differences of their contributions.
+        Args:
+            n: Number of users.
+
+        Returns:
+            user, target, retrieved and rank (of that target), shown_first (the item at rank 1) and pulled_down: the
+            three features that favour the first item most over the target, with the differences of their contributions.
 
         Raises:
-            InputError: the run predicted, so nobody knows what the users wanted.
+            InputError: The run predicted, so its targets are unknown.
         """
         if self.truth is None:
-            raise InputError(f"{self.run.folder}: the run predicted (fold=predict), so it lost nobody that is known")
+            raise InputError(
+                f"{self.run.folder}: the run predicted (fold=predict), so its targets are unknown: choose another run"
+            )
         judged = self.truth.judge(self.recommendations)
         hits = judged.relevant_hits(None)
         users, first = np.unique(judged.hit_user[hits], return_index=True)
@@ -171,7 +198,7 @@ class Reopened:
         }
 
     def _pull(self, lists: RankedLists, place: int, rows: Sequence[int]) -> dict[str, float]:
-        """Return the three features that speak most for the first of two rows over the second."""
+        """Return the three features that favour the first of two rows most over the second."""
         if self.ranker is None:
             return {}
         table = self._table(self.ranker, lists, place)
@@ -186,11 +213,7 @@ class Reopened:
         return {self.ranker.names[at]: table[:, at].tolist() for at in np.argsort(-reach, kind="stable")}
 
     def _table(self, ranker: Explainable, lists: RankedLists, place: int) -> Doubles:
-        """Return the contributions to one request's scores [n_rows, n_features].
-
-        Raises:
-            InputError: the ranker was fitted on other features than the configuration names.
-        """
+        """Return the contributions to one request's scores [n_rows, n_features]."""
         try:
             return ranker.contributions(lists, self.fold.history, self.fold.requests[place : place + 1])
         except InputError as error:
@@ -209,9 +232,8 @@ class Reopened:
         if target is None:
             return {}
         rows = slice(int(target.indptr[number]), int(target.indptr[number + 1]))
-        pairs = zip(target.item[rows].tolist(), target.weight[rows].tolist(), strict=True)
         grades: dict[int, float] = {}
-        for item, grade in pairs:
+        for item, grade in zip(target.item[rows].tolist(), target.weight[rows].tolist(), strict=True):
             grades[item] = max(grade, grades.get(item, grade))
         return grades
 
@@ -228,24 +250,19 @@ class Reopened:
         }
 
     def _number_of(self, user: str) -> int:
-        asked = self.fold.requests.user
-        entities = self.interactions.users
+        users, entities = self.fold.requests.user, self.interactions.users
         for names in (entities.ids, entities.shown):
-            named = names[asked].astype(str)
+            named = names[users].astype(str)
             found = np.flatnonzero(named == user)
             if len(found):
-                return int(asked[found[0]])
+                return int(users[found[0]])
         raise InputError(
-            f"user={user}: the run did not ask for such a user (it asked for {len(asked):,}): "
+            f"user={user}: the run has no request of this user (it has {len(users):,}): "
             f"{did_you_mean(user, named.tolist())}"
         )
 
     def _lists(self, frame: pd.DataFrame, file: str) -> RankedLists:
-        """Return the lists of a run's file as they passed between its parts.
-
-        Raises:
-            InputError: they are no lists, or not of this data.
-        """
+        """Return the lists of a run's file as they passed between its parts."""
         try:
             return checked(self._parsed(frame), self.fold.requests, self.interactions.n_items, "the run")
         except InputError:
@@ -257,43 +274,27 @@ class Reopened:
         import pandas as pd
 
         users, items = self.interactions.users.ids, self.interactions.items.ids
-        asked = self.fold.requests.user
-        line = pd.Index(users[asked]).get_indexer(pd.Index(frame["user"]))
+        requested = self.fold.requests.user
+        row = pd.Index(users[requested]).get_indexer(pd.Index(frame["user"]))
         item = pd.Index(items).get_indexer(pd.Index(frame["item"]))
-        if (line < 0).any() or (item < 0).any():
-            raise InputError(f"{self.run.folder}: its lists are of other users or items than its data: run it again")
-        order = np.argsort(line, kind="stable")
-        columns = {
-            name: frame[name].to_numpy(dtype=np.float32)[order]
-            for name in frame.columns
-            if name not in ("user", "rank", "item", "score")
-        }
-        return RankedLists(
-            user=asked,
-            indptr=indptr_of(np.bincount(line, minlength=len(asked))),
-            item=item[order].astype(np.int32),
-            score=frame["score"].to_numpy(dtype=np.float32)[order],
-            columns=columns,
-        )
+        if (row < 0).any() or (item < 0).any():
+            raise InputError(f"{self.run.folder}: its lists have users or items that its data lacks: run it again")
+        order = np.argsort(row, kind="stable")
+        names = [name for name in frame.columns if name not in ("user", "rank", "item")]
+        columns = {name: frame[name].to_numpy(dtype=np.float32)[order] for name in names}
+        indptr = indptr_of(np.bincount(row, minlength=len(requested)))
+        return RankedLists(requested, indptr, item[order].astype(np.int32), columns.pop("score"), columns)
 
 
 def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
-    """Return the fitted ranker of a run, read from its folder where it was saved; None if it explains no scores.
+    """Return the fitted ranker of a run; None if it is not explainable.
+
+    Args:
+        folder: The run's folder, from which the fitted ranker is loaded if it was saved.
+        ranker: The ranker of the run's configuration.
 
     Raises:
-        InputError: its files are missing or damaged.
+        InputError: Its files are missing or damaged.
     """
     fitted = ranker.load(folder / "ranker") if isinstance(ranker, Reloadable) else ranker
     return fitted if isinstance(fitted, Explainable) else None
-
-
-def _experiment(run: SavedRun) -> Experiment:
-    try:
-        return build.experiment(run.config)
-    except InputError as error:
-        raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
-
-
-def _told(column: Array) -> list[float | None]:
-    """Return a source's numbers, None where an item is not from there."""
-    return [None if value != value else float(value) for value in column]

@@ -1,4 +1,4 @@
-"""Writing a run's lists and tables, each under a temporary name until it is whole."""
+"""Writing a run's lists and tables, each under a temporary name until it is complete."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SLICE = "slice/"
-"""What the columns of ``per_user.parquet`` that are no metric start with."""
+"""Prefix of the columns of ``per_user.parquet`` that are not metrics."""
 
 ROWS_A_BLOCK = 1_000_000
-"""Rows written at once, so that a table never stands in memory as a whole."""
+"""Rows written at once, so that a table is never in memory as a whole."""
 
 
 def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities) -> None:
-    """Write one row an item shown: user, rank from 1, item, score, columns; raw ids."""
+    """Write one row per list item: user, rank from 1, item, score, columns; raw ids.
+
+    Args:
+        path: The parquet file.
+        lists: The lists.
+        users: The users of the lists' numbers.
+        items: The items of the lists' numbers.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -33,7 +40,7 @@ def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities
     named = {"score": lists.score, **lists.columns}
     ids = [("user", _arrow(users.ids[:0]).type), ("rank", pa.int32()), ("item", item_ids.type)]
     schema = pa.schema([*ids, *((name, pa.float32()) for name in named)])
-    # Split into their bytes and without statistics, floats take less room and half the time.
+    # Split into their bytes and without statistics, floats take less space and half the time.
     layout = {"use_dictionary": ["user", "rank", "item"], "write_statistics": ["user"], "compression": "snappy"}
     encoding = dict.fromkeys(named, "BYTE_STREAM_SPLIT")
     lists_a_block = max(1, ROWS_A_BLOCK // int(lists.lengths.max(initial=1)))
@@ -42,33 +49,25 @@ def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities
         pq.ParquetWriter(temporary, schema, column_encoding=encoding, **layout) as writer,
     ):
         for start, stop in blocks(lists.n_lists, lists_a_block):
-            writer.write_batch(_batch(lists[start:stop], users, item_ids, schema))
-
-
-def _batch(lists: RankedLists, users: Entities, item_ids: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    columns = [
-        _arrow(users.ids[lists.user]).take(pa.array(lists.list_of_row)),
-        pa.array(lists.rank.astype(np.int32)),
-        item_ids.take(pa.array(lists.item)),
-        *(pa.array(column) for column in (lists.score, *lists.columns.values())),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+            block = lists[start:stop]
+            columns = [
+                _arrow(users.ids[block.user]).take(pa.array(block.list_of_row)),
+                pa.array(block.rank.astype(np.int32)),
+                item_ids.take(pa.array(block.item)),
+                *map(pa.array, (block.score, *block.columns.values())),
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
 
 def write_per_user(path: Path, evaluation: Evaluation) -> None:
-    """Write one row a judged user: its raw id, one column a metric, and one column ``slice/...`` a grouping."""
+    """Write one row per evaluated user: raw id, one column per metric, and one column ``slice/NAME`` per grouping."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     slices = {f"{SLICE}{name}": value for name, value in evaluation.slices.items()}
+    table = pa.table({"user": _arrow(evaluation.users), **evaluation.values, **slices})
     with replacing(path) as temporary:
-        pq.write_table(
-            pa.table({"user": _arrow(evaluation.users), **evaluation.values, **slices}),
-            temporary,
-            compression="snappy",
-        )
+        pq.write_table(table, temporary, compression="snappy")
 
 
 def write_table(path: Path, columns: Mapping[str, Array]) -> None:
@@ -80,7 +79,7 @@ def write_table(path: Path, columns: Mapping[str, Array]) -> None:
 
 
 def _arrow(ids: Array) -> pa.Array:
-    """Return raw ids as an Arrow array: whole numbers or strings."""
+    """Return raw ids as an Arrow array of integers or strings."""
     import pyarrow as pa
 
     return pa.array(ids) if ids.dtype.kind in "iu" else pa.array(ids.tolist(), pa.string())

@@ -1,4 +1,4 @@
-"""Finds ids that were rounded on their way, when they passed through floats or a spreadsheet."""
+"""Detection of ids that were rounded when they passed through floats or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import numpy as np
 
 from recx.core.types import Array
 
-LEAST = 10**15  # every whole number below survives a float, and has no more than the 15 digits of a spreadsheet
-LUCK = 20  # bits: that ids are so round by chance is then one in a million
+LEAST = 10**15  # smaller integers survive a float, and have no more than the 15 digits of a spreadsheet
+LUCK = 20  # bits: ids are this round by chance in one of a million cases
 
 
 def lost_precision(ids: Array) -> int:
-    """Count ids [n] that were rounded: written as 1.2345e+18 or 17.0, or long whole numbers that end too roundly.
+    """Count rounded ids: written as 1.2345e+18 or 17.0, or long integers that are suspiciously round.
 
-    A float64 keeps 53 bits of a whole number, JavaScript prints 16 or 17 of its digits, a spreadsheet keeps 15.
+    A float64 keeps 53 bits of an integer, JavaScript prints 16 or 17 of its digits, a spreadsheet keeps 15.
+
+    Args:
+        ids: Raw ids, integers or texts [n].
     """
     if ids.dtype.kind in "iu":
         return _rounded(np.abs(ids).astype(np.uint64))
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    words = pa.array(ids.tolist(), pa.large_string())
-    floats = pc.match_substring_regex(words, r"^-?\d(\.\d+)?[eE]\+\d+$|^-?\d+\.0+$")
-    long = words.filter(pc.match_substring_regex(words, r"^[1-9]\d{15,18}$"))
+    texts = pa.array(ids.tolist(), pa.large_string())
+    floats = pc.match_substring_regex(texts, r"^-?\d(\.\d+)?[eE]\+\d+$|^-?\d+\.0+$")
+    long = texts.filter(pc.match_substring_regex(texts, r"^[1-9]\d{15,18}$"))
     return int(pc.sum(floats).as_py() or 0) + _rounded(np.array(long.to_pylist(), dtype=np.uint64))
 
 
@@ -36,9 +39,9 @@ def _rounded(ids: Array) -> int:
 
 
 def _multiples(ids: Array, base: int, power: Array) -> int:
-    """Count ids that are multiples of ``base ** power`` [n] each, if they are many more than chance would have it.
+    """Count ids that are multiples of ``base ** power`` [n] each, if they are far more than expected by chance.
 
-    0 where most are multiples of a higher power too: those were made round, and nothing was cut off.
+    0 where most are multiples of a higher power too: those ids are round by design.
     """
     step = np.uint64(base) ** power
     long = step > 1

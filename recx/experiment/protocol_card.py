@@ -1,4 +1,4 @@
-"""The protocol card: under which rules a run's figures came about (``protocol.json``, MLflow tags ``protocol.*``).
+"""The protocol card: the rules under which a run was evaluated (``protocol.json``, MLflow tags ``protocol.*``).
 
 Two runs can be compared where their cards agree.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.entities import Entities
 from recx.core.protocols import SlateRetriever
 from recx.core.system.serialize import flat, plain, settings
 from recx.core.types import Array, Fold, Interactions
@@ -33,10 +33,12 @@ SLATES = "slates: the lists that the data itself offers compete, shuffled by see
 
 
 def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the protocol card of a run, made of plain values.
+    """Return the protocol card of a run, as plain values.
 
-    config: the composed configuration, or {} for an experiment that was put together in Python. Settings are read
-    from the parts themselves; ``seen`` and ``seed`` come from the configuration where it has them.
+    Args:
+        result: The run. Settings are read from its parts.
+        config: The composed configuration, of which ``seen`` and ``seed`` are shown; {} for an experiment that was
+            built in Python.
     """
     experiment, split, report = result.experiment, result.split, result.report
     users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
@@ -71,28 +73,39 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tags(card: Mapping[str, Any]) -> dict[str, str]:
-    """Return the card as tags ``protocol.*``, without what is long and the same for all (definitions) or counted."""
+    """Return the card as tags ``protocol.*``, without the definitions, the doctor's counts and the notes."""
     left_out = ("definitions", "doctor", "notes")
     return flat({name: value for name, value in card.items() if name not in left_out}, "protocol.")
 
 
 def data_hash(interactions: Interactions) -> str:
-    """Return 32 hex digits of blake2b over the events, slates, ids and all that parts know of users and items."""
+    """Return 32 hex digits of blake2b over the events, slates, ids and everything that is known of users and items."""
     digest = hashlib.blake2b(digest_size=16)
-    for array in (interactions.indptr, interactions.item, interactions.time, interactions.weight):
-        update(digest, array)
-    for entities in (interactions.users, interactions.items):
-        _update_entities(digest, entities)
-    if interactions.slates is not None:
-        for array in (interactions.slates.user, interactions.slates.indptr, interactions.slates.item):
-            update(digest, array)
-        _update_columns(digest, interactions.slates.columns)
-    update(digest, interactions.to_predict)
+    for content in _content(interactions):
+        if isinstance(content, str):
+            digest.update(content.encode())
+        else:
+            update(digest, content)
     return digest.hexdigest()
 
 
+def _content(data: Interactions) -> Iterator[Array | str | None]:
+    yield from (data.indptr, data.item, data.time, data.weight)
+    for entities in (data.users, data.items):
+        yield from (entities.ids, *_named(entities.table), entities.embedding)
+        if (graphs := entities.graphs) is not None:
+            yield from (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts)
+    if (slates := data.slates) is not None:
+        yield from (slates.user, slates.indptr, slates.item, *_named(slates.columns))
+    yield data.to_predict
+
+
+def _named(columns: Mapping[str, Array]) -> Iterator[Array | str]:
+    return chain.from_iterable(sorted(columns.items()))
+
+
 def versions() -> dict[str, str]:
-    """Return the versions of Python, recx and the libraries that figures may depend on."""
+    """Return the versions of Python, recx and the libraries that results may depend on."""
     names = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "hydra-core", "mlflow")
     return {"recx": __version__, "python": platform.python_version(), **{name: _version(name) for name in names}}
 
@@ -121,27 +134,11 @@ def _step(fold: Fold | None) -> dict[str, Any] | None:
 def _moment(milliseconds: np.int64) -> str:
     try:
         return datetime.fromtimestamp(int(milliseconds) / 1000, UTC).isoformat(timespec="milliseconds")
-    except (OverflowError, ValueError, OSError):  # the data's clock lies outside the years 1 to 9999
+    except (OverflowError, ValueError, OSError):  # outside the years 1 to 9999
         return f"{int(milliseconds)} ms"
 
 
 def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
-    """Return what each reported metric means, by the part of its name between the line and ``_at_k``."""
+    """Return the definition of each reported metric, by its name without stage and ``_at_k``."""
     bare = {re.sub(r"_at_\d+$", "", name.rpartition("/")[2]) for name in metrics}
     return {name: text for name, text in {**METRICS, **FUNNEL}.items() if name in bare}
-
-
-def _update_entities(digest: hashlib.blake2b, entities: Entities) -> None:
-    update(digest, entities.ids)
-    _update_columns(digest, entities.table)
-    update(digest, entities.embedding)
-    graphs = entities.graphs
-    if graphs is not None:
-        for array in (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts):
-            update(digest, array)
-
-
-def _update_columns(digest: hashlib.blake2b, columns: Mapping[str, Array]) -> None:
-    for name, column in sorted(columns.items()):
-        digest.update(name.encode())
-        update(digest, column)

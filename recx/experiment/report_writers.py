@@ -1,4 +1,4 @@
-"""What a part that writes more files of a run must be able to do (see ``recx.core.protocols`` for the other parts)."""
+"""Protocols of the parts that write further files of a run (see ``recx.core.protocols`` for the other parts)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from recx.experiment.experiment import Result
 
 
 class ReportWriter(Protocol):
+    """A part that writes one more file or folder of a run."""
+
     def write(self, result: Result, folder: Path) -> Path:
-        """Write one more file or folder of a run and return where."""
+        """Write the file or folder, and return its path.
+
+        Args:
+            result: The finished run.
+            folder: The run's folder.
+        """
         ...
 
 
 @runtime_checkable
 class TableWriter(Protocol):
-    """A report writer whose rows the tracker keeps as a table too."""
+    """A report writer whose rows the tracker also stores as a table."""
 
     def table(self, result: Result) -> Mapping[str, Sequence[Any]]:
-        """Return the columns by name, one value a row."""
+        """Return the columns by name, one value per row."""
         ...

@@ -1,4 +1,4 @@
-"""A run's files in its folder, and reading them back."""
+"""The files of a run: writing them into its folder, and reading them back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from recx.core.evaluation import Evaluation
 from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
 from recx.core.system.serialize import plain, title
-from recx.core.types import Array
 from recx.evaluation.rules import rules
 from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
 
@@ -28,15 +27,19 @@ if TYPE_CHECKING:
     from recx.experiment.experiment import Result
 
 JUDGED = ("retrieval/", "ranking/", "end_to_end/", "funnel/")
-"""What a run's figures of quality begin with; the others are counts, seconds and what the ranker learnt."""
+"""Prefixes of quality figures; the others are counts, seconds and what the ranker learned."""
 BENCHMARK = "benchmark.json"
-"""What a benchmark of rankers leaves in its folder, beside a folder a ranker."""
+"""The file of a benchmark of rankers in its folder, which also has one subfolder per ranker."""
 
 
 def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
-    """Write a run's files into its folder, each under a temporary name first; ``metrics.json`` is the last.
+    """Write a run's files, each under a temporary name first; ``metrics.json`` is the last.
 
-    config: the composed configuration (plain values), written as ``config.yaml``. card: the protocol card.
+    Args:
+        result: The run.
+        folder: The run's folder.
+        config: The composed configuration (plain values), written as ``config.yaml``.
+        card: The protocol card, written as ``protocol.json``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     users, items = result.interactions.users, result.interactions.items
@@ -45,12 +48,17 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
     for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
         if isinstance(part, Saveable):
             part.save(folder / name)
-    _save_tables(result.tables, folder)
+    for name, columns in result.tables.items():
+        (folder / "tables").mkdir(exist_ok=True)
+        write_table(folder / "tables" / f"{name}.csv", columns)
     save_figures(result, folder, config, card)
 
 
 def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
-    """Write what a trial of a sweep keeps: configuration, protocol card, figures of every user and of all."""
+    """Write what a trial of a sweep keeps: configuration, protocol card, figures per user and overall.
+
+    Args: as for ``save``.
+    """
     import yaml
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,16 +69,13 @@ def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: 
     write_text(folder / "metrics.json", _json(result.metrics))
 
 
-def _save_tables(tables: Mapping[str, Mapping[str, Array]], folder: Path) -> None:
-    """Write every curve and table as ``tables/NAME.csv``."""
-    for name, columns in tables.items():
-        (folder / "tables").mkdir(exist_ok=True)
-        write_table(folder / "tables" / f"{name}.csv", columns)
-
-
 @dataclass(frozen=True)
 class SavedRun:
-    """The files of a finished run, each read when it is first asked for."""
+    """The files of a finished run, each read at its first use.
+
+    Attributes:
+        folder: The run's folder.
+    """
 
     folder: Path
 
@@ -97,19 +102,19 @@ class SavedRun:
 
     @property
     def threads(self) -> object:
-        """How many threads the run was given, None for all."""
+        """Number of threads of the run; None: all."""
         with _reading(self.folder / "config.yaml"):
             return self.config["runtime"]["threads"]
 
     @property
     def data_hash(self) -> str:
-        """What tells the run's data from any other (see ``recx.experiment.protocol_card``)."""
+        """Hash of the run's data (see ``recx.experiment.protocol_card``)."""
         with _reading(self.folder / "protocol.json"):
             return str(self.protocol["data_hash"])
 
     @cached_property
     def candidates(self) -> pd.DataFrame:
-        """What the retriever found: user, rank from 1, item, score, columns; raw ids."""
+        """The lists of the retriever: user, rank from 1, item, score, columns; raw ids."""
         return self._frame("candidates.parquet")
 
     @cached_property
@@ -119,7 +124,7 @@ class SavedRun:
 
     @cached_property
     def per_user(self) -> pd.DataFrame:
-        """One row a judged user: its raw id and one column a metric, NaN where a line leaves the user out."""
+        """One row per evaluated user: raw id and one column per metric, NaN where a stage leaves the user out."""
         return self._frame("per_user.parquet")
 
     @cached_property
@@ -127,13 +132,13 @@ class SavedRun:
         """The figures under their full names, such as ``end_to_end/ndcg_at_5``.
 
         Raises:
-            InputError: a file of the run is missing or damaged.
+            InputError: A file of the run is missing or damaged.
         """
         table = self.per_user
-        words = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
-        if "user" not in table or table["user"].duplicated().any() or words:
+        texts = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
+        if "user" not in table or table["user"].duplicated().any() or texts:
             raise InputError(
-                f"{self.folder / 'per_user.parquet'} is not as a run writes it, a row a user and numbers alone: run "
+                f"{self.folder / 'per_user.parquet'} must have one row per user and only numbers besides the id: run "
                 "the experiment again"
             )
         columns = {str(name): table[name].to_numpy(dtype=np.float64) for name in table.columns if name != "user"}
@@ -159,18 +164,24 @@ class SavedRun:
 
 
 def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
-    """Return a finished run: by its folder, by its MLflow run id, or the ``last`` one that finished under ``outputs``.
+    """Return a finished run.
+
+    Args:
+        run: Its folder, its MLflow run id, or ``last`` for the one that finished last.
+        outputs: The folder that holds the runs.
 
     Raises:
-        InputError: there is no such run, or it did not finish; on reading a file: it is missing or damaged.
+        InputError: There is no such run, or it did not finish; when a file is read: it is missing or damaged.
     """
     outputs = Path(outputs)
     for folder in (Path(run), outputs / run):
         if folder.is_dir() and str(run) != "last":
             if (folder / BENCHMARK).is_file():
-                raise InputError(f"{folder} holds a benchmark and no run of its own: {_rankers(folder)}")
+                raise InputError(f"{folder} holds a benchmark, not a run: {_rankers(folder)}")
             if not (folder / "metrics.json").is_file():
-                raise InputError(f"{folder} holds no finished run: it has no metrics.json, so choose another folder")
+                raise InputError(
+                    f"{folder} does not hold a finished run, since it has no metrics.json: choose another folder"
+                )
             return SavedRun(folder)
     if str(run) == "last":
         return SavedRun(last(outputs))
@@ -182,10 +193,14 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
 
 
 def last(outputs: Path, *others: str) -> Path:
-    """Return the folder of the run that finished last under ``outputs``, or of what other patterns find there.
+    """Return the folder of the run that finished last.
+
+    Args:
+        outputs: The folder that holds the runs.
+        *others: Patterns of further files whose folders count too.
 
     Raises:
-        InputError: nothing has finished there.
+        InputError: Nothing has finished there.
     """
     finished = _finished(outputs, *others)
     if not finished:
@@ -199,14 +214,19 @@ def _rankers(benchmark: Path) -> str:
 
 
 def _finished(outputs: Path, *others: str) -> list[Path]:
-    """Return the folders of the finished runs, and of what other patterns find, oldest first."""
+    """Return the folders of the finished runs and of the files of other patterns, oldest first."""
     patterns = ("*/*/metrics.json", "sweeps/*/*/metrics.json", *others)
     found = [path for pattern in patterns for path in outputs.glob(pattern)]
     return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
 
 
 def tracked_folder(run_id: str, outputs: Path) -> str | None:
-    """Return the folder that an MLflow run of the store under ``outputs`` is tagged with; its id may be shortened."""
+    """Return the folder of an MLflow run in the store under ``outputs``; None if there is no such run.
+
+    Args:
+        run_id: Its id, which may be shortened to 8 digits.
+        outputs: The folder that holds the store.
+    """
     database = outputs / "mlflow.db"
     if not database.is_file() or not re.fullmatch("[0-9a-f]{8,32}", run_id):
         return None
@@ -221,7 +241,7 @@ def _json(values: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Path]:
-    """Turn whatever goes wrong while a run's file is read into one sentence."""
+    """Turn every error while a run's file is read into one sentence."""
     if not path.is_file():
         raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
     try:

@@ -1,4 +1,4 @@
-"""No store: the figures are printed and lie in the run's folder."""
+"""No store: figures are printed and written into the run's folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from recx.tracking.process import stoppable
 
 @dataclass(frozen=True)
 class UntrackedRun:
-    """A run that nobody keeps a record of."""
+    """A run without a record.
+
+    Attributes:
+        address: None, since there is no page of the run.
+    """
 
     address: str | None = None
 
@@ -31,14 +35,14 @@ class UntrackedRun:
 
 @dataclass(frozen=True)
 class Console:
-    """Tracks nothing; the printed summary and the run's folder are the record."""
+    """Tracks nothing; the printed summary and the run's folder are the only record."""
 
     @contextmanager
     def run(self, name: str, params: Mapping[str, Any], context: RunContext = ALONE) -> Iterator[UntrackedRun]:
-        """Yield a run that forgets what it is given."""
+        """Yield a run that ignores what is logged."""
         with stoppable():
             yield UntrackedRun()
 
     def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[UntrackedRun]:
-        """Yield a run that forgets what it is given."""
+        """Yield a run that ignores what is logged."""
         return self.run(name, params)

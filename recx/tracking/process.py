@@ -1,4 +1,4 @@
-"""The process that a run lives in: who it is, whether it still lives, and how it is stopped."""
+"""The process of a run: how it is identified, whether it is alive, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """The process was asked to end (SIGTERM), which ends a run as Ctrl-C does."""
+    """The process received SIGTERM, which ends a run as Ctrl-C does."""
 
 
 def identity() -> dict[str, str]:
-    """Return the tags that tell this process from any other: host, pid, and when it started, as pids are reused."""
+    """Return tags that identify this process: host, pid and, since pids are reused, its start time."""
     pid = os.getpid()
     return {"recx.host": socket.gethostname(), "recx.pid": str(pid), "recx.pid_started": _started(pid) or ""}
 
 
 def is_dead(tags: dict[str, str]) -> bool:
-    """Whether the process of these tags lived on this host and lives no more; False where that cannot be known."""
+    """Return whether the process of these tags ran on this host and has ended; False if that is unknown.
+
+    Args:
+        tags: The tags of ``identity``.
+    """
     pid = tags.get("recx.pid", "")
     if tags.get("recx.host") != socket.gethostname() or not pid.isdigit():
         return False
@@ -34,15 +38,13 @@ def is_dead(tags: dict[str, str]) -> bool:
         return False
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 
 def _started(pid: int) -> str | None:
-    """Return when a process started, in clock ticks since boot; None if it is gone or cannot be asked."""
+    """Return a process's start time in clock ticks since boot; None if it has ended or cannot be read."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -53,7 +55,7 @@ def _started(pid: int) -> str | None:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise ``Interrupted`` inside when the process gets SIGTERM, so that the run can end in order."""
+    """Raise ``Interrupted`` inside when the process receives SIGTERM, so that the run ends properly."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set signal handlers
         return

@@ -1,8 +1,8 @@
-"""The runs of MLflow's sqlite store, read by SQL.
+"""The runs of MLflow's sqlite store, read with SQL.
 
-``MlflowClient.search_runs`` cannot do this, for two reasons. It builds an object of every figure, setting and tag: for
-1,000 runs 17 s of processor time, 0.5 s here. And opening a store with MLflow writes to it: tables that are missing are
-created, and an older schema is migrated; here the file is opened for reading only, whatever its schema.
+``MlflowClient.search_runs`` is not used for two reasons. It builds an object for every figure, setting and tag, which
+takes 17 s of processor time for 1,000 runs instead of 0.5 s. And opening a store with MLflow writes to it: missing
+tables are created, and an older schema is migrated. Here the file is opened for reading only, whatever its schema.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.process import is_dead
 
 SHORTEST_ID = 8
-"""Digits of an id that are shown, more where that many are not enough."""
+"""Digits of an id that are shown, or more if these are ambiguous."""
 PATIENCE = 20.0
 """Seconds to wait for a process that is writing."""
 ACTIVE = "FROM runs JOIN experiments USING (experiment_id) WHERE runs.lifecycle_stage = 'active'"
 
 
 def stored_runs(database: Path) -> list[PastRun]:
-    """Return every run of a store that was not deleted; its id is as short as tells it from the others.
+    """Return every run of a store that was not deleted; ids are shortened as far as they stay unique.
 
     Raises:
-        RecxError: the file is no MLflow store, or another process keeps it locked.
+        RecxError: The file is not an MLflow store, or another process keeps it locked.
     """
     with _opened(database) as store:
         rows = store.execute(
@@ -60,18 +60,22 @@ def stored_runs(database: Path) -> list[PastRun]:
 
 
 def folder_of_run(database: Path, beginning: str) -> str | None:
-    """Return the folder of the run whose id begins so; None where the store has no such run.
+    """Return the folder of a run; None if the store does not have it.
+
+    Args:
+        database: The sqlite file.
+        beginning: The beginning of the run's id.
 
     Raises:
-        InputError: several ids begin so, or the run left no folder.
-        RecxError: the store cannot be read.
+        InputError: Several ids begin like this, or the run has no folder.
+        RecxError: The store cannot be read.
     """
     with _opened(database) as store:
         found = store.execute(
             f"SELECT run_uuid, status {ACTIVE} AND substr(run_uuid, 1, ?) = ?", (len(beginning), beginning)
         ).fetchall()
         if len(found) > 1:
-            raise InputError(f"{len(found)} runs have an id that begins with {beginning}: write more of it")
+            raise InputError(f"{len(found)} runs have an id that begins with {beginning}: give more of its digits")
         if not found:
             return None
         [(run, status)] = found
@@ -93,7 +97,7 @@ def _status(status: str, tags: Mapping[str, str]) -> str:
 
 
 def _short(ids: list[str]) -> dict[str, str]:
-    """Return id -> its beginning, as short as tells all of them apart."""
+    """Return id -> its beginning, of the smallest length at which all differ."""
     length = SHORTEST_ID
     while len({run[:length] for run in ids}) < len(ids):
         length += 1
@@ -109,11 +113,11 @@ def _by_run(store: sqlite3.Connection, query: str) -> dict[str, dict[str, str]]:
 
 @contextmanager
 def _opened(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a store to read; whatever goes wrong inside becomes one sentence."""
+    """Open a store for reading; every error inside becomes one sentence."""
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as store:
             yield store
     except sqlite3.Error as error:
         raise RecxError(
-            f"the MLflow store {database} cannot be read: {error}: see that it is one and that nothing holds it locked"
+            f"the MLflow store {database} cannot be read: {error}: check that it is one and not locked by a process"
         ) from error

@@ -1,4 +1,4 @@
-"""``python -m recx ui``: MLflow's pages on the runs of a store, for this machine only."""
+"""``python -m recx ui``: MLflow's pages for the runs of a store, on this machine only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from recx.tracking.process import stoppable
 
 HOST = "127.0.0.1"
 QUIET = {
-    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a quarter of the memory, and recx has no jobs for it
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves a quarter of the memory; recx does not use these jobs
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
-    "PYTHONWARNINGS": "ignore",  # the server's libraries complain of each other
+    "PYTHONWARNINGS": "ignore",  # of the server's libraries about each other
 }
 
 
@@ -30,11 +30,11 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
 
     Raises:
         InputError: There is no such store, or the port is taken.
-        RecxError: The server ended by itself.
+        RecxError: The server ended unexpectedly.
     """
     address = store.absolute(uri)
     if address.startswith("http"):
-        raise InputError(f"tracker.uri={address} is a server with pages of its own: open {address} in a browser")
+        raise InputError(f"tracker.uri={address} is a server with its own pages: open {address} in a browser")
     file = store.database(address)
     if file is not None and not file.is_file():
         raise InputError(f"there are no runs in {file} yet: start one with `python -m recx +experiment=news`")
@@ -45,7 +45,7 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
     print(f"starting MLflow on {address} ...", flush=True)
     place = ["--backend-store-uri", address, "--host", HOST, "--port", str(port)]
     command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
-    # A session of its own: Ctrl-C reaches this process alone, which then ends the server and its worker in order.
+    # In a new session, Ctrl-C reaches this process only, which then ends the server and its worker properly.
     server = subprocess.Popen(
         [*command, "--uvicorn-opts", "--log-level warning"], env={**QUIET, **os.environ}, start_new_session=True
     )
@@ -62,7 +62,7 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
     finally:
         server.terminate()
         server.wait()
-    raise RecxError(f"the MLflow server ended by itself with code {code}: its reason stands above")
+    raise RecxError(f"the MLflow server ended by itself with code {code}: see its messages above")
 
 
 def _answers(port: int) -> bool:

@@ -216,7 +216,7 @@ def test_a_table_that_no_run_wrote_is_refused(
     assert SavedRun(finished).evaluation.means == {"end_to_end/mrr": 0.75}
     folder = shutil.copytree(finished, tmp_path / "run")
     damage(pd.read_parquet(folder / "per_user.parquet")).to_parquet(folder / "per_user.parquet")
-    with pytest.raises(InputError, match=r"per_user.parquet is not as a run writes it.*run the experiment again"):
+    with pytest.raises(InputError, match=r"per_user.parquet must have one row per user .*run the experiment again"):
         _ = SavedRun(folder).evaluation
 
 

@@ -619,7 +619,7 @@ def test_whole_characters_written_as_two_halves_are_read(recx: Recx) -> None:
     Path("d/queries.csv").unlink()
     assert r"\ud83d\ude80" in good
     assert recx(*WORDS["judged"], "dataset.path=d", "tracker=console") == (0, "")
-    told(recx("explain", "last", "user=none"), "the run did not ask for such a user")
+    told(recx("explain", "last", "user=none"), "the run has no request of this user")
 
 
 # ---- impressions ----
@@ -670,7 +670,7 @@ def test_every_run_can_be_explained(recx: Recx, world: str, words: list[str]) ->
     assert recx("explain", "last", f"user={user}") == (0, "")
     assert recx("explain", "last", f"user={user}", "--json") == (0, "")
     assert bool(json.loads(recx.out)["contributions"]) == (words != ["ranker=identity"])
-    told(recx("explain", "last", "user=nobody"), "user=nobody: the run did not ask for such a user")
+    told(recx("explain", "last", "user=nobody"), "user=nobody: the run has no request of this user")
     if words == ["fold=predict"]:
         told(recx("explain", "last", "--worst", "3"), "the run predicted")
     else:
@@ -702,7 +702,7 @@ def test_data_that_changed_is_told(recx: Recx, world: str) -> None:
     path.write_text(path.read_text().replace(*texts.get(world, ("flight", "train")), 1))
     if world == "mind":
         path.write_text(path.read_text().replace("-0", "-1", 1))
-    told(recx("explain", "last", f"user={user}"), "the data is no longer what the run was made from")
+    told(recx("explain", "last", f"user={user}"), "the data has changed since the run")
     path.unlink()
     told(recx("explain", "last", f"user={user}"), TEXT_FILES[world].split(".")[0])
 
@@ -764,7 +764,10 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "text": (table("candidates.parquet", lambda t: t.assign(score="x")), "candidates.parquet is damaged"),
     "nan": (table("candidates.parquet", lambda t: t.assign(score=float("nan"))), "a score that is not finite"),
     "twice": (table("candidates.parquet", lambda t: pd.concat([t, t])), "candidates.parquet is damaged"),
-    "no rows": (table("candidates.parquet", lambda t: t[:0]), "holds other items than candidates.parquet"),
+    "no rows": (
+        table("candidates.parquet", lambda t: t[:0]),
+        "recommendations.parquet and candidates.parquet have different items",
+    ),
     "other user": (table("candidates.parquet", lambda t: t.assign(user="zz")), "its lists are of other users"),
 }
 

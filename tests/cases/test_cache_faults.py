@@ -1,4 +1,4 @@
-"""What can happen to a cache from outside: disks that fill up, files that rot, pruning, and processes that die."""
+"""What can damage a cache from outside: full disks, corrupt files, pruning and killed processes."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ SECONDS = ("time/", "data/cache_hits")
 FULL = "No space left on device: check the disk and its permissions, or run in another folder\n"
 
 
-def recx(folder: Path, *words: str, wait: bool = True) -> Any:
+def recx(folder: Path, *overrides: str, wait: bool = True) -> Any:
     """Run the command line in a folder; return the process, done or (wait=False) under way."""
-    command = [sys.executable, "-m", "recx", *words]
+    command = [sys.executable, "-m", "recx", *overrides]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "RECX_DEBUG": "0", "COLUMNS": "120"}
     given: dict[str, Any] = {"cwd": folder, "env": environment, "text": True}
     if not wait:
@@ -52,7 +52,7 @@ def recx(folder: Path, *words: str, wait: bool = True) -> Any:
 
 
 def figures(run: Path) -> dict[str, Any]:
-    """Return what a run found, and what it saved: all but its seconds and what came from the cache."""
+    """Return a run's figures and files, without seconds and cache hits."""
     metrics = json.loads((run / "metrics.json").read_text())
     saved = {
         path.relative_to(run).as_posix(): path.read_bytes()
@@ -63,12 +63,12 @@ def figures(run: Path) -> dict[str, Any]:
 
 
 def runs(folder: Path) -> list[Path]:
-    """Return the folders of the runs that ended, in their order."""
+    """Return the folders of the runs that ended, in order."""
     return sorted(path.parent for path in folder.glob("outputs/2*/*/metrics.json"))
 
 
-def warnings(told: str) -> list[str]:
-    return [line for line in told.splitlines() if "the cache" in line]
+def warnings(output: str) -> list[str]:
+    return [line for line in output.splitlines() if "the cache" in line]
 
 
 @contextmanager
@@ -131,16 +131,16 @@ def test_where_the_whole_disk_is_full_a_run_ends_in_one_sentence(
 
 @pytest.mark.parametrize("size", [pytest.param("4k", marks=pytest.mark.slow), "500k"])
 def test_where_the_whole_disk_is_full_no_half_written_trial_counts(size: str, tmp_path: Path) -> None:
-    words = ["-m", *SMALL, "fold=valid", "ranker.l2=0.001,0.01,0.1", "sweep_id=mine"]
+    overrides = ["-m", *SMALL, "fold=valid", "ranker.l2=0.001,0.01,0.1", "sweep_id=mine"]
     with disk(tmp_path / "disk", size) as folder:
-        done = recx(folder, *words)
+        done = recx(folder, *overrides)
         assert (done.returncode, done.stderr) == (1, FULL)
         grow(folder)
-        later = recx(folder, *words)
+        later = recx(folder, *overrides)
         assert (later.returncode, later.stderr) == (0, "")
         found = pd.read_csv(folder / "outputs/sweeps/mine/summary/sweep.csv")
         assert later.stdout.count("(done before)") == done.stdout.count("end_to_end/ndcg_at_5 = ")
-    recx(tmp_path, *words)
+    recx(tmp_path, *overrides)
     undisturbed = pd.read_csv(tmp_path / "outputs/sweeps/mine/summary/sweep.csv")
     unlike = ["seconds", "cached"]
     pd.testing.assert_frame_equal(found.drop(columns=unlike), undisturbed.drop(columns=unlike))
@@ -149,14 +149,14 @@ def test_where_the_whole_disk_is_full_no_half_written_trial_counts(size: str, tm
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["64k", "800k", "1100k", "1500k"])
 def test_a_full_disk_leaves_no_store_that_mlflow_cannot_open(size: str, tmp_path: Path) -> None:
-    words = [word for word in SMALL if not word.startswith("tracker=")]
+    overrides = [word for word in SMALL if not word.startswith("tracker=")]
     with disk(tmp_path / "disk", size) as folder:
-        done = recx(folder, *words)
+        done = recx(folder, *overrides)
         assert done.returncode == 1
         assert len(done.stderr.splitlines()) == 1
         assert "full" in done.stderr or "No space left" in done.stderr
         grow(folder)
-        later = recx(folder, *words)
+        later = recx(folder, *overrides)
         assert (later.returncode, later.stderr) == (0, "")
 
 
@@ -185,31 +185,31 @@ def test_a_file_that_may_not_grow_is_not_kept_in_half(tmp_path: Path) -> None:
     assert entries(tmp_path / "cache") == []
 
 
-# Files that rot
+# Corrupt files
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain on a world of its own, and what it finds without a cache."""
+    """A chain on its own data, and its results without a cache."""
 
     experiment: Experiment
     expected: Result
 
     def run(self, cache: Cache) -> list[str]:
-        """Run it with a cache, which must change nothing; return the warnings."""
-        told = StringIO()
-        with cache.used(), shown_on(Console(file=told, width=300)):
+        """Run it with a cache, check that the results are the same, and return the warnings."""
+        output = StringIO()
+        with cache.used(), shown_on(Console(file=output, width=300)):
             result = cached(self.experiment, cache).run()
         for part in ("candidates", "recommendations", "report", "interactions"):
             assert key_of_content(getattr(result, part)) == key_of_content(getattr(self.expected, part)), part
         assert result.tables.keys() == self.expected.tables.keys()
         unlike = [name for name, value in self.expected.metrics.items() if str(result.metrics[name]) != str(value)]
         assert [name for name in unlike if not name.startswith("time/")] == []
-        return warnings(told.getvalue())
+        return warnings(output.getvalue())
 
 
 def key_of_content(value: Any) -> str:
-    """Return a hash of all that is in a value, whatever keys the stages gave it."""
+    """Return a hash of a value's content, independent of the keys of the stages."""
     return key_of(_as_mappings(value))
 
 
@@ -229,7 +229,7 @@ def chain() -> Chain:
 
 @pytest.fixture(scope="module")
 def sound(chain: Chain, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cache that holds all of the chain."""
+    """Return a cache with every result of the chain."""
     cache = Cache(tmp_path_factory.mktemp("sound"))
     assert chain.run(cache) == []
     return cache.folder
@@ -260,7 +260,7 @@ def make_folder(path: Path) -> None:
 
 DAMAGES = [flip, shorten, lengthen, empty, Path.unlink, make_folder]
 ABOVE = {"examples": ["fit_ranker"], "features": ["fit_ranker", "examples", "rank"]}
-"""Stage -> those whose entries must be gone, lest nobody asks for it."""
+"""Stage -> those whose entries must be removed, so that it is requested."""
 STAGES = ["load", "fit_retriever", "retrieve", "examples", "fit_ranker", "features", "rank", "evaluate"]
 
 
@@ -282,10 +282,10 @@ def of_its_own(path: Path) -> Path:
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", STAGES)
-def test_whatever_file_rots_it_is_noticed_and_computed_again(
+def test_a_corrupt_file_is_noticed_and_computed_again(
     stage: str, every: bool, chain: Chain, sound: Path, tmp_path: Path
 ) -> None:
-    """In the plain suite one file of each kind, and all that can happen to ``entry.json``."""
+    """By default one file of each kind, and every damage to ``entry.json``."""
     entry = next(entry for entry in entries(sound) if entry.stage == stage)
     names = [path.relative_to(sound) for path in sorted(entry.place.rglob("*")) if path.is_file()]
     if not every:
@@ -295,17 +295,17 @@ def test_whatever_file_rots_it_is_noticed_and_computed_again(
     for damage, name in [*tried, *((damage, described) for damage in DAMAGES)]:
         cache = copied(sound, tmp_path / "cache", ABOVE.get(stage, []))
         damage(of_its_own(cache.folder / name))
-        told = chain.run(cache)
-        if name != described or damage is not flip:  # a bit of what only describes an entry does no harm
-            assert len(told) == 1, (damage, name)
-            assert f"the cache's entry {entry.place.name} ({stage}) is damaged (" in told[0]
-        assert len(told) <= 1
+        output = chain.run(cache)
+        if name != described or damage is not flip:  # a bit of a description does no harm
+            assert len(output) == 1, (damage, name)
+            assert f"the cache's entry {entry.place.name} ({stage}) is damaged (" in output[0]
+        assert len(output) <= 1
         assert chain.run(cache) == []
         shutil.rmtree(cache.folder)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", "0", '{"files": []}', '{"files": {"0.npy": 7}}', "[" * 9999, "\0"])
-def test_an_entry_that_says_what_it_never_said_is_computed_again(
+def test_an_entry_with_a_forged_description_is_computed_again(
     content: str, chain: Chain, sound: Path, tmp_path: Path
 ) -> None:
     cache = copied(sound, tmp_path / "cache")
@@ -315,8 +315,8 @@ def test_an_entry_that_says_what_it_never_said_is_computed_again(
     assert chain.run(cache) == []
 
 
-def test_rubbish_in_the_way_is_no_crash(chain: Chain, sound: Path, tmp_path: Path) -> None:
-    """A file where a folder should be and the other way round, for entries and for all that stands beside them."""
+def test_unexpected_files_do_not_crash_a_run(chain: Chain, sound: Path, tmp_path: Path) -> None:
+    """Files in place of folders and vice versa, for entries and the files next to them."""
     cache = copied(sound, tmp_path / "cache")
     for entry in entries(cache.folder):
         shutil.rmtree(entry.place)
@@ -331,7 +331,7 @@ def test_rubbish_in_the_way_is_no_crash(chain: Chain, sound: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("where", ["", "lock", "two"])
-def test_where_nothing_can_be_kept_it_is_said_once(where: str, chain: Chain, sound: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported_once(where: str, chain: Chain, sound: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     for entry in entries(sound):
         place = cache.place(entry.place.name)
@@ -342,14 +342,14 @@ def test_where_nothing_can_be_kept_it_is_said_once(where: str, chain: Chain, sou
             place.parent.touch()
     if not where:
         cache.folder.touch()
-    [told] = chain.run(cache)
-    assert "the cache keeps no load (" in told
+    [output] = chain.run(cache)
+    assert "the cache keeps no load (" in output
     assert entries(cache.folder) == []
 
 
 def test_without_the_right_to_read_it_is_computed_again(chain: Chain, sound: Path, tmp_path: Path) -> None:
     if os.geteuid() == 0:
-        pytest.skip("root may read whatever it likes")
+        pytest.skip("root can read everything")
     cache = copied(sound, tmp_path / "cache")
     for entry in entries(cache.folder):
         of_its_own(entry.place / "value.json" if entry.stage != "features" else entry.place / "values.npy").chmod(0)
@@ -368,7 +368,7 @@ def test_a_reader_saves_nothing_of_a_damaged_entry(chain: Chain, sound: Path, tm
     assert (tmp_path / "saved/linear.json").read_bytes() == (tmp_path / "expected/linear.json").read_bytes()
 
 
-# Pruning, and others at work
+# Pruning and concurrent runs
 
 
 @pytest.mark.parametrize("hold", ["find", "read", "open"])
@@ -405,11 +405,11 @@ def test_pruning_under_a_run_costs_time_alone(chain: Chain, tmp_path: Path) -> N
     thread = threading.Thread(target=sweep_up)
     thread.start()
     try:
-        told = [chain.run(cache) for _ in range(2)]
+        output = [chain.run(cache) for _ in range(2)]
     finally:
         done.set()
         thread.join()
-    assert told == [[], []]
+    assert output == [[], []]
     chain.run(cache)
     assert chain.run(cache) == []
     assert {path.suffix for path in cache.folder.glob("??/*")} == {""}
@@ -433,8 +433,8 @@ def test_a_cache_that_is_thrown_away_under_a_run_costs_time_alone(chain: Chain, 
     assert chain.run(cache) == []
 
 
-def test_a_pass_that_was_broken_off_holds_up_nobody_in_its_own_process(chain: Chain, tmp_path: Path) -> None:
-    """An exception that somebody keeps, as a notebook does, keeps the pass and its locks too."""
+def test_an_interrupted_pass_blocks_nothing_in_its_own_process(chain: Chain, tmp_path: Path) -> None:
+    """A stored exception, as in a notebook, keeps the pass and its locks alive."""
     fold, candidates = chain.expected.split.fold, chain.expected.candidates
     features = chain.experiment.ranker.features  # type: ignore[union-attr]
     with Cache(tmp_path / "cache").used():
@@ -447,7 +447,7 @@ def test_a_pass_that_was_broken_off_holds_up_nobody_in_its_own_process(chain: Ch
     np.testing.assert_array_equal(whole, again)
 
 
-def test_two_at_once_on_an_empty_cache_make_everything_once(tmp_path: Path, alone: dict[str, Any]) -> None:
+def test_two_runs_at_once_on_an_empty_cache_compute_everything_once(tmp_path: Path, alone: dict[str, Any]) -> None:
     under_way = [recx(tmp_path, *SMALL, wait=False) for _ in range(2)]
     for process in under_way:
         assert process.communicate(timeout=120)[1] == ""
@@ -456,7 +456,7 @@ def test_two_at_once_on_an_empty_cache_make_everything_once(tmp_path: Path, alon
     assert not [path for path in (tmp_path / "outputs/cache").glob("??/*") if path.suffix]
 
 
-def test_killed_in_mid_write_leaves_nothing_that_is_read(tmp_path: Path, alone: dict[str, Any]) -> None:
+def test_a_run_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path, alone: dict[str, Any]) -> None:
     moments = random.Random(0)
     for _ in range(3):
         process = recx(tmp_path, *SMALL, wait=False)

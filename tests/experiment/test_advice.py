@@ -7,11 +7,11 @@ import pytest
 from recx.experiment.advice import advice
 
 BASE = {"num_queries": 500.0, "end_to_end/users": 500.0, "end_to_end/mrr_at_10": 0.5}
-# 1,000 targets of which all are among 100,000 candidates: always saying 1 % has a log loss of 0.0560.
+# 1,000 targets of which all are among 100,000 candidates: always predicting 1 % has a log loss of 0.0560.
 ROWS = {"data/targets": 1_000.0, "data/candidates": 100_000.0, "funnel/candidate_recall": 1.0}
 
 
-def told(**figures: float) -> list[str]:
+def sentences_for(**figures: float) -> list[str]:
     return advice({**BASE, **{name.replace("__", "/"): value for name, value in figures.items()}})
 
 
@@ -19,15 +19,15 @@ def told(**figures: float) -> list[str]:
     ("value", "word"),
     [(0.49, "too low"), (0.5, "usable"), (0.7, "good"), (0.89, "good"), (0.9, "excellent")],
 )
-def test_top_1_accuracy_is_held_against_its_bounds(value: float, word: str) -> None:
-    [sentence] = told(end_to_end__top_1_accuracy=value)
+def test_top_1_accuracy_is_compared_with_its_bounds(value: float, word: str) -> None:
+    [sentence] = sentences_for(end_to_end__top_1_accuracy=value)
     assert f"top-1 accuracy {value:.3f} is {word}" in sentence
 
 
 def test_top_1_low_and_top_3_high_points_at_the_weights() -> None:
-    assert "weights" in told(end_to_end__top_1_accuracy=0.4, end_to_end__top_3_accuracy=0.85)[1]
-    assert len(told(end_to_end__top_1_accuracy=0.4, end_to_end__top_3_accuracy=0.6)) == 1
-    assert len(told(end_to_end__top_1_accuracy=0.6, end_to_end__top_3_accuracy=0.85)) == 1
+    assert "weights" in sentences_for(end_to_end__top_1_accuracy=0.4, end_to_end__top_3_accuracy=0.85)[1]
+    assert len(sentences_for(end_to_end__top_1_accuracy=0.4, end_to_end__top_3_accuracy=0.6)) == 1
+    assert len(sentences_for(end_to_end__top_1_accuracy=0.6, end_to_end__top_3_accuracy=0.85)) == 1
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_top_1_low_and_top_3_high_points_at_the_weights() -> None:
         (0.6, 0.6, None),
     ],
 )
-def test_recall_and_mrr_tell_which_stage_to_work_on(recall: float, mrr: float, words: list[str] | None) -> None:
-    sentences = told(funnel__candidate_recall=recall, ranking__mrr_at_10=mrr)
+def test_recall_and_mrr_show_which_stage_to_work_on(recall: float, mrr: float, words: list[str] | None) -> None:
+    sentences = sentences_for(funnel__candidate_recall=recall, ranking__mrr_at_10=mrr)
     assert len(sentences) == (words is not None)
     assert all(word in sentences[0] for word in words or [])
 
@@ -65,21 +65,24 @@ def test_auc_and_log_loss_are_read_together(auc: float, loss: float, word: str |
         assert f"auc {auc:.3f}, log loss {loss:.3f} against 0.056" in sentences[0]
 
 
-def test_few_queries_are_told() -> None:
+def test_few_queries_are_reported() -> None:
     assert "99 queries" in advice({**BASE, "num_queries": 99.0})[0]
     assert advice({**BASE, "num_queries": 100.0}) == []
 
 
-def test_one_place_alone_is_too_strict() -> None:
+def test_only_the_first_place_is_too_strict() -> None:
     alone = {"num_queries": 500.0, "end_to_end/users": 500.0, "end_to_end/hit_at_1": 0.95}
     assert "hit_at_1 alone is too strict" in advice(alone)[0]
     assert advice({**alone, "end_to_end/mrr": 0.97}) == []
 
 
-def test_nothing_judged_or_no_number_calls_for_nothing() -> None:
+def test_no_advice_without_figures() -> None:
     assert advice({"data/users": 3.0}) == []
-    assert told(ranking__mrr_at_10=math.nan, funnel__candidate_recall=0.9, end_to_end__top_1_accuracy=math.nan) == []
-    assert advice({**BASE, "end_to_end/auc": 0.9, "end_to_end/logloss": 0.9}) == []  # the base rate is not known
+    assert (
+        sentences_for(ranking__mrr_at_10=math.nan, funnel__candidate_recall=0.9, end_to_end__top_1_accuracy=math.nan)
+        == []
+    )
+    assert advice({**BASE, "end_to_end/auc": 0.9, "end_to_end/logloss": 0.9}) == []  # the base rate is unknown
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_nothing_judged_or_no_number_calls_for_nothing() -> None:
     ],
 )
 def test_recall_and_mrr_on_both_sides_of_their_bounds(recall: float, mrr: float, word: str | None) -> None:
-    sentences = told(funnel__candidate_recall=recall, ranking__mrr_at_10=mrr)
+    sentences = sentences_for(funnel__candidate_recall=recall, ranking__mrr_at_10=mrr)
     assert [word in sentence for sentence in sentences] == [True] * (word is not None)
 
 
@@ -115,7 +118,7 @@ def test_auc_and_log_loss_on_both_sides_of_their_bounds(auc: float, loss: float,
     assert [word in sentence for sentence in sentences] == [True] * (word is not None)
 
 
-@pytest.mark.parametrize(("first", "third", "told_of"), [(0.49, 0.8, True), (0.49, 0.79, False), (0.5, 0.8, False)])
-def test_top_1_and_top_3_on_both_sides_of_their_bounds(first: float, third: float, told_of: bool) -> None:
-    sentences = told(end_to_end__top_1_accuracy=first, end_to_end__top_3_accuracy=third)
-    assert any("weights" in sentence for sentence in sentences) is told_of
+@pytest.mark.parametrize(("first", "third", "reported"), [(0.49, 0.8, True), (0.49, 0.79, False), (0.5, 0.8, False)])
+def test_top_1_and_top_3_on_both_sides_of_their_bounds(first: float, third: float, reported: bool) -> None:
+    sentences = sentences_for(end_to_end__top_1_accuracy=first, end_to_end__top_3_accuracy=third)
+    assert any("weights" in sentence for sentence in sentences) is reported

@@ -1,4 +1,4 @@
-"""Parts are built from configurations, and from nothing else than recx and installed plugins."""
+"""Parts are built from configurations, only from recx and installed plugins."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ WRONG = [
     ("ranker", {"_target_": "recx.cli.main.main"}, "no part of that name"),
     ("ranker", {"_target_": "recx"}, "parts come from recx"),
     ("ranker", {"_target_": "recx.rankr.Linear"}, "cannot be imported"),
-    ("ranker", {"_target_": "recx.stand_ins.Data"}, "it cannot be the ranker, which must fit or rank"),
+    ("ranker", {"_target_": "recx.stand_ins.Data"}, "it cannot be the ranker, which needs a method fit or rank"),
     ("ranker", {"_target_": "recx.stand_ins.Retriever", "window": 1}, "it cannot be the ranker"),
-    ("retriever", {"_target_": "recx.stand_ins.Ranker"}, "it cannot be the retriever, which must fit"),
+    ("retriever", {"_target_": "recx.stand_ins.Ranker"}, "it cannot be the retriever, which needs a method fit"),
     ("retriever", {"_target_": "recx.stand_ins.Retriever"}, "retriever.window is missing"),
     (
         "retriever",
@@ -166,11 +166,11 @@ WRONG = [
         {"age": {"_target_": "recx.stand_ins.Data", "rows": 1.5}},
         "feature.age.rows=1.5: it must be a whole number",
     ),
-    ("dataset", None, "dataset names no part"),
-    ("dataset", {}, "dataset names no part"),
-    ("dataset", "news", "dataset names no part"),
-    ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which must write"),
-    ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which must prune"),
+    ("dataset", None, "dataset is not a part"),
+    ("dataset", {}, "dataset is not a part"),
+    ("dataset", "news", "dataset is not a part"),
+    ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which needs a method write"),
+    ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which needs a method prune"),
     ("n_candidates", 0, "n_candidates=0: it must be 1 or more"),
     ("n_candidates", 1.5, "n_candidates=1.5: it must be a whole number"),
     ("n_candidates", True, "n_candidates=true: it must be a whole number"),

@@ -1,4 +1,4 @@
-"""Law 5: a run has the same numbers whatever of it came from the cache, and computes nothing that is kept."""
+"""Law 5: a run has the same numbers with and without the cache, and computes nothing that is cached."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FITS = ("load", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate")
 
 
 class World:
-    """Not a dataclass: a dataset without a key, whose events are told apart by their content."""
+    """Not a dataclass: a dataset without a key, whose events are identified by their content."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -120,10 +120,10 @@ def test_what_is_kept_is_not_computed(cache: Cache, monkeypatch: pytest.MonkeyPa
     run(chain(), cache)
 
     def never(*_: object) -> Any:
-        raise AssertionError("this was kept")
+        raise AssertionError("this is cached")
 
-    for kind, verb in ((Union, "fit"), (FittedUnion, "retrieve"), (Linear, "fit"), (Evaluator, "evaluate")):
-        monkeypatch.setattr(kind, verb, never)
+    for kind, method in ((Union, "fit"), (FittedUnion, "retrieve"), (Linear, "fit"), (Evaluator, "evaluate")):
+        monkeypatch.setattr(kind, method, never)
     assert set(run(chain(), cache).hits or {}) == set(FITS) - {"load"}
 
 
@@ -216,9 +216,9 @@ def test_the_command_says_what_came_from_the_cache(home: Path, capsys: pytest.Ca
     first, second, off = (recx.run([*TINY, *more]) for more in ([], [], ["cache=off"]))
     assert_same(first, second)
     assert_same(first, off)
-    told = capsys.readouterr().out
-    assert "cached" in told
-    assert "retrieve" in told
+    printed = capsys.readouterr().out
+    assert "cached" in printed
+    assert "retrieve" in printed
     assert first.metrics["data/cache_hits"] == 0
     assert second.metrics["data/cache_hits"] == 8
     assert off.hits is None
@@ -228,7 +228,7 @@ def test_the_command_says_what_came_from_the_cache(home: Path, capsys: pytest.Ca
     assert cards[0] == cards[1] == cards[2]
 
 
-def test_reading_alone_and_no_cache_write_none(home: Path) -> None:
+def test_modes_read_and_off_write_nothing(home: Path) -> None:
     for mode in ("read", "off"):
         recx.run([*TINY, f"cache={mode}"])
     assert not (home / "outputs" / "cache").exists()
@@ -253,7 +253,7 @@ OTHER_PARTS = [
 
 
 def left_by(folder: Path) -> dict[str, Any]:
-    """Return all that a run's folder holds but seconds, and what came from the cache."""
+    """Return the contents of a run's folder without seconds and cache hits."""
     found: dict[str, Any] = {}
     for path in folder.rglob("*"):
         if (
@@ -268,12 +268,12 @@ def left_by(folder: Path) -> dict[str, Any]:
     return found
 
 
-SLOW = [*((name, words) for name, words in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
-SLOW += [("news", [*EXPERIMENTS["news"], *words]) for words in OTHER_PARTS]
+SLOW = [*((name, overrides) for name, overrides in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
+SLOW += [("news", [*EXPERIMENTS["news"], *overrides]) for overrides in OTHER_PARTS]
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "overrides"),
     [
         ("agents", EXPERIMENTS["agents"]),
         ("rerank", EXPERIMENTS["rerank"]),
@@ -281,29 +281,29 @@ SLOW += [("news", [*EXPERIMENTS["news"], *words]) for words in OTHER_PARTS]
     ],
 )
 def test_every_experiment_leaves_the_same_files(
-    name: str, words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+    name: str, overrides: list[str], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    left, told = [], []
+    left, printed = [], []
     for number, mode in enumerate(("off", "on", "on", "read")):
         folder = home / str(number)
-        recx.run([f"+experiment={name}", "tracker=console", *words, f"cache={mode}", f"hydra.run.dir={folder}"])
+        recx.run([f"+experiment={name}", "tracker=console", *overrides, f"cache={mode}", f"hydra.run.dir={folder}"])
         left.append(left_by(folder))
         capsys.readouterr()
         if left[0].get("ranker/linear.json") and "predict" not in (folder / "config.yaml").read_text():
             assert explain.run([str(folder), "--worst", "3", "--json"]) == 0
-        told.append(capsys.readouterr().out)
+        printed.append(capsys.readouterr().out)
     assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet", "candidates.parquet"}
     for others in left[1:]:
         assert others.keys() == left[0].keys()
         for file, content in left[0].items():
             assert others[file] == content, file
-    assert told == [told[0]] * 4
+    assert printed == [printed[0]] * 4
     if "per_user.parquet" in left[0]:
         assert compare.run(["0", "2"]) == 0
         assert "0.0000" in capsys.readouterr().out
 
 
-def test_on_and_off_may_stand_without_quotes(home: Path) -> None:
+def test_on_and_off_need_no_quotes(home: Path) -> None:
     for word, expected in (("true", "on"), ("false", "off"), ("read", "read"), ("on", "on")):
         assert plain(compose([f"cache={word}"]))["cache"] == expected
     (home / "conf/experiment").mkdir(parents=True)
@@ -316,7 +316,7 @@ def test_on_and_off_may_stand_without_quotes(home: Path) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """Makes a world by the seed in a file, which somebody writes to while it is read."""
+    """Generates data from the seed in a file, which is written to while it is read."""
 
     path: str
     meanwhile: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""What the doctor counts, by hand, by a slow loop and on real data."""
+"""The doctor's counts, by hand, by a slow loop and on real data."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_bot_is_seen_among_people() -> None:
     assert found(events(*bot))["events_of_overactive_users"].count == 0  # alone it is what is usual
 
 
-def test_items_nobody_had_and_items_everybody_has() -> None:
+def test_items_of_no_user_and_of_every_user() -> None:
     rows = [(user, item) for user in range(9) for item in (0, 1 + user)]
     findings = found(events(*rows, items=200))
     assert seen(findings["items_without_events"]) == (190, 200, "look")
@@ -178,7 +178,7 @@ def test_ids_that_were_rounded() -> None:
     assert seen(texts["ids_that_lost_precision"]) == (1, 4, "bad")
 
 
-def test_what_cannot_be_reached() -> None:
+def test_unreachable_targets() -> None:
     # Target 9 is new, target 1 was had before, user 3 has had all four items.
     rows = [(1, 1), (1, 9), (2, 1), (2, 2), (2, 1), (3, 1), (3, 2), (3, 3), (3, 9), (3, 2)]
     world = events(*rows)
@@ -189,7 +189,7 @@ def test_what_cannot_be_reached() -> None:
     assert seen(found(events(*rows[:5]))["targets_unseen"]) == (1, 2, "bad")
 
 
-def test_what_the_data_offers_is_not_out_of_reach() -> None:
+def test_items_that_the_data_offers_are_reachable() -> None:
     world = events((1, 1), (1, 9), (2, 1), (2, 8))
     slates = RankedLists(
         np.arange(2, dtype=np.int32), np.array([0, 2, 4]), np.array([0, 2, 0, 2], np.int32), np.zeros(4, np.float32)
@@ -200,7 +200,7 @@ def test_what_the_data_offers_is_not_out_of_reach() -> None:
     assert seen(findings["cuts_beyond_catalogue"]) == (2, 3, "look")
 
 
-def test_users_who_ask_without_a_history() -> None:
+def test_requests_of_users_without_a_history() -> None:
     world = healthy()
     cold = ByUser(share=0.1).split(world, "test")
     findings = found(world, cold)
@@ -241,7 +241,7 @@ def test_a_prediction_has_no_targets_to_look_at() -> None:
     assert set(LIMITS) - set(findings) == of_targets | {"events_later_than_target", "requests"}
 
 
-def test_nothing_at_all_can_be_looked_at() -> None:
+def test_empty_data_can_be_examined() -> None:
     nothing = Interactions(
         indptr_of(np.zeros(0)),
         np.zeros(0, np.int32),
@@ -291,8 +291,8 @@ def test_counts_equal_those_of_a_slow_loop(rows: list[tuple[int, int, int]]) -> 
     by_user: dict[int, list[tuple[int, int]]] = {}
     for user, item, time in sorted([*rows, *everyone], key=lambda row: row[2]):
         by_user.setdefault(user, []).append((item, time))
-    asked = {user: clicks for user, clicks in by_user.items() if len(clicks) > 1}
-    past = {user: clicks[:-1] if user in asked else clicks for user, clicks in by_user.items()}
+    requested = {user: clicks for user, clicks in by_user.items() if len(clicks) > 1}
+    past = {user: clicks[:-1] if user in requested else clicks for user, clicks in by_user.items()}
     clicked = {item for clicks in past.values() for item, _ in clicks}
     catalogue = {item for clicks in by_user.values() for item, _ in clicks}
     twins = [(click, clicks[:n]) for clicks in by_user.values() for n, click in enumerate(clicks)]
@@ -300,11 +300,11 @@ def test_counts_equal_those_of_a_slow_loop(rows: list[tuple[int, int, int]]) -> 
         "duplicate_rows": sum(click in before for click, before in twins),
         "repeated_pairs": sum(click[0] in {i for i, _ in before} and click not in before for click, before in twins),
         "users_with_one_event": sum(len(clicks) == 1 for clicks in by_user.values()),
-        "users_with_tied_last_events": sum(clicks[-1][1] == clicks[-2][1] for clicks in asked.values()),
-        "targets_unseen": sum(clicks[-1][0] not in clicked for clicks in asked.values()),
-        "targets_already_had": sum(clicks[-1][0] in {i for i, _ in clicks[:-1]} for clicks in asked.values()),
-        "users_who_saw_everything": sum({i for i, _ in past[user]} == catalogue for user in asked),
-        "requests": len(asked),
+        "users_with_tied_last_events": sum(clicks[-1][1] == clicks[-2][1] for clicks in requested.values()),
+        "targets_unseen": sum(clicks[-1][0] not in clicked for clicks in requested.values()),
+        "targets_already_had": sum(clicks[-1][0] in {i for i, _ in clicks[:-1]} for clicks in requested.values()),
+        "users_who_saw_everything": sum({i for i, _ in past[user]} == catalogue for user in requested),
+        "requests": len(requested),
     }
     assert {name: made[name] for name in expected} == expected
 
@@ -343,7 +343,7 @@ def test_known_counts_of_real_data(shared_data: Callable[[str], Path]) -> None:
     assert seen(by_day["requests"]) == (1, 25_000, "bad")
 
 
-def test_the_made_up_site_is_fine_and_its_card_has_the_counts() -> None:
+def test_the_generated_site_is_fine_and_its_card_has_the_counts() -> None:
     from recx.evaluation.evaluator import Evaluator
     from recx.experiment import protocol_card
     from recx.parts.ranker.identity import Identity

@@ -1,4 +1,4 @@
-"""A run explained from its files: contributions add up to what was shown, and nobody is lost without being named."""
+"""A run explained from its files: contributions sum to the scores, and lost users are named."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-def run_in(home: Path, *words: str) -> tuple[Result, SavedRun]:
+def run_in(home: Path, *overrides: str) -> tuple[Result, SavedRun]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
-        result = recx.run([*TINY, *words])
+        result = recx.run([*TINY, *overrides])
         return result, SavedRun(sorted(home.glob("outputs/2*/*"))[-1])
 
 
@@ -108,7 +108,7 @@ def test_the_worst_are_those_whose_target_was_put_furthest_down(
     assert min(reopened.worst(10_000)["rank"]) > 1
 
 
-def test_a_ranker_that_is_not_linear_has_no_contributions(home: Path) -> None:
+def test_a_ranker_without_contributions_has_none(home: Path) -> None:
     result, saved = run_in(home, "ranker=identity")
     reopened = Reopened.of(saved)
     explanation = reopened.explain(names(result)[0])
@@ -159,23 +159,23 @@ def test_a_prediction_has_no_targets(home: Path) -> None:
         reopened.worst(3)
 
 
-def test_an_unknown_user_is_told(reopened: Reopened) -> None:
-    with pytest.raises(InputError, match="user=nobody: the run did not ask for such a user"):
+def test_an_unknown_user_is_refused(reopened: Reopened) -> None:
+    with pytest.raises(InputError, match="user=nobody: the run has no request of this user"):
         reopened.explain("nobody")
 
 
 def test_a_column_of_a_source_is_none_where_the_item_is_not_from_there(
     one: tuple[Result, SavedRun], reopened: Reopened
 ) -> None:
-    told = [reopened.explain(user).candidates["faiss_score"] for user in names(one[0])[:20]]
-    assert any(value is None for column in told for value in column)
-    assert all(value is None or math.isfinite(value) for column in told for value in column)
+    columns = [reopened.explain(user).candidates["faiss_score"] for user in names(one[0])[:20]]
+    assert any(value is None for column in columns for value in column)
+    assert all(value is None or math.isfinite(value) for column in columns for value in column)
 
 
-def test_data_that_changed_since_is_told(one: tuple[Result, SavedRun], tmp_path: Path) -> None:
+def test_data_that_changed_since_is_refused(one: tuple[Result, SavedRun], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(one[1].folder, folder)
     card = json.loads((folder / "protocol.json").read_text())
     (folder / "protocol.json").write_text(json.dumps(card | {"data_hash": "0" * 32}))
-    with pytest.raises(InputError, match="no longer what the run was made from"):
+    with pytest.raises(InputError, match="the data has changed since the run"):
         Reopened.of(SavedRun(folder))

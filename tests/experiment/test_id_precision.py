@@ -55,12 +55,12 @@ def test_only_the_rounded_part_is_counted() -> None:
         np.array([], dtype=np.int64),
     ],
 )
-def test_long_or_round_ids_are_no_suspects(ids: Array) -> None:
+def test_long_or_round_ids_are_not_suspicious(ids: Array) -> None:
     assert lost_precision(ids) == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "n"),
+    ("ids", "n"),
     [
         (["1.2345e+18", "1.2E+17", "1e+17", "a"], 3),
         (["17.0", "18.00", "b"], 2),
@@ -68,5 +68,5 @@ def test_long_or_round_ids_are_no_suspects(ids: Array) -> None:
         (["9999999999999999999999999"], 0),
     ],
 )
-def test_texts_that_were_floats(words: list[str], n: int) -> None:
-    assert lost_precision(np.array(words, dtype=object)) == n
+def test_texts_that_were_floats(ids: list[str], n: int) -> None:
+    assert lost_precision(np.array(ids, dtype=object)) == n

@@ -67,7 +67,7 @@ def test_the_card_says_what_competes() -> None:
     assert protocol_card.card(slates, {})["ranking"].startswith("slates: the lists that the data itself offers")
 
 
-def test_the_card_tells_the_rules() -> None:
+def test_the_card_has_the_rules() -> None:
     card = protocol_card.card(result_of(events(["a", "b"], [0, 86_400_000])), {"seen": "keep", "seed": 3})
     assert card["fold"] == "test"
     assert card["split"]["n"] == 1
@@ -101,7 +101,7 @@ def test_tags_are_flat_texts_without_definitions() -> None:
     assert len(tags) < 100
 
 
-def test_the_hash_knows_every_change() -> None:
+def test_the_hash_changes_with_the_data() -> None:
     base = events(["ab", "c"], [1, 2])
     table = Entities(base.items.ids, {"words": np.array([1, 2], np.float32)})
     worlds = [
@@ -130,7 +130,7 @@ def test_the_hash_knows_every_change() -> None:
     assert len(set(hashes)) == len(worlds)
     assert protocol_card.data_hash(events(["ab", "c"], [1, 2])) == hashes[0]
     named = replace(base, items=replace(base.items, names=np.array(["x", "y"])))
-    assert protocol_card.data_hash(named) == hashes[0], "what is only shown is no part of the data"
+    assert protocol_card.data_hash(named) == hashes[0], "names are not part of the data"
 
 
 def test_plain_values() -> None:

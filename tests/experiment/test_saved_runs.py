@@ -25,7 +25,7 @@ from recx.experiment.files import write_lists
 
 @dataclass(frozen=True)
 class Part:
-    """Stands for every part of an experiment, whose settings only are looked at here."""
+    """Stand-in for any part, of which only the settings matter here."""
 
     k: int = 3
 
@@ -51,7 +51,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Kept:
-    """A fitted retriever that is worth keeping, and tells how its training went."""
+    """A fitted retriever that can be saved and reports its training."""
 
     summary: FitSummary = field(default_factory=lambda: FitSummary(curves={"kept/loss": [2.0, 1.5]}))
 
@@ -232,7 +232,7 @@ def test_the_last_of_all_may_be_a_benchmark_whose_rankers_are_the_runs(tmp_path:
     os.utime(run / "metrics.json", (1000, 1000))
     assert saved_runs.last(tmp_path, "*/*/benchmark.json") == benchmark
     assert saved_runs.load("last", tmp_path).folder == run
-    with pytest.raises(InputError, match="no run of its own: none of its rankers finished"):
+    with pytest.raises(InputError, match="not a run: none of its rankers finished"):
         saved_runs.load(benchmark)
     for name in ("bm25", "linear"):
         saved_runs.save(result, benchmark / name, {}, {})
@@ -246,7 +246,7 @@ def test_errors_name_the_way_out(tmp_path: Path, result: Result) -> None:
     saved_runs.save(result, tmp_path / "2026-01-01" / "10-00_news", {}, {})
     with pytest.raises(InputError, match="did you mean '2026-01-01/10-00_news'"):
         saved_runs.load("2026-01-01/10-00_new", tmp_path)
-    with pytest.raises(InputError, match="holds no finished run"):
+    with pytest.raises(InputError, match="does not hold a finished run"):
         saved_runs.load("2026-01-01", tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Runs in an MLflow store: what is written, and how a run ends whatever happens to its process."""
+"""Runs in an MLflow store: what is written, and how a run ends when its process fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ with MLflow().run("news", {"k": 1}) as run:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a working directory whose store exists already: a fresh one takes seconds."""
+    """Return a working directory whose store exists already: creating one takes seconds."""
     return tmp_path_factory.mktemp("home")
 
 
@@ -109,7 +109,7 @@ def test_the_address_opens_the_run(tracker: MLflow) -> None:
     assert address("http://host:80/", "1", "a").startswith("http://host:80/#/experiments/1/runs/a")
 
 
-def test_files_are_copied_but_for_large_ones(tracker: MLflow, home: Path, tmp_path: Path) -> None:
+def test_files_are_copied_except_large_ones(tracker: MLflow, home: Path, tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "metrics.json").write_text("{}")
     (tmp_path / "figures" / "roc.svg").write_text("<svg/>")
@@ -163,7 +163,7 @@ def test_a_killed_run_is_ended_at_the_next_start(tracker: MLflow, home: Path) ->
     assert process.stdout is not None
     run_id = process.stdout.readline().strip()
     with tracker.run("news", {}):
-        assert stored(home, run_id).info.status == "RUNNING"  # its process lives: leave it alone
+        assert stored(home, run_id).info.status == "RUNNING"  # its process is alive
     process.kill()
     process.communicate()
     with tracker.run("news", {}) as run:
@@ -179,7 +179,7 @@ def test_parallel_first_starts_are_silent_and_whole(tmp_path: Path) -> None:
     ended = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0, 0]
     assert [error for _, error in ended] == ["", "", "", ""]
-    assert [stored(tmp_path, said.strip()).info.status for said, _ in ended] == ["FINISHED"] * 4
+    assert [stored(tmp_path, output.strip()).info.status for output, _ in ended] == ["FINISHED"] * 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outputs"]
 
 
@@ -194,7 +194,7 @@ def test_a_deleted_experiment_is_one_sentence(tracker: MLflow, home: Path) -> No
 
 
 def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "mlflow.db").write_bytes(b"this is no database at all" * 100)
+    (tmp_path / "mlflow.db").write_bytes(b"this is not a database" * 100)
     broken = MLflow(uri=f"sqlite:///{tmp_path}/mlflow.db")
     with pytest.raises(RecxError, match=r"cannot be opened: .*tracker=console"), broken.run("news", {}):
         pass
@@ -207,7 +207,7 @@ def test_a_server_that_does_not_answer_is_one_sentence(monkeypatch: pytest.Monke
         pass
 
 
-def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_reason(
+def test_a_store_that_fails_on_the_way_is_reported_but_never_hides_the_run_s_own_error(
     tracker: MLflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlflow.exceptions import MlflowException
@@ -217,8 +217,8 @@ def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_rea
 
     def fail_with(error: Exception | None) -> None:
         with tracker.run("news", {}) as run:
-            for verb in ("log_batch", "set_tag", "set_terminated"):
-                monkeypatch.setattr(run.client, verb, full)
+            for method in ("log_batch", "set_tag", "set_terminated"):
+                monkeypatch.setattr(run.client, method, full)
             if error:
                 raise error
 
@@ -228,7 +228,7 @@ def test_a_store_that_fails_on_the_way_is_told_but_never_hides_the_run_s_own_rea
         fail_with(InputError("x: no such file"))
 
 
-def test_trials_lie_beneath_their_sweep_which_goes_on_as_the_same_run(tracker: MLflow, home: Path) -> None:
+def test_trials_are_nested_in_their_sweep_which_resumes_as_the_same_run(tracker: MLflow, home: Path) -> None:
     with pytest.raises(KeyboardInterrupt), tracker.sweep("news", {"words": "a=1,2"}, "mine") as parent:
         raise KeyboardInterrupt
     assert stored(home, parent.run_id).info.status == "KILLED"
@@ -251,7 +251,7 @@ def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
         MLflow(uri=uri)
 
 
-def test_two_names_must_not_become_one(tracker: MLflow) -> None:
+def test_names_must_stay_distinct(tracker: MLflow) -> None:
     with pytest.raises(RecxError, match="rename"), tracker.run("news", {}) as run:
         run.log_metrics({"a@b": 1, "a_b": 2})
 

@@ -1,4 +1,4 @@
-"""``python -m recx ui``: what it refuses, and one real start and stop."""
+"""``python -m recx ui``: invalid arguments, and a real start and stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_no_store_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_server_has_pages_of_its_own() -> None:
+def test_a_server_has_its_own_pages() -> None:
     with pytest.raises(InputError, match="open http://host:5000 in a browser"):
         open_ui("http://host:5000")
 
@@ -60,10 +60,10 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> 
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True
     )
     assert process.stdout is not None
-    said = ""
-    while f":{port}/#/" not in said:
-        said = process.stdout.readline()
-        assert said, "the server ended before it told its address"
+    line = ""
+    while f":{port}/#/" not in line:
+        line = process.stdout.readline()
+        assert line, "the server ended before it printed its address"
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert page.status == 200
     process.send_signal(stop)

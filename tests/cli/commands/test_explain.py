@@ -60,7 +60,7 @@ def test_top_cuts_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[st
         (("--worst", "0"), "--worst must be 1 or more"),
         (("reader=1",), "write it like user=17"),
         (("user=",), "write it like user=17"),
-        (("user=none",), "did not ask for such a user"),
+        (("user=none",), "has no request of this user"),
     ],
 )
 def test_wrong_words_are_one_sentence(folder: Path, words: tuple[str, ...], told: str) -> None:
@@ -69,5 +69,5 @@ def test_wrong_words_are_one_sentence(folder: Path, words: tuple[str, ...], told
 
 
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no finished run"):
+    with pytest.raises(InputError, match="does not hold a finished run"):
         run([str(tmp_path), "user=1"])

@@ -163,7 +163,7 @@ def test_a_beginning_that_two_ids_share_is_asked_for_more(outputs: Path, capsys:
     store.commit()
     store.close()
     assert {row["id"] for row in as_rows(capsys, "--filter", "aaaa")} == {"a" * 11, "a" * 10 + "0"}
-    with pytest.raises(InputError, match="2 runs have an id that begins with aaaaaaaa: write more of it"):
+    with pytest.raises(InputError, match="2 runs have an id that begins with aaaaaaaa: give more of its digits"):
         saved_runs.load("a" * 8)
 
 
