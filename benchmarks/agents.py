@@ -22,8 +22,8 @@ from recx.core.types import Floats, Fold, Interactions, RankedLists, Requests, S
 from recx.experiment import build
 from recx.experiment.experiment import Experiment
 from recx.parts.dataset.agents import Agents
-from recx.parts.dataset.calling_graphs import askers_of, perturbation_of, read_calling_graphs
-from recx.parts.dataset.events import at_home
+from recx.parts.dataset.calling_graphs import perturbation_of, queries_of, read_calling_graphs
+from recx.parts.dataset.files import expand_home
 from recx.parts.dataset.tool_pool import ToolPool
 from recx.parts.dataset.trees import Query, Traces, interactions_of
 from recx.parts.ranker.linear import Linear
@@ -91,19 +91,19 @@ def worlds(experiment: Experiment, dataset: Agents) -> Iterator[tuple[str, World
 
 def misled(dataset: Agents) -> Traces:
     """Return the traces with a wrong tree in place of each right one, and perturbations of it beside it."""
-    folder = at_home(str(dataset.path))
+    folder = expand_home(str(dataset.path))
     pool = ToolPool.read(next(folder.glob("tool_pool.json*")))
     read = read_calling_graphs(next(folder.glob("tool_calling_graphs.json*")), pool, Counter())
     perturbation = perturbation_of(read, pool)
-    traces = askers_of(read, pool, dataset.n_candidates, dataset.seed)
-    askers: list[Query] = []
-    for asker in traces.askers:
-        random = Random(f"misled/{asker.trace}/{asker.node}")
-        whole = [tree for tree in asker.trees[1:] if len(tree.edges) == len(tree.labels) - 1]
+    traces = queries_of(read, pool, dataset.n_candidates, dataset.seed)
+    queries: list[Query] = []
+    for query in traces.queries:
+        random = Random(f"misled/{query.id}")
+        whole = [tree for tree in query.trees[1:] if len(tree.edges) == len(tree.labels) - 1]
         wrong = random.choice(whole)
         trees = [wrong, *perturbation.around(wrong, dataset.n_candidates, random)[0]]
-        askers.append(replace(asker, trees=trees, names=[str(place) for place in range(len(trees))]))
-    return replace(traces, askers=askers)
+        queries.append(replace(query, trees=trees, names=[str(place) for place in range(len(trees))]))
+    return replace(traces, queries=queries)
 
 
 def main() -> None:

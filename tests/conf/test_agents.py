@@ -14,7 +14,7 @@ from recx.config.compose import compose, plain
 from recx.core.types import Floats, Interactions
 from recx.experiment import build
 from recx.experiment.experiment import Experiment
-from recx.parts.dataset.calling_graphs import askers_of
+from recx.parts.dataset.calling_graphs import queries_of
 from recx.parts.dataset.synthetic_agents import make_traces
 from recx.parts.dataset.trees import Traces, interactions_of
 from recx.parts.shared.design_matrix import design_matrix
@@ -87,10 +87,10 @@ def design(traces: Traces, seed: int) -> tuple[Interactions, Floats]:
 
 def test_ids_and_the_order_of_the_file_change_no_feature() -> None:
     pool, traces = make_traces(60, 0)
-    first = askers_of(traces, pool, WRONG, 0)
+    first = queries_of(traces, pool, WRONG, 0)
     turned = [
-        replace(asker, trees=asker.trees[::-1], names=[f"id{n}" for n in range(WRONG + 1)], right=WRONG)
-        for asker in first.askers
+        replace(query, trees=query.trees[::-1], names=[f"id{n}" for n in range(WRONG + 1)], right=WRONG)
+        for query in first.queries
     ]
     one, features = design(first, 0)
     other, same = design(Traces(pool, turned), 5)

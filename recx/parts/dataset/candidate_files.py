@@ -1,134 +1,118 @@
-"""Candidates that were made before: ``node_candidates.json``, and what a search found in them.
+"""Candidates made beforehand: ``node_candidates.json``, and what a search found among them.
 
 {"traces": [{trace_id, node_candidates: [{node_id, node_task, ground_truth: {candidate_id, type, tree: {nodes, edges}},
-random_candidates: [...]}]}]}. What an entry's type is, is never read: it would tell the answer.
+random_candidates: [...]}]}]}. The type of a candidate is never read: it would reveal the answer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.parts.dataset.tool_pool import ToolPool, file_of, words_of_name
-from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, label_of, order_of
+from recx.parts.dataset.files import file_in
+from recx.parts.dataset.tool_pool import ToolPool, words_of_name
+from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, fault_of, label_of
 from recx.storage.readers.json import entry, read_json
 
 FOUND = "graph_selection_results.json"
 
 
 def read_candidates(folder: Path, path: Path, pool: ToolPool | None) -> Traces:
-    """Return the nodes of the file that have a right tree, with what ``FOUND`` offers them where that file is there.
+    """Return the nodes of a file that have a right tree.
 
-    pool: None where there is none; the tools are then those that the trees name.
+    Args:
+        folder: where ``FOUND`` is looked for; if it is there, it says which candidates each node is offered.
+        path: the file ``node_candidates.json``.
+        pool: the tools; None: those that the trees name.
 
     Raises:
-        InputError: a file cannot be used, or a node stands twice.
+        InputError: a file cannot be used, or a node appears twice.
     """
     notes: Counter[str] = Counter()
-    reader = _Reader(str(path), {} if pool is None else pool.number, notes)
-    askers = list(reader.askers(read_json(path)))
-    pool = pool or _pool_of(askers)
-    notes["nodes_with_unknown_tool"] = sum(
-        label not in pool.number for asker in askers for tree in asker.trees for label in tree.labels[1:]
-    )
-    found = file_of(folder, FOUND)
-    if found is not None:
-        askers = _offered(askers, found, notes)
-    return Traces(pool, askers, notes)
+    reader = _Reader({} if pool is None else pool.number, notes)
+    nodes = list(_nodes(path, "node_candidates"))
+    queries = [query for node in nodes if (query := reader.query(*node)) is not None]
+    labels = [label for query in queries for tree in query.trees for label in tree.labels[1:]]
+    pool = pool or ToolPool.of({label: words_of_name(label) for label in labels})
+    notes["nodes_with_unknown_tool"] = sum(label not in pool.number for label in labels)
+    found = file_in(folder, FOUND)
+    return Traces(pool, queries if found is None else _offered(queries, found, notes), notes)
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """where: the file. known: names of the tools. notes: counts of what is left out."""
+    """Reads records of nodes. known: the tools by name. notes: counts of what is left out."""
 
-    where: str
-    known: dict[str, int]
+    known: Mapping[str, int]
     notes: Counter[str]
 
-    def askers(self, content: Any) -> Iterator[Query]:
-        for trace, record, where in _nodes(content, "node_candidates", self.where):
-            asker = self._asker(trace, record, where)
-            if asker is not None:
-                yield asker
-
-    def _asker(self, trace: str, record: Any, where: str) -> Query | None:
+    def query(self, trace: str, record: Any, where: str) -> Query | None:
         node, task = (entry(record, key, str, where) for key in ("node_id", "node_task"))
         truth = record.get("ground_truth")
-        asker = node, label_of({"task": task}, self.known, where)
-        right = None if not truth else self._tree(truth, asker, where)
+        root = node, label_of({"task": task}, self.known, where)
+        right = None if not truth else self._tree(truth, root, where)
         if right is None:
             self.notes["nodes_without_right_tree"] += 1
             return None
-        others = [self._tree(other, asker, where) for other in entry(record, "random_candidates", list, where)]
-        trees = dict([right, *(other for other in reversed(others) if other is not None)])
+        others = [self._tree(other, root, where) for other in entry(record, "random_candidates", list, where)]
+        candidates = [right, *(other for other in reversed(others) if other is not None)]
+        trees = dict(candidates)
         self.notes["users_without_text"] += not task.strip()
-        if len(trees) < 1 + sum(other is not None for other in others):
-            raise InputError(f"{where}: a candidate_id stands twice: every candidate needs one of its own")
+        if len(trees) < len(candidates):
+            raise InputError(f"{where}: a candidate_id appears twice: give every candidate its own")
         return Query(trace, node, task, "", list(trees.values()), list(trees))
 
-    def _tree(self, record: Any, asker: tuple[str, str], where: str) -> tuple[str, Tree] | None:
-        """Return a candidate's id and its tree; its root is whoever asks, as other roots would tell the answer."""
+    def _tree(self, record: Any, root: tuple[str, str], where: str) -> tuple[str, Tree] | None:
+        """Return a candidate's id and its tree, whose root is always the query's, as other roots reveal the answer."""
         name = entry(record, "candidate_id", str, where)
         inside = f"{where}, candidate {name!r}"
         tree = entry(record, "tree", dict, inside)
         nodes, edges = entry(tree, "nodes", dict, inside), edges_of(tree, inside)
-        fault = _fault(nodes, edges)
-        if fault:
+        if fault := fault_of(nodes, edges, "trees"):
             self.notes[fault] += 1
             return None
-        labels = {key: label_of(said, self.known, f"{inside}, node {key!r}") for key, said in nodes.items()}
+        labels = {key: label_of(facts, self.known, f"{inside}, node {key!r}") for key, facts in nodes.items()}
         ends = {end for _, end in edges}
-        root = asker[0] if asker[0] in nodes else next(key for key in nodes if key not in ends)
-        self.notes["roots_renamed"] += labels[root] != asker[1]
-        labels[root] = asker[1]
-        place = {key: at for at, key in enumerate([root, *(key for key in nodes if key != root)])}
-        return name, Tree(tuple(labels[key] for key in place), tuple((place[a], place[b]) for a, b in edges))
+        top = root[0] if root[0] in nodes else next(key for key in nodes if key not in ends)
+        self.notes["roots_renamed"] += labels[top] != root[1]
+        labels = {top: root[1], **{key: label for key, label in labels.items() if key != top}}
+        place = {key: at for at, key in enumerate(labels)}
+        return name, Tree(tuple(labels.values()), tuple((place[a], place[b]) for a, b in edges))
 
 
-def _nodes(content: Any, key: str, file: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield (trace, record, where it stands) of every node of a file."""
+def _nodes(path: Path, key: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield (trace, record, its place for error messages) of every node of a file."""
     seen: set[tuple[str, str]] = set()
-    for number, trace in enumerate(entry(content, "traces", list, file), start=1):
-        name = entry(trace, "trace_id", str, f"{file}, trace {number}")
-        for record in entry(trace, key, list, f"{file}, trace {name!r}"):
-            node = entry(record, "node_id", str, f"{file}, trace {name!r}")
+    for number, trace in enumerate(entry(read_json(path), "traces", list, str(path)), start=1):
+        name = entry(trace, "trace_id", str, f"{path}, trace {number}")
+        where = f"{path}, trace {name!r}"
+        for record in entry(trace, key, list, where):
+            node = entry(record, "node_id", str, where)
             if (name, node) in seen:
-                raise InputError(f"{file}, trace {name!r}: the node {node!r} stands twice: remove one of them")
+                raise InputError(f"{where}: the node {node!r} appears twice: remove one of them")
             seen.add((name, node))
-            yield name, record, f"{file}, trace {name!r}, node {node!r}"
+            yield name, record, f"{where}, node {node!r}"
 
 
-def _fault(nodes: dict[str, Any], edges: Sequence[tuple[str, str]]) -> str | None:
-    if not nodes:
-        return "trees_without_nodes"
-    if any(end not in nodes for edge in edges for end in edge):
-        return "trees_with_edge_to_missing_node"
-    return "trees_with_cycle" if order_of(nodes, edges) is None else None
-
-
-def _pool_of(askers: Sequence[Query]) -> ToolPool:
-    labels = {label for asker in askers for tree in asker.trees for label in tree.labels[1:]}
-    return ToolPool.of({label: words_of_name(label) for label in labels})
-
-
-def _offered(askers: Sequence[Query], path: Path, notes: Counter[str]) -> list[Query]:
-    """Return the askers with what the file says was found for each; a node that it lacks is offered nothing."""
+def _offered(queries: Sequence[Query], path: Path, notes: Counter[str]) -> list[Query]:
+    """Return the queries with the candidates that the file says were found; a node that it lacks is offered none."""
     found: dict[tuple[str, str], list[str]] = {}
-    for trace, record, where in _nodes(read_json(path), "node_selections", str(path)):
+    for trace, record, where in _nodes(path, "node_selections"):
         chosen = entry(record, "selected_candidates", list, where)
         found[trace, record["node_id"]] = [entry(one, "candidate_id", str, where) for one in chosen]
-    notes["selections_of_unknown_nodes"] = len(found.keys() - {(asker.trace, asker.node) for asker in askers})
+    notes["selections_of_unknown_nodes"] = len(found.keys() - {(query.trace, query.node) for query in queries})
     offered = []
-    for asker in askers:
-        place = {name: at for at, name in enumerate(asker.names)}
-        names = found.get((asker.trace, asker.node), [])
-        known = list(dict.fromkeys(place[name] for name in names if name in place))
-        notes["selected_candidates_unknown"] += sum(name not in place for name in names)
-        notes["selected_candidates_twice"] += sum(name in place for name in names) - len(known)
-        notes["users_without_selection"] += not known
-        offered.append(replace(asker, offered=known))
+    for query in queries:
+        place = {name: at for at, name in enumerate(query.names)}
+        names = found.get((query.trace, query.node), [])
+        known = [place[name] for name in names if name in place]
+        once = list(dict.fromkeys(known))
+        notes["selected_candidates_unknown"] += len(names) - len(known)
+        notes["selected_candidates_twice"] += len(known) - len(once)
+        notes["users_without_selection"] += not once
+        offered.append(replace(query, offered=once))
     return offered

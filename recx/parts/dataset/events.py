@@ -1,67 +1,62 @@
-"""What every dataset does with its columns: number the ids, order the events, count and drop exact duplicates."""
+"""What every dataset does with its columns: number the ids, sort the events, count and drop exact duplicates."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from recx.core.entities import Entities
-from recx.core.errors import InputError
-from recx.core.types import Array, Interactions
+from recx.core.ragged import indptr_of, repeats
+from recx.core.types import Array, Floats, Interactions, RankedLists
 
 Duplicates = Literal["drop", "keep"]
 
 
-def require_path(path: str | None, example: str) -> Path:
-    """Return the path of a dataset that cannot do without one.
+def interactions_of(
+    columns: Mapping[str, Array], duplicates: Duplicates, items: Entities | None = None
+) -> Interactions:
+    """Return the events of a table's columns.
 
-    Raises:
-        InputError: no path is set.
-    """
-    if not path:
-        raise InputError(f"dataset.path is not set: name the file, such as dataset.path={example}")
-    return at_home(path)
+    Rows of the same user, item and time are duplicates: the first is kept, ``duplicate_rows`` counts the others.
+    Without times no row is a duplicate.
 
-
-def at_home(path: str) -> Path:
-    """Return the path with a leading ``~`` filled in.
-
-    Raises:
-        InputError: the system does not know that home.
-    """
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise InputError(f"dataset.path={path}: there is no such home folder: write the path in full") from error
-
-
-def interactions_of(columns: dict[str, Array], duplicates: Duplicates, items: Entities | None = None) -> Interactions:
-    """Return the events of the columns user, item and, where there are, time (ms) and weight, [n] each.
-
-    Rows of the same user, item and time are one event told twice: the first is kept, ``duplicate_rows`` counts the
-    others. Without times nothing is a duplicate.
+    Args:
+        columns: ``user``, ``item`` and, optionally, ``time`` (ms) and ``weight``, [n] each.
+        duplicates: ``drop`` or ``keep`` duplicates.
+        items: the items, if they are known already.
     """
     import pandas as pd
 
-    interactions = Interactions.from_frame(pd.DataFrame(columns), items=items)
-    if interactions.time is None or duplicates == "keep":
-        return interactions
-    twice = _duplicates(interactions)
-    kept = interactions.keep(~twice) if twice.any() else interactions
+    events = Interactions.from_frame(pd.DataFrame(columns), items=items)
+    if events.time is None or duplicates == "keep":
+        return events
+    moment = (events.user[1:] != events.user[:-1]) | (events.time[1:] != events.time[:-1])
+    twice = repeats(events.item, np.flatnonzero(np.concatenate([[True], moment, [True]])))
+    kept = events.keep(~twice) if twice.any() else events
     return replace(kept, notes={**kept.notes, "duplicate_rows": int(twice.sum())})
 
 
-def _duplicates(interactions: Interactions) -> Array:
-    """Return which events repeat an earlier row [n], looking only at rows that share user and time with a neighbour."""
-    user, item, time = interactions.user, interactions.item, interactions.time
-    assert time is not None
-    twice = np.zeros(len(item), dtype=bool)
-    tied = (user[1:] == user[:-1]) & (time[1:] == time[:-1])
-    rows = np.flatnonzero(np.append(tied, False) | np.insert(tied, 0, False))
-    rows = rows[np.lexsort((item[rows], time[rows], user[rows]))]
-    same = (user[rows][1:] == user[rows][:-1]) & (time[rows][1:] == time[rows][:-1])
-    twice[rows[1:][same & (item[rows][1:] == item[rows][:-1])]] = True
-    return twice
+def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Floats] | None = None) -> RankedLists:
+    """Return the lists that the data itself offers, without scores.
+
+    Args:
+        user: the user of every list [n_lists].
+        lengths: number of items of every list [n_lists].
+        item: the items of all lists, one list after the other [n].
+        columns: name -> value of each of these items [n].
+    """
+    return RankedLists(
+        user=user.astype(np.int32),
+        indptr=indptr_of(lengths),
+        item=item.astype(np.int32),
+        score=np.zeros(len(item), dtype=np.float32),
+        columns=columns or {},
+    )
+
+
+def text_array(texts: Iterable[str]) -> Array:
+    """Return texts as objects [n]; as fixed-width text NumPy would pad each one to the longest."""
+    return np.array(list(texts), dtype=object)

@@ -10,11 +10,10 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
-from recx.core.types import Array, Interactions
-from recx.parts.dataset.events import at_home, require_path
+from recx.core.types import Interactions
+from recx.parts.dataset.files import expand_home, require_folder, require_path
 from recx.parts.dataset.judged_files import file_of, read_texts
 from recx.parts.dataset.judgements import Pairs, judged
-from recx.storage.readers.tables import is_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,13 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """A user is a query, an item a document, both with a ``text``. A query's slate are its judged documents.
+    """Judged documents. A user is a query, an item a document, both with a ``text``; a slate is a query's documents.
 
-    path: a folder. queries, documents, grades: files in it; None: those of a usual name, such as queries.csv,
-    documents.jsonl and qrels.txt. candidates: a file of the documents that a first search found for each query (a run
-    of TREC, or columns query, document and perhaps score): they then are the slates, with the column ``search_score``,
-    and a document without a grade counts as not relevant; None: ``candidates.*`` or ``run.*`` where there is one.
-    A column ``part`` of the queries (train, valid, test) is for ``split=by_query``.
+    A column ``part`` of the queries (train, valid, test) is used by ``split=by_query``.
+
+    Attributes:
+        path: a folder.
+        queries: file of the queries; None: the one with a usual name, such as queries.csv.
+        documents: file of the documents; None: the one with a usual name, such as documents.jsonl.
+        grades: file of the grades; None: the one with a usual name, such as qrels.txt.
+        candidates: file of the documents that a first search found for each query (a TREC run, or columns query,
+            document and optionally score). These are then the slates, with the column ``search_score``, and a document
+            without a grade counts as not relevant. None: ``candidates.*`` or ``run.*`` if there is one.
     """
 
     path: str | None = None
@@ -39,52 +43,48 @@ class Judged:
 
     @property
     def depends_on(self) -> list[Path]:
-        """The files that are named, which may lie outside the folder (see ``recx.storage.cache.keys``)."""
+        """The named files, which may lie outside the folder (see ``recx.storage.cache.keys``)."""
         named = (self.queries, self.documents, self.grades, self.candidates)
-        return [at_home(self.path) / name for name in named if self.path and name]
+        return [expand_home(self.path) / name for name in named if self.path and name]
 
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.parts.dataset.judgements``.
 
-        Grades of queries or documents that the other files do not have are left out and counted
-        (``grades_of_unknown_queries``, ``grades_of_unknown_documents``), as are further rows of an id.
+        Grades of queries or documents that the other files lack are left out and counted
+        (``grades_of_unknown_queries``, ``grades_of_unknown_documents``), as are repeated ids.
 
         Raises:
-            InputError: a file is missing or cannot be used, or no grade is of a known query and document.
+            InputError: a file is missing or cannot be used, or no grade belongs to a known query and document.
         """
-        folder = require_path(self.path, "FOLDER")
-        if not is_folder(folder):
-            raise InputError(
-                f"dataset.path={self.path}: there is no such folder: name one with queries, documents and grades"
-            )
+        folder = require_folder(require_path(self.path, "FOLDER"))
         queries, documents = self._read(folder, "queries"), self._read(folder, "documents")
         users, notes = _entities(queries, "query", "queries")
         items, more = _entities(documents, "document", "documents")
         graded, unknown = _pairs(self._read(folder, "grades"), users, items, "grades")
         if not len(graded.user):
             raise InputError(
-                f"{folder}: no grade is of a query and a document that the other files have: compare the ids"
+                f"{folder}: no grade belongs to a query and a document of the other files: compare the ids"
             )
         offered = None
-        if self.candidates or file_of(folder, "", "candidates") is not None:
+        if self.candidates or file_of(folder, None, "candidates") is not None:
             offered, lost = _pairs(self._read(folder, "candidates"), users, items, "candidates")
             unknown |= lost
         made = judged(graded, users, items, offered)
         return replace(made, notes={**notes, **more, **unknown, **made.notes})
 
     def _read(self, folder: Path, table: str) -> pd.DataFrame:
-        file = file_of(folder, getattr(self, table) or "", table)
+        file = file_of(folder, getattr(self, table), table)
         if file is None:
             raise InputError(f"{folder} has no file of {table}, such as {table}.csv: name it with dataset.{table}=FILE")
         return read_texts(file, table)
 
 
 def _entities(frame: pd.DataFrame, role: str, whose: str) -> tuple[Entities, dict[str, int]]:
-    """Return the queries or documents, sorted by id so that a number says nothing of the file's order."""
+    """Return the queries or documents, sorted by id so that a number does not reveal the file's order."""
     again = frame.duplicated(role)
     frame = frame[~again].sort_values(role, kind="stable")
     text = frame["text"] if "title" not in frame else (frame["title"] + " " + frame["text"]).str.strip()
-    table: dict[str, Array] = {"text": text.to_numpy(dtype=object)}
+    table = {"text": text.to_numpy(dtype=object)}
     if "part" in frame:
         table["part"] = frame["part"].str.strip().to_numpy(dtype=object)
     notes = {f"{whose}_twice": int(again.sum()), f"{whose}_without_text": int((text.str.strip() == "").sum())}
@@ -96,12 +96,9 @@ def _pairs(frame: pd.DataFrame, users: Entities, items: Entities, table: str) ->
 
     user = pd.Index(users.ids).get_indexer(pd.Index(frame["query"]))
     item = pd.Index(items.ids).get_indexer(pd.Index(frame["document"]))
-    grade = np.ones(len(frame)) if table == "grades" else np.zeros(len(frame))
-    if "grade" in frame:
-        grade = frame["grade"].to_numpy(dtype=np.float64)
-    columns = {}
-    if "score" in frame:
-        columns["search_score"] = frame["score"].to_numpy(dtype=np.float32)
+    default = np.full(len(frame), float(table == "grades"))
+    grade = frame["grade"].to_numpy(dtype=np.float64) if "grade" in frame else default
+    columns = {"search_score": frame["score"].to_numpy(dtype=np.float32)} if "score" in frame else {}
     notes = {
         f"{table}_of_unknown_queries": int((user < 0).sum()),
         f"{table}_of_unknown_documents": int((item < 0).sum()),

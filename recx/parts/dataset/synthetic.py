@@ -1,9 +1,9 @@
 """A seeded small news site, and ``python -m recx.parts.dataset.synthetic DIR`` that writes it as files.
 
 Articles belong to a story (a few articles published one after another), a story to a topic, a topic to a category.
-Embeddings lie around category and topic centres and know nothing of stories. An article's pull is heavy-tailed, rises
-for about an hour after publication and then fades. A reader has favourite topics and comes in sessions, more by day
-than by night. Each click follows the story just read, a favourite topic, or the crowd.
+Embeddings are scattered around category and topic centres, independently of stories. An article's popularity is
+heavy-tailed, rises for about an hour after publication and then fades. A reader has favourite topics and comes in
+sessions, more by day than by night. Each click follows the story just read, a favourite topic, or overall popularity.
 """
 
 from __future__ import annotations
@@ -26,31 +26,37 @@ from recx.parts.dataset.news_files import CONTEXT, NewsTables, write_news
 START = 1_506_816_000_000  # 2017-10-01T00:00Z, ms
 HOUR = 3_600_000  # ms
 DIMENSIONS, CATEGORIES, TOPICS = 64, 20, 160
-STORY_LENGTH = 5.0  # articles a story, on average
-HALF_LIFE, RISE = 5.0, 1.0  # hours in which an article's pull halves, and in which it first builds up
-CLICKS_MEDIAN, CLICKS_SPREAD, CLICKS_MOST = 4.8, 1.1, 200  # log-normal clicks a reader, mean about 8
-FAINTEST, DEAD = 1e-12, 1e-9  # pull of an article that is not out, and share below which a range has nothing to read
+STORY_LENGTH = 5.0  # articles per story, on average
+HALF_LIFE, RISE = 5.0, 1.0  # hours in which an article's popularity halves, and in which it first builds up
+CLICKS_MEDIAN, CLICKS_SPREAD, CLICKS_MOST = 4.8, 1.1, 200  # log-normal clicks per reader, mean about 8
+FAINTEST, DEAD = 1e-12, 1e-9  # popularity of an unpublished article; share below which a range counts as empty
 SPREAD = 1.6  # of the log of an article's appeal
-FOLLOW, TASTE = 0.4, 0.35  # shares of clicks that follow the story or a favourite topic; the rest follow the crowd
+FOLLOW, TASTE = 0.4, 0.35  # shares of clicks that follow the story or a favourite topic; the rest follow popularity
 FUSSINESS = 6.0  # inverse temperature of the choice by embedding similarity
-OFFERS = 6  # articles that a reader looks at before one is clicked
-FAVOURITES = 3  # topics that a reader likes
-NEW_SESSION = 0.35  # share of clicks that open a session
-ASKED = 0.2  # share of readers in testA
+OFFERS = 6  # articles that a reader chooses each click from
+FAVOURITES = 3  # topics of each reader
+NEW_SESSION = 0.35  # share of clicks that start a session
+TESTED = 0.2  # share of readers in testA
 UNDESCRIBED = 0.03  # share of articles without metadata
-MEMORY = 8  # last clicks that a reader will not click again
+MEMORY = 8  # latest articles of a reader, which are not clicked again
 RHYTHM = np.array([8, 5, 3, 2, 1, 1, 2, 4, 7, 8, 8, 8, 9, 9, 8, 8, 8, 9, 10, 11, 12, 12, 11, 10])  # clicks by hour
 Readers = Annotated[int, Ge(2)]
 Articles = Annotated[int, Ge(20)]
 SIZES = {"readers": (Readers, 5000), "articles": (Articles, 2000), "days": (PositiveInt, 5), "seed": (Seed, 0)}
-"""What the command asks for: type and default."""
-CONTEXTS = (3, 5, 8, 11, 28, 7)  # how many values each column of CONTEXT takes
+"""Options of the command: type and default."""
+CONTEXTS = (3, 5, 8, 11, 28, 7)  # number of values of each column of CONTEXT
 
 
 def make_news(readers: int, articles: int, days: int, seed: int) -> NewsTables:
-    """Return the tables of a site of this size; the same arguments give the same tables.
+    """Return the tables of a site; the same arguments give the same tables.
 
-    About 8 clicks a reader. A fifth of the readers stand in testA, their last click removed.
+    A fifth of the readers are in testA, with their last click removed.
+
+    Args:
+        readers: number of readers, about 8 clicks each.
+        articles: number of articles.
+        days: number of days.
+        seed: seed of the generator.
     """
     rng = np.random.default_rng(seed)
     site = _site(articles, days, rng)
@@ -61,7 +67,10 @@ def make_news(readers: int, articles: int, days: int, seed: int) -> NewsTables:
 
 @dataclass(frozen=True, eq=False)
 class _Site:
-    """The articles, sorted by topic, then story, then publication; ``topic_start`` and ``story_start`` are borders."""
+    """The articles, sorted by topic, then story, then publication.
+
+    Articles ``topic_start[t]:topic_start[t + 1]`` belong to topic ``t``; ``story_start`` is the same for stories.
+    """
 
     topic: Longs
     story: Longs
@@ -82,38 +91,41 @@ class _Site:
 
     @cached_property
     def pull(self) -> Doubles:
-        """Share of an hour's pull that lies before each article [n_hours, n_articles + 1], as of the hour's start."""
+        """Cumulative share of popularity before each article, at the start of each hour [n_hours, n_articles + 1]."""
         hours = START + HOUR * np.arange(self.n_hours)
         age = np.maximum((hours[:, None] - self.created) / HOUR, 0.0)
         pull = self.appeal * (1 - np.exp(-age / RISE)) * 0.5 ** (age / HALF_LIFE) + FAINTEST
-        total: Doubles = np.zeros((self.n_hours, len(self.created) + 1))
-        np.cumsum(pull, axis=1, out=total[:, 1:])
-        total /= total[:, -1:]
-        return total
+        total = np.cumsum(np.pad(pull, ((0, 0), (1, 0))), axis=1)
+        return np.asarray(total / total[:, -1:])
 
     @cached_property
     def line(self) -> Doubles:
-        """All hours' shares on one rising line [n_hours * n_articles], so that one search serves every hour."""
-        line: Doubles = (self.pull[:, 1:] + np.arange(self.n_hours)[:, None]).ravel()
-        return line
+        """All hours' cumulative shares, increasing [n_hours * n_articles], so that one search serves every hour."""
+        return np.asarray(self.pull[:, 1:] + np.arange(self.n_hours)[:, None]).ravel()
 
     def draw(self, hour: Longs, start: Longs, stop: Longs, chance: Doubles) -> Longs:
-        """Return an article of each range ``start:stop`` by its pull in that hour; of all where a range is dead."""
+        """Return an article of each range ``start:stop`` by popularity in that hour; any article if a range is empty.
+
+        Args:
+            hour: hour of each draw [n].
+            start: first article of each range [n].
+            stop: end of each range [n].
+            chance: uniform random numbers [n].
+        """
         low, high = self.pull[hour, start], self.pull[hour, stop]
         dead = high - low < DEAD
         low, high = np.where(dead, 0.0, low), np.where(dead, 1.0, high)
         spot = np.searchsorted(self.line, hour + low + chance * (high - low), side="right")
-        article: Longs = np.clip(spot - hour * len(self.created), 0, len(self.created) - 1)
-        return article
+        return np.clip(spot - hour * len(self.created), 0, len(self.created) - 1)
 
 
 def _site(articles: int, days: int, rng: np.random.Generator) -> _Site:
     n_stories = max(1, round(articles / STORY_LENGTH))
     topic_of_story = np.sort(rng.choice(TOPICS, n_stories, p=_shares(TOPICS, rng)))
-    begun = _moments(rng.integers(-2, days, n_stories), rng)
+    start = _moments(rng.integers(-2, days, n_stories), rng)
     heat = rng.lognormal(0.0, 0.8, n_stories)
     story = rng.integers(n_stories, size=articles)
-    created = begun[story] + rng.exponential(4 * HOUR, articles).astype(np.int64)
+    created = start[story] + rng.exponential(4 * HOUR, articles).astype(np.int64)
     created = np.minimum(created, START + (24 * days - 1) * HOUR)
     order = np.lexsort((created, story))
     story, created = story[order], created[order]
@@ -134,24 +146,22 @@ def _site(articles: int, days: int, rng: np.random.Generator) -> _Site:
 
 
 def _unit(vectors: Doubles) -> Doubles:
-    unit: Doubles = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def _shares(n: int, rng: np.random.Generator) -> Doubles:
-    shares: Doubles = 1 / np.arange(3, n + 3)  # a mild Zipf law
-    shares /= shares.sum()
-    return rng.permutation(shares)
+    shares = 1 / np.arange(3, n + 3)  # a mild Zipf law
+    return rng.permutation(shares / shares.sum())
 
 
 def _moments(day: Longs, rng: np.random.Generator) -> Longs:
-    """Return a time (ms) on each day [n], by the rhythm of the hours."""
+    """Return a time (ms) on each day [n], by the usual share of clicks of each hour."""
     hour = rng.choice(24, len(day), p=RHYTHM / RHYTHM.sum())
     return START + (day * 24 + hour) * HOUR + rng.integers(HOUR, size=len(day))
 
 
 def _visits(readers: int, days: int, rng: np.random.Generator) -> tuple[Longs, Longs]:
-    """Return who clicks when (ms), sorted by reader and time."""
+    """Return the reader and the time (ms) of every click, sorted by reader and time."""
     n_clicks = np.clip(np.rint(rng.lognormal(np.log(CLICKS_MEDIAN), CLICKS_SPREAD, readers)), 2, CLICKS_MOST)
     reader = np.repeat(np.arange(readers), n_clicks.astype(np.int64))
     opens = rng.random(len(reader)) < NEW_SESSION
@@ -165,7 +175,7 @@ def _visits(readers: int, days: int, rng: np.random.Generator) -> tuple[Longs, L
 
 
 def _choices(site: _Site, reader: Longs, time: Longs, rng: np.random.Generator) -> Longs:
-    """Return the article of every click, click by click for a block of readers at once."""
+    """Return the article of every click, drawn click by click for a block of readers at once."""
     indptr = np.searchsorted(reader, np.arange(reader[-1] + 2))
     item = np.empty(len(reader), dtype=np.int64)
     for first, last in blocks(len(indptr) - 1, 20_000):
@@ -191,45 +201,40 @@ def _ranges(
     """Return the range of articles that each click is chosen from: a story, a topic or the whole site."""
     mood = rng.random(len(liked))
     story = site.story[previous]
-    in_story = follows & (mood < FOLLOW)
-    in_topic = ~in_story & (mood < FOLLOW + TASTE)
+    in_story, in_topic = follows & (mood < FOLLOW), mood < FOLLOW + TASTE
     start = np.select([in_story, in_topic], [site.story_start[story], site.topic_start[liked]], 0)
-    stop = np.select(
-        [in_story, in_topic], [site.story_start[story + 1], site.topic_start[liked + 1]], len(site.created)
-    )
-    return start, stop
+    stops = [site.story_start[story + 1], site.topic_start[liked + 1]]
+    return start, np.select([in_story, in_topic], stops, len(site.created))
 
 
 def _pick(
     site: _Site, where: tuple[Longs, Longs, Longs], taste: Floats, recent: Longs, rng: np.random.Generator
 ) -> Longs:
-    """Return one of a few offers, by similarity to the reader's taste (a softmax), none that was read lately."""
+    """Return one of a few offers, by similarity to the reader's taste (a softmax), none that was read recently."""
     hour, start, stop = (np.repeat(part, OFFERS) for part in where)
     offers = site.draw(hour, start, stop, rng.random(len(hour))).reshape(-1, OFFERS)
     liking = FUSSINESS * np.einsum("nod,nd->no", site.embedding[offers], taste) + rng.gumbel(size=offers.shape)
     liking[(offers[:, :, None] == recent[:, None, :]).any(axis=2)] = -np.inf
-    picked: Longs = offers[np.arange(len(offers)), liking.argmax(axis=1)]
-    return picked
+    return np.asarray(offers[np.arange(len(offers)), liking.argmax(axis=1)])
 
 
 def _tables(site: _Site, reader: Longs, item: Longs, time: Longs, rng: np.random.Generator) -> NewsTables:
     n_articles, n_readers = len(site.created), int(reader[-1]) + 1
     article_id = rng.permutation(np.sort(rng.choice(4 * n_articles, n_articles, replace=False)))
-    once = np.sort(np.unique(reader * n_articles + item, return_index=True)[1])  # nobody reads an article twice
+    once = np.sort(np.unique(reader * n_articles + item, return_index=True)[1])  # no reader clicks an article twice
     reader, item, time = reader[once], item[once], time[once]
     clicks: dict[str, Array] = {"user_id": reader, "click_article_id": article_id[item], "click_timestamp": time}
     for name, n_values in zip(CONTEXT, CONTEXTS, strict=True):
         clicks[name] = np.minimum(rng.geometric(0.5, n_readers), n_values)[reader]
     last = np.append(reader[1:] != reader[:-1], True)
-    asked = np.zeros(n_readers, dtype=bool)
-    able = np.flatnonzero(np.bincount(reader, minlength=n_readers) > 1)  # one click must be left to go by
-    asked[rng.choice(able, min(len(able), round(n_readers * ASKED)), replace=False)] = True
+    able = np.flatnonzero(np.bincount(reader, minlength=n_readers) > 1)  # one click must be left as history
+    tested = np.isin(reader, rng.choice(able, min(len(able), round(n_readers * TESTED)), replace=False))
     known = rng.random(n_articles) >= UNDESCRIBED
     by_id = np.argsort(article_id)
     described = by_id[known[by_id]]
     return NewsTables(
-        train={name: column[~asked[reader]] for name, column in clicks.items()},
-        test={name: column[asked[reader] & ~last] for name, column in clicks.items()},
+        train={name: column[~tested] for name, column in clicks.items()},
+        test={name: column[tested & ~last] for name, column in clicks.items()},
         articles={
             "article_id": article_id[described],
             "category_id": site.category[described],
@@ -243,20 +248,19 @@ def _tables(site: _Site, reader: Longs, item: Longs, time: Longs, rng: np.random
 
 def main() -> None:
     """Write a site's folder."""
-    parser = ArgumentParser(
-        prog="python -m recx.parts.dataset.synthetic", description="Write a made-up news site as files."
-    )
+    description = "Write a synthetic news site as files."
+    parser = ArgumentParser(prog="python -m recx.parts.dataset.synthetic", description=description)
     parser.add_argument("folder", type=Path)
     for name, (_, default) in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        tables = make_news(*(coerce(getattr(asked, name), kind, f"--{name}") for name, (kind, _) in SIZES.items()))
-        write_news(tables, asked.folder)
+        tables = make_news(*(coerce(getattr(options, name), kind, f"--{name}") for name, (kind, _) in SIZES.items()))
+        write_news(tables, options.folder)
     except (InputError, OSError) as error:
         parser.error(str(error))
-    folder = asked.folder
-    print(f"{len(tables.train['user_id'])} clicks; try: python -m recx +experiment=news dataset.path={folder}")
+    n_clicks = len(tables.train["user_id"])
+    print(f"{n_clicks} clicks; try: python -m recx +experiment=news dataset.path={options.folder}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A made-up collection of judged documents with texts and features, in the likeness of LETOR's MQ2008."""
+"""A generated collection of judged documents with texts and features, modelled on LETOR's MQ2008."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from recx.core.bounds import PositiveInt, Seed, check
+from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
 from recx.core.ragged import group_of_rows, indptr_of, max_of_groups
 from recx.core.types import Array, Doubles, Floats, Interactions, Longs
+from recx.parts.dataset.events import text_array
 from recx.parts.dataset.judgements import Pairs, judged
+from recx.parts.dataset.synthetic_queries import scaled
 
 DOCUMENTS = (6, 34)
-"""Fewest and most documents of a query; MQ2008 has 19 on average."""
+"""Minimum and maximum number of documents of a query; MQ2008 has 19 on average."""
 SHARES = (0.72, 0.16, 0.08, 0.04)
-"""How many of the documents are not relevant, weakly relevant, relevant, highly relevant."""
+"""Shares of documents that are not relevant, weakly relevant, relevant and highly relevant."""
 SIGNAL = 0.25
-"""Part of the features that say something of the relevance."""
-JUDGES, WORDS_OF_QUERY, SYLLABLES = (
-    0.9,
-    (2, 4),
-    ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "ru", "sa", "te"),
-)
+"""Share of the features that are informative."""
+JUDGES = 0.9
+"""Standard deviation of the judges' noise."""
+WORDS_OF_QUERY = (2, 4)
+"""Minimum and maximum number of words of a query."""
+SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "ru", "sa", "te")
 
 
 @dataclass(frozen=True)
+@checked("dataset")
 class SyntheticJudged:
-    """Queries and documents with texts, a grade from 0 to 3 and some dozens of numbers for each pair.
+    """Queries and documents with texts, and a grade from 0 to 3 and numeric features for each pair.
 
-    A document's relevance is a weighted sum of a quarter of its features and of how much it is about the query, plus
-    the judges' noise; the other features are noise. The words of the query stand in a document the more often, the more
-    it is about the query. Every query has a document that is at least weakly relevant.
+    A document's relevance is a weighted sum of a quarter of its features and of its closeness to the query, plus the
+    judges' noise; the other features are noise. The closer a document is to the query, the more often it contains the
+    query's words. Every query has a document that is at least weakly relevant.
 
-    queries, features: how many. vocabulary: words that there are. seed: of everything.
+    Attributes:
+        queries: number of queries, 6 to 34 documents each.
+        features: number of features.
+        vocabulary: number of distinct words.
+        seed: seed of the generator.
     """
 
     queries: Annotated[int, Ge(10)] = 500
@@ -43,40 +50,31 @@ class SyntheticJudged:
     vocabulary: Annotated[int, Ge(50)] = 4000
     seed: Seed = 0
 
-    def __post_init__(self) -> None:
-        check(self, "dataset")
-
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.parts.dataset.judgements``; the same settings make the same."""
         rng = np.random.default_rng(self.seed)
         indptr = indptr_of(rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, self.queries))
         query = group_of_rows(indptr)
         about = rng.normal(size=len(query))
-        columns, known = _features(rng, self.features, indptr)
-        true = 0.8 * known + 0.6 * about + JUDGES * rng.normal(size=len(query))
-        words = _words(self.vocabulary)
-        asked, texts = _texts(rng, words, query, self.queries, about)
+        columns, informed = _features(rng, self.features, indptr)
+        true = 0.8 * informed + 0.6 * about + JUDGES * rng.normal(size=len(query))
+        asked, texts = _texts(rng, _words(self.vocabulary), indptr, about)
         number = rng.permutation(len(query))
-        shown = np.empty(len(query), dtype=object)
-        shown[number] = texts
-        users = Entities(np.array([f"query {n}" for n in range(1, self.queries + 1)], dtype=object), {"text": asked})
-        documents = np.array([f"document {n}" for n in range(1, len(query) + 1)], dtype=object)
-        return judged(Pairs(query, number, _grades(true, indptr), columns), users, Entities(documents, {"text": shown}))
+        shown = texts[np.argsort(number)]
+        users = Entities(text_array(f"query {n}" for n in range(1, self.queries + 1)), {"text": asked})
+        items = Entities(text_array(f"document {n}" for n in range(1, len(query) + 1)), {"text": shown})
+        return judged(Pairs(query, number, _grades(true, indptr), columns), users, items)
 
 
 def _features(rng: np.random.Generator, n: int, indptr: Longs) -> tuple[dict[str, Floats], Doubles]:
-    """Return the features by name, scaled to [0, 1] within their query as LETOR's are, and what they say together."""
-    query = group_of_rows(indptr)
-    drawn = rng.normal(size=(n, len(query)))
-    telling = max(1, round(SIGNAL * n))
-    weight = rng.choice([-1.0, 1.0], telling) / np.sqrt(np.arange(1, telling + 1))
+    """Return the features by name, scaled to [0, 1] within their query as LETOR's are, and their weighted sum."""
+    drawn = rng.normal(size=(n, indptr[-1]))
+    informative = max(1, round(SIGNAL * n))
+    weight = rng.choice([-1.0, 1.0], informative) / np.sqrt(np.arange(1, informative + 1))
     place = rng.permutation(n)
-    known: Doubles = weight @ drawn[place[:telling]] / np.linalg.norm(weight)
-    columns = {}
-    for number, column in enumerate(drawn, start=1):
-        low, high = -max_of_groups(-column, indptr)[query], max_of_groups(column, indptr)[query]
-        columns[str(number)] = ((column - low) / (high - low)).astype(np.float32)
-    return columns, known
+    informed: Doubles = weight @ drawn[place[:informative]] / np.linalg.norm(weight)
+    columns = {str(number): scaled(column, indptr).astype(np.float32) for number, column in enumerate(drawn, start=1)}
+    return columns, informed
 
 
 def _grades(true: Doubles, indptr: Longs) -> Doubles:
@@ -88,31 +86,25 @@ def _grades(true: Doubles, indptr: Longs) -> Doubles:
 
 
 def _words(n: int) -> Array:
-    """Return so many words of three syllables or more."""
-    base = len(SYLLABLES)
-    size = 3
+    """Return ``n`` distinct words of three syllables or more."""
+    base, size = len(SYLLABLES), 3
     while base**size < n:
         size += 1
-    spread = np.arange(n) * 7919 % base**size  # a prime, so that no two are the same, and neighbours look different
+    spread = np.arange(n) * 7919 % base**size  # a prime: all are distinct, and neighbours look different
     digits = spread[:, None] // base ** np.arange(size) % base
-    return np.array(["".join(SYLLABLES[digit] for digit in row) for row in digits.tolist()], dtype=object)
+    return text_array("".join(SYLLABLES[digit] for digit in row) for row in digits.tolist())
 
 
-def _texts(rng: np.random.Generator, words: Array, query: Longs, n_queries: int, about: Doubles) -> tuple[Array, Array]:
+def _texts(rng: np.random.Generator, words: Array, indptr: Longs, about: Doubles) -> tuple[Array, Array]:
     """Return the queries' texts [n_queries] and the documents' [n]."""
     common = 1 / np.arange(1, len(words) + 1)
-    common /= common.sum()
-    topics = [
-        rng.choice(len(words), size, replace=False)
-        for size in rng.integers(WORDS_OF_QUERY[0], WORDS_OF_QUERY[1] + 1, n_queries)
-    ]
-    length = rng.integers(20, 81, len(query))
-    other = rng.choice(len(words), int(length.sum()), p=common)
-    borders = indptr_of(length)
+    sizes = rng.integers(WORDS_OF_QUERY[0], WORDS_OF_QUERY[1] + 1, len(indptr) - 1)
+    topics = [rng.choice(len(words), size, replace=False) for size in sizes]
+    length = rng.integers(20, 81, len(about))
+    other = np.split(rng.choice(len(words), int(length.sum()), p=common / common.sum()), np.cumsum(length)[:-1])
     times = rng.poisson(2.0 / (1 + np.exp(-1.5 * about)))
     texts = []
-    for row, (of, n) in enumerate(zip(query.tolist(), times.tolist(), strict=True)):
-        text = np.concatenate([other[borders[row] : borders[row + 1]], rng.choice(topics[of], n)])
+    for query, n, filler in zip(group_of_rows(indptr), times.tolist(), other, strict=True):
+        text = np.concatenate([filler, rng.choice(topics[query], n)])
         texts.append(" ".join(words[rng.permutation(text)]))
-    asked = [" ".join(words[topic]) for topic in topics]
-    return np.array(asked, dtype=object), np.array(texts, dtype=object)
+    return text_array(" ".join(words[topic]) for topic in topics), text_array(texts)

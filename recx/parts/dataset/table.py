@@ -1,4 +1,4 @@
-"""Any file of interactions whose columns are named by the user: the general door."""
+"""Any file of interactions, with the columns that the user names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from annotated_types import Predicate, doc
 from recx.core.bounds import check
 from recx.core.errors import InputError
 from recx.core.types import Interactions
-from recx.parts.dataset.events import Duplicates, interactions_of, require_path
+from recx.parts.dataset.events import Duplicates, interactions_of
+from recx.parts.dataset.files import require_path
 from recx.storage.readers.columns import TimeUnit
 from recx.storage.readers.tables import Source, read
 
@@ -21,15 +22,22 @@ def _separates(text: str) -> bool:
 
 Delimiter = Annotated[str, Predicate(_separates), doc("one character (ASCII, no quote), '\\t' or '::'")]
 
+ROLES = ("user", "item", "time", "weight")
+
 
 @dataclass(frozen=True)
 class Table:
-    """One row an event, in CSV, TSV or Parquet, plain or gzipped.
+    """A table with one row per event, in CSV, TSV or Parquet, plain or gzipped.
 
-    user, item, time, weight: names of the columns; without time the rows' order is the order of time.
-    time_unit: what the times count: ms, s, us, ns or iso (dates; a Parquet timestamp knows its own unit).
-    delimiter: what stands between the columns; None: as the file's name or its header says.
-    duplicates: ``drop`` or ``keep`` rows that repeat user, item and time.
+    Attributes:
+        path: the file.
+        user: name of the column of users.
+        item: name of the column of items.
+        time: name of the column of times; None: the rows are in the order of time.
+        weight: name of the column of weights; None: 1 for every event.
+        time_unit: unit of the times: ms, s, us, ns or iso (dates; a Parquet timestamp has its own unit).
+        delimiter: separator of the columns; None: as the file's name or its header says.
+        duplicates: ``drop`` or ``keep`` rows that repeat user, item and time.
     """
 
     path: str | None = None
@@ -46,22 +54,20 @@ class Table:
         if not self.user or not self.item:
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
         used: dict[str, str] = {}
-        for role, name in (("user", self.user), ("item", self.item), ("time", self.time), ("weight", self.weight)):
+        for role in ROLES:
+            name = getattr(self, role)
             if name is not None and used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
 
     def load(self) -> Interactions:
-        """Return the events. Ids stay whole numbers where the whole column is written so, else they are text.
+        """Return the events. Ids are whole numbers if the whole column is, else text.
 
         Raises:
             InputError: no path is set, or the file cannot be used.
         """
-        roles = {"user": (str(self.user), "id"), "item": (str(self.item), "id")}
-        if self.time is not None:
-            roles["time"] = (str(self.time), self.time_unit)
-        if self.weight is not None:
-            roles["weight"] = (str(self.weight), "number")
-        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter  # as a shell hands it over
+        kinds = dict(zip(ROLES, ("id", "id", self.time_unit, "number"), strict=True))
+        names = {role: name for role in ROLES if (name := getattr(self, role)) is not None}
+        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter  # as a shell passes it
         source = Source(require_path(self.path, "clicks.csv"), delimiter)
-        columns = read(source, dict(roles.values()))
-        return interactions_of({role: columns[name] for role, (name, _) in roles.items()}, self.duplicates)
+        columns = read(source, {name: kinds[role] for role, name in names.items()})
+        return interactions_of({role: columns[name] for role, name in names.items()}, self.duplicates)

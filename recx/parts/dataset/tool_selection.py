@@ -1,13 +1,13 @@
-"""Tool selection: which tool answers a task? ``tool_pool.json`` and ``tool_selection.json``, or made up by a generator.
+"""Tool selection: which tool answers a task? ``tool_pool.json`` and ``tool_selection.json``, or a generator.
 
 {"selections": [{trace_id, node_id, task, ground_truth, retrieved_candidates?: [{tool_name}]}]}: a user is a node of a
-trace, who asks with the text of its task.
+trace, and the text of its task is the query.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,34 +15,42 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
-from recx.core.bounds import Seed, check
+from recx.core.bounds import Seed, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
-from recx.core.types import Array, Interactions, RankedLists
-from recx.parts.dataset.events import at_home
+from recx.core.types import Interactions, RankedLists
+from recx.parts.dataset.events import slates_of, text_array
+from recx.parts.dataset.files import expand_home, file_in, require_folder
 from recx.parts.dataset.synthetic_tools import make_tools
-from recx.parts.dataset.tool_pool import ToolPool, file_of
+from recx.parts.dataset.tool_pool import ToolPool
+from recx.parts.dataset.trees import Node, users_of
 from recx.storage.readers.json import entry, read_json
 
 
 @dataclass(frozen=True)
-class Selection:
-    """One task. truth: number of the right tool, None where it is not told. offered: of the tools to choose from."""
+class Selection(Node):
+    """A task and its answer.
 
-    trace: str
-    node: str
-    task: str
+    Attributes:
+        truth: number of the right tool; None if it is unknown.
+        offered: numbers of the tools to choose from; None if the data offers none.
+    """
+
     truth: int | None
     offered: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
+@checked("dataset")
 class ToolSelection:
     """Tasks, and the one tool of a pool that answers each.
 
-    path: a folder with ``tool_pool.json`` and ``tool_selection.json``, plain or .gz; None: the generator makes some.
-    tasks, tools, seed: the generator's size and seed (see ``recx.parts.dataset.synthetic_tools``).
+    Attributes:
+        path: a folder with ``tool_pool.json`` and ``tool_selection.json``, plain or .gz; None: both are generated.
+        tasks: number of generated tasks.
+        tools: number of generated tools.
+        seed: seed of the generator (see ``recx.parts.dataset.synthetic_tools``).
     """
 
     path: str | None = None
@@ -50,20 +58,17 @@ class ToolSelection:
     tools: Annotated[int, Ge(2)] = 60
     seed: Seed = 0
 
-    def __post_init__(self) -> None:
-        check(self, "dataset")
-
     def load(self) -> Interactions:
         """Return one event for each task: its right tool, weight 1, ``time=None``.
 
         users: the tasks in the file's order, with the columns text, trace and node. items: the pool's tools, sorted by
         name, with the columns text and name. slates: the candidates that the file offers, None if it offers none.
-        A task whose right tool is not told is one ``to_predict``. Left out and counted are tasks without a word
-        (``tasks_empty``), those whose right tool is not in the pool (``tasks_with_unknown_truth``), and candidates that
-        stand twice or are not in the pool.
+        A task whose right tool is unknown is ``to_predict``. The following are left out and counted: blank tasks
+        (``tasks_empty``), tasks whose right tool is not in the pool (``tasks_with_unknown_truth``), and candidates that
+        are repeated or not in the pool.
 
         Raises:
-            InputError: a file cannot be used, a task stands twice, or no task has its right tool in the pool.
+            InputError: a file cannot be used, a task appears twice, or no task has its right tool in the pool.
         """
         notes: Counter[str] = Counter()
         if self.path is None:
@@ -71,14 +76,14 @@ class ToolSelection:
             pool = ToolPool.of(texts)
             found = [Selection(trace, node, task, pool.number[tool]) for trace, node, task, tool in made]
         else:
-            folder = at_home(self.path)
+            folder = require_folder(expand_home(self.path))
             pool = ToolPool.read(_file(folder, "tool_pool.json"))
             found = list(_selections(_file(folder, "tool_selection.json"), pool, notes))
         return _interactions(pool, found, notes)
 
 
 def _file(folder: Path, name: str) -> Path:
-    found = file_of(folder, name)
+    found = file_in(folder, name)
     if found is None:
         raise InputError(
             f"dataset.path={folder}: it has no {name} or {name}.gz: name a folder that has the tools and the tasks"
@@ -87,20 +92,17 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Selection]:
-    """Yield the tasks of a file that have words, and whose right tool the pool has or the file does not tell."""
+    """Yield the tasks of a file that are not blank and whose right tool is in the pool or unknown."""
     seen: set[str] = set()
-    asked = answered = 0
+    answered = 0
     for number, record in enumerate(entry(read_json(path), "selections", list, str(path)), start=1):
         where = f"{path}, selection {number}"
         trace, node = (str(entry(record, key, (str, int), where)) for key in ("trace_id", "node_id"))
-        if _id(trace, node) in seen:
-            raise InputError(f"{where}: node {node!r} of trace {trace!r} stands twice: rename or remove one of them")
-        seen.add(_id(trace, node))
+        if f"{trace}/{node}" in seen:
+            raise InputError(f"{where}: node {node!r} of trace {trace!r} appears twice: rename or remove one of them")
+        seen.add(f"{trace}/{node}")
         task = entry(record, "task", str, where)
-        truth = record.get("ground_truth") or None
-        if truth is not None:
-            entry(record, "ground_truth", str, where)
-        asked += 1
+        truth = entry(record, "ground_truth", str, where) if record.get("ground_truth") else None
         if not task.strip():
             notes["tasks_empty"] += 1
         elif truth is not None and truth not in pool.number:
@@ -110,18 +112,15 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
             offered = _offered(record, pool, notes, where)
             yield Selection(trace, node, task, None if truth is None else pool.number[truth], offered)
     if not answered:
+        counted = ", ".join(f"{name} {count}" for name, count in notes.items()) or "nothing else was wrong"
         raise InputError(
-            f"{path}: none of its {asked} tasks has a ground_truth that stands in the tool pool ({_counted(notes)}): "
-            "give tasks with their right tool"
+            f"{path}: none of its {len(seen)} tasks has a ground_truth in the tool pool ({counted}): provide tasks "
+            "with their right tool"
         )
 
 
-def _counted(notes: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in notes.items()) or "nothing else was wrong"
-
-
 def _offered(record: dict[str, Any], pool: ToolPool, notes: Counter[str], where: str) -> list[int] | None:
-    """Return the numbers of the candidates that a task offers, each once; None where it offers none."""
+    """Return the numbers of the distinct candidates that a task offers; None if it offers none."""
     if record.get("retrieved_candidates") is None:
         return None
     candidates = entry(record, "retrieved_candidates", list, where)
@@ -133,39 +132,22 @@ def _offered(record: dict[str, Any], pool: ToolPool, notes: Counter[str], where:
     return known
 
 
-def _id(trace: str, node: str) -> str:
-    return f"{trace}/{node}"
-
-
 def _interactions(pool: ToolPool, found: Sequence[Selection], notes: Counter[str]) -> Interactions:
-    truths = [selection.truth for selection in found]
-    told = np.array([truth is not None for truth in truths])
-    notes["tasks_without_truth"] = int((~told).sum())
-    users = Entities(
-        _texts(_id(selection.trace, selection.node) for selection in found),
-        {
-            "text": _texts(selection.task for selection in found),
-            "trace": _texts(selection.trace for selection in found),
-            "node": _texts(selection.node for selection in found),
-        },
-    )
-    names = _texts(pool.names)
+    truths = np.array([-1 if selection.truth is None else selection.truth for selection in found], dtype=np.int32)
+    known = truths >= 0
+    notes["tasks_without_truth"] = int((~known).sum())
+    names = text_array(pool.names)
     return Interactions(
-        indptr=indptr_of(told),
-        item=np.array([truth for truth in truths if truth is not None], dtype=np.int32),
+        indptr=indptr_of(known),
+        item=truths[known],
         time=None,
-        weight=np.ones(int(told.sum()), dtype=np.float32),
-        users=users,
-        items=Entities(names, {"text": _texts(pool.texts), "name": names}),
+        weight=np.ones(int(known.sum()), dtype=np.float32),
+        users=users_of(found, "text", "trace", "node"),
+        items=Entities(names, {"text": text_array(pool.texts), "name": names}),
         slates=_slates(found, notes),
-        to_predict=None if told.all() else np.flatnonzero(~told).astype(np.int32),
+        to_predict=None if known.all() else np.flatnonzero(~known).astype(np.int32),
         notes=dict(notes),
     )
-
-
-def _texts(texts: Iterable[str]) -> Array:
-    """Return texts of any length [n]; as fixed-width text NumPy would pad each one to the longest."""
-    return np.array(list(texts), dtype=object)
 
 
 def _slates(found: Sequence[Selection], notes: Counter[str]) -> RankedLists | None:
@@ -176,10 +158,6 @@ def _slates(found: Sequence[Selection], notes: Counter[str]) -> RankedLists | No
     notes["tasks_whose_candidates_lack_the_truth"] = sum(
         found[user].truth is not None and found[user].truth not in offered for user, offered in lists.items()
     )
+    lengths = np.array([len(offered) for offered in lists.values()])
     item = np.array([tool for offered in lists.values() for tool in offered], dtype=np.int32)
-    return RankedLists(
-        user=np.array(list(lists), dtype=np.int32),
-        indptr=indptr_of(np.array([len(offered) for offered in lists.values()])),
-        item=item,
-        score=np.zeros(len(item), dtype=np.float32),
-    )
+    return slates_of(np.array(list(lists)), lengths, item)

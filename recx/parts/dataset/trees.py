@@ -1,9 +1,9 @@
-"""Trees of tools: what a node of a calling graph needs below it. Read from records, and turned into entities."""
+"""Trees of tools: what a node of a calling graph needs below it. Read from records and turned into entities."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.graphs import Graphs
 from recx.core.ragged import indptr_of
-from recx.core.types import Interactions, RankedLists
+from recx.core.types import Interactions
+from recx.parts.dataset.events import slates_of, text_array
 from recx.parts.dataset.tool_pool import ToolPool, words_of_name
 from recx.storage.readers.json import entry
 
@@ -22,39 +23,62 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True)
 class Tree:
-    """labels: the tool, or else the task, of every node, the root's first. edges: from and to, as places in it.
+    """A graph of labelled nodes with one root.
 
-    A tree of the data may have a node with two parents, and a perturbed one may have come apart; none has a cycle.
+    A tree of the data may have a node with two parents, and a perturbed tree may be disconnected; none has a cycle.
+
+    Attributes:
+        labels: the tool (or, without a tool, the task) of every node; the root comes first.
+        edges: pairs of parent and child, as positions in ``labels``.
     """
 
     labels: tuple[str, ...]
     edges: tuple[Edge, ...]
 
     def form(self) -> int:
-        """Return a hash that trees share which differ in the order of their nodes only.
+        """Return a hash that is equal for trees that differ in the order of their nodes only.
 
-        A node is told by its label and the forms of its children, a tree by all its nodes.
+        A node is identified by its label and the forms of its children, a tree by all its nodes.
         """
-        children: list[list[int]] = [[] for _ in self.labels]
-        for start, end in self.edges:
-            children[start].append(end)
+        children = children_of(self.edges)
         forms = [0] * len(self.labels)
         for node in reversed(order_of(range(len(self.labels)), self.edges) or ()):
-            forms[node] = hash((self.labels[node], *sorted([forms[child] for child in children[node]])))
+            forms[node] = hash((self.labels[node], *sorted([forms[child] for child in children.get(node, ())])))
         return hash(tuple(sorted(forms)))
 
 
 @dataclass(frozen=True)
-class Query:
-    """A node that needs a tree: where it stands, what it is to do, and the trees that it may get.
+class Node:
+    """A node of a trace, whose task is a query.
 
-    request: the task of the root of its trace, "" for the root itself. names: what the files call each tree. right:
-    place of the right one among ``trees``. offered: places of those that the slate offers; None: all.
+    Attributes:
+        trace: id of the trace.
+        node: id of the node within the trace.
+        task: text of the task.
     """
 
     trace: str
     node: str
     task: str
+
+    @property
+    def id(self) -> str:
+        """Trace and node, separated by a slash."""
+        return f"{self.trace}/{self.node}"
+
+
+@dataclass(frozen=True)
+class Query(Node):
+    """A node that needs a tree.
+
+    Attributes:
+        request: the task of the root of its trace; "" for the root itself.
+        trees: the trees to choose from.
+        names: what the files call each tree.
+        right: position of the right tree in ``trees``.
+        offered: positions of the trees in the slate; None: all.
+    """
+
     request: str
     trees: Sequence[Tree]
     names: Sequence[str]
@@ -64,15 +88,32 @@ class Query:
 
 @dataclass(frozen=True)
 class Traces:
-    """What was read: the pool, the nodes that ask, and counts of what was left out or is odd."""
+    """What was read.
+
+    Attributes:
+        pool: the tools.
+        queries: the nodes that need a tree.
+        notes: counts of what was left out or is unusual.
+    """
 
     pool: ToolPool
-    askers: Sequence[Query]
+    queries: Sequence[Query]
     notes: Mapping[str, float] = field(default_factory=dict)
 
 
 def label_of(node: Any, pool: Mapping[str, Any], where: str) -> str:
-    """Return the tool of a node's record (its ``tool``, or the task where it is "Call TOOL" or a tool), or its task."""
+    """Return the tool of a node's record, or its task.
+
+    The tool is the entry ``tool``, or else the task where it reads "Call TOOL" or is the name of a tool.
+
+    Args:
+        node: the record.
+        pool: the tools by name.
+        where: file and node, for error messages.
+
+    Raises:
+        InputError: the record has no task.
+    """
     task = str(entry(node, "task", str, where))
     named = node.get("tool")
     if isinstance(named, str) and named:
@@ -81,120 +122,120 @@ def label_of(node: Any, pool: Mapping[str, Any], where: str) -> str:
     return called if task.startswith("Call ") or called in pool else task
 
 
-def order_of(nodes: Iterable[Any], edges: Sequence[tuple[Any, Any]]) -> list[Any] | None:
-    """Return the nodes with every parent before its children, or None where there is a cycle (Kahn 1962)."""
-    waits = dict.fromkeys(nodes, 0)
-    leads: dict[Any, list[Any]] = {}
+def children_of(edges: Sequence[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Return the children of every node that has any."""
+    children: dict[Any, list[Any]] = {}
     for start, end in edges:
-        waits[end] += 1
-        leads.setdefault(start, []).append(end)
-    order = [node for node, parents in waits.items() if not parents]
+        children.setdefault(start, []).append(end)
+    return children
+
+
+def order_of(nodes: Collection[Any], edges: Sequence[tuple[Any, Any]]) -> list[Any] | None:
+    """Return the nodes with every parent before its children, or None if there is a cycle (Kahn 1962)."""
+    parents, children = Counter([end for _, end in edges]), children_of(edges)
+    order = [node for node in nodes if node not in parents]
     for node in order:
-        for child in leads.get(node, ()):
-            waits[child] -= 1
-            if not waits[child]:
+        for child in children.get(node, ()):
+            parents[child] -= 1
+            if not parents[child]:
                 order.append(child)
-    return order if len(order) == len(waits) else None
+    return order if len(order) == len(nodes) else None
+
+
+def fault_of(nodes: Collection[str], edges: Sequence[tuple[str, str]], what: str) -> str | None:
+    """Return the name under which a faulty graph is counted, such as ``trees_with_cycle``, or None."""
+    if not nodes:
+        return f"{what}_without_nodes"
+    if any(end not in nodes for edge in edges for end in edge):
+        return f"{what}_with_edge_to_missing_node"
+    return f"{what}_with_cycle" if order_of(nodes, edges) is None else None
 
 
 def edges_of(record: Any, where: str) -> list[tuple[str, str]]:
-    """Return the edges of a graph's record, each once.
+    """Return the distinct edges of a graph's record.
 
     Raises:
-        InputError: an edge is no pair of node ids.
+        InputError: an edge is not a pair of node ids.
     """
     edges = entry(record, "edges", list, where)
     for edge in edges:
         if not (isinstance(edge, list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)):
-            raise InputError(f'{where}: the edge {edge!r} is no pair of node ids: write two texts, ["FROM", "TO"]')
+            raise InputError(f'{where}: the edge {edge!r} is not a pair of node ids: write two texts, ["FROM", "TO"]')
     return list(dict.fromkeys((start, end) for start, end in edges))
 
 
-def interactions_of(traces: Traces, seed: int) -> Interactions:
-    """Return one user an asker, one item a tree, the right tree as the event, and what is offered as the slate.
+def users_of(nodes: Sequence[Node], *columns: str) -> Entities:
+    """Return the nodes as users with these columns, each an attribute of the nodes; ``text`` is the task."""
+    table = {name: text_array(getattr(node, "task" if name == "text" else name) for node in nodes) for name in columns}
+    return Entities(text_array(node.id for node in nodes), table)
 
-    Items are numbered in a seeded order and their nodes by level and tool, so that neither tells the answer.
+
+def interactions_of(traces: Traces, seed: int) -> Interactions:
+    """Return one user per query and one item per tree; the right tree is the event, the trees offered are the slate.
+
+    Items are numbered in a seeded order and their nodes by level and tool, so that neither reveals the answer.
 
     Raises:
-        InputError: nobody asks, or two nodes would be called the same.
+        InputError: there are no queries, or two nodes have the same trace and id.
     """
-    askers = traces.askers
-    if not askers:
+    queries = traces.queries
+    if not queries:
         counted = ", ".join(f"{name} {count:g}" for name, count in traces.notes.items() if count)
         raise InputError(
             f"dataset.path: no node of these traces has a right tree of its own ({counted or 'there is no trace'}), so "
-            "that there is nothing to choose: give nodes with children"
+            "there is nothing to choose: provide nodes with children"
         )
-    first = indptr_of(np.array([len(asker.trees) for asker in askers]))
-    number = np.random.default_rng(seed).permutation(first[-1]).astype(np.int32)  # of the items, in the file's order
-    trees = [tree for asker in askers for tree in asker.trees]
-    order = np.argsort(number)
-    offered = [range(len(asker.trees)) if asker.offered is None else asker.offered for asker in askers]
-    has_slate = np.array([len(places) > 0 for places in offered])
+    users = users_of(queries, "text", "request", "trace", "node")
+    name, count = Counter(users.ids.tolist()).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"dataset.path: two nodes would be called {name!r} (trace/node): rename one of the traces")
+    first = indptr_of(np.array([len(query.trees) for query in queries]))
+    number = np.random.default_rng(seed).permutation(first[-1])  # of the items, in the file's order
+    offered = [range(len(query.trees)) if query.offered is None else query.offered for query in queries]
     lengths = np.array([len(places) for places in offered])
-    rows = np.concatenate([first[user] + np.array(places, dtype=np.int64) for user, places in enumerate(offered)])
-    names = [f"{asker.trace}/{asker.node}/{name}" for asker in askers for name in asker.names]
+    rows = np.repeat(first[:-1], lengths) + np.array([place for places in offered for place in places], dtype=np.int64)
+    trees = [tree for query in queries for tree in query.trees]
+    names = [f"{query.id}/{name}" for query in queries for name in query.names]
+    order = np.argsort(number)
     return Interactions(
-        indptr=np.arange(len(askers) + 1),
-        item=number[first[:-1] + [asker.right for asker in askers]],
+        indptr=np.arange(len(queries) + 1),
+        item=number[first[:-1] + [query.right for query in queries]].astype(np.int32),
         time=None,
-        weight=np.ones(len(askers), dtype=np.float32),
-        users=_users(askers),
+        weight=np.ones(len(queries), dtype=np.float32),
+        users=users,
         items=_items([trees[place] for place in order], [names[place] for place in order], traces.pool),
-        slates=RankedLists(
-            user=np.flatnonzero(has_slate).astype(np.int32),
-            indptr=indptr_of(lengths[has_slate]),
-            item=number[rows],
-            score=np.zeros(len(rows), dtype=np.float32),
-        ),
+        slates=slates_of(np.flatnonzero(lengths), lengths[lengths > 0], number[rows]),
         notes=dict(traces.notes),
     )
 
 
-def _users(askers: Sequence[Query]) -> Entities:
-    columns = {"text": "task", "request": "request", "trace": "trace", "node": "node"}
-    table = {name: np.array([getattr(asker, key) for asker in askers], dtype=object) for name, key in columns.items()}
-    ids = [f"{asker.trace}/{asker.node}" for asker in askers]
-    if len(set(ids)) < len(ids):
-        twice = next(name for name, count in Counter(ids).items() if count > 1)
-        raise InputError(f"dataset.path: two nodes would be called {twice!r}, trace and node: rename one of the traces")
-    return Entities(np.array(ids, dtype=object), table)
-
-
 def _items(trees: Sequence[Tree], names: Sequence[str], pool: ToolPool) -> Entities:
-    ordered = [_in_order(tree, pool) for tree in trees]
-    texts = [_text_of(tree, pool) for tree in ordered]
+    ordered = [_in_order(tree) for tree in trees]
     graphs = Graphs(
         node_indptr=indptr_of(np.array([len(tree.labels) for tree in ordered])),
         tool=np.array([pool.number.get(label, -1) for tree in ordered for label in tree.labels], dtype=np.int32),
         edge_indptr=indptr_of(np.array([len(tree.edges) for tree in ordered])),
         edge=np.array([edge for tree in ordered for edge in tree.edges], dtype=np.int32).reshape(-1, 2),
-        tools=np.array(pool.names, dtype=object),
-        texts=np.array(pool.texts, dtype=object),
+        tools=text_array(pool.names),
+        texts=text_array(pool.texts),
     )
-    return Entities(
-        np.arange(len(trees)),
-        {"text": np.array(texts, dtype=object)},
-        graphs=graphs,
-        names=np.array(names, dtype=object),
-    )
+    table = {"text": text_array(_text_of(tree, pool) for tree in ordered)}
+    return Entities(np.arange(len(trees)), table, graphs=graphs, names=text_array(names))
 
 
-def _in_order(tree: Tree, pool: ToolPool) -> Tree:
-    """Return the tree with the root first and the other nodes by tool, the edges sorted."""
-    places = [0, *sorted(range(1, len(tree.labels)), key=lambda node: tree.labels[node])]
+def _in_order(tree: Tree) -> Tree:
+    """Return the tree with the root first, the other nodes sorted by tool, and the edges sorted."""
+    places = [0, *sorted(range(1, len(tree.labels)), key=tree.labels.__getitem__)]
     new = {old: place for place, old in enumerate(places)}
     edges = sorted((new[start], new[end]) for start, end in tree.edges)
     return Tree(tuple(tree.labels[place] for place in places), tuple(edges))
 
 
 def _text_of(tree: Tree, pool: ToolPool) -> str:
-    """Return what the nodes below the root are, and how many nodes there are.
+    """Return the texts of the nodes below the root, and the number of nodes.
 
-    The root stands for whoever asks. Its own task is left out: where it is "Call TOOL", it would tell whose tree it is.
+    The root stands for the query. Its own task is left out: where it is "Call TOOL", it would reveal whose tree it is.
     """
-    known = [pool.number.get(label) for label in tree.labels[1:]]
-    said = [
-        words_of_name(label) if at is None else pool.texts[at] for at, label in zip(known, tree.labels[1:], strict=True)
-    ]
-    return " ; ".join([*said, f"{len(tree.labels)} nodes"])
+    below = tree.labels[1:]
+    texts = [pool.texts[pool.number[label]] if label in pool.number else words_of_name(label) for label in below]
+    return " ; ".join([*texts, f"{len(tree.labels)} nodes"])
