@@ -53,7 +53,7 @@ FILES = {
     "movielens": ("u.data", RATINGS),
     "sequences": ("s.txt", SEQUENCES),
 }
-"""Dataset -> the file it reads and what that usually holds."""
+"""Dataset -> the file it reads and its usual contents."""
 
 DATASETS: dict[str, Callable[..., Dataset]] = {
     "news": partial(News, path="d"),
@@ -89,7 +89,7 @@ def write(folder: Path, files: Mapping[str, Content]) -> None:
 
 
 def refused(door: str, files: Mapping[str, Content], *words: str, **settings: Any) -> None:
-    """Check that a dataset refuses these files in one sentence in which these words stand."""
+    """Check that a dataset refuses these files in one sentence that contains these words."""
     write(Path(), files)
     with pytest.raises(InputError) as error:
         DATASETS[door](**settings).load()
@@ -106,7 +106,7 @@ class Recx:
         self.folder, self.capfd, self.monkeypatch = folder, capfd, monkeypatch
 
     def __call__(self, experiment: str, files: Mapping[str, Content], words: Sequence[str] = ()) -> tuple[int, str]:
-        """Return the exit code and what stood on stderr, C libraries included."""
+        """Return the exit code and stderr, including that of C libraries."""
         write(self.folder, files)
         command = ["recx", f"+experiment={experiment}", "tracker=console", *words]
         self.monkeypatch.setattr(sys, "argv", command)
@@ -126,8 +126,8 @@ def recx(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.
     return Recx(tmp_path, capfd, monkeypatch)
 
 
-def told(outcome: tuple[int, str], *words: str) -> None:
-    """Check that a run ended with exit code 2 and one sentence in which these words stand."""
+def reported(outcome: tuple[int, str], *words: str) -> None:
+    """Check that a run ended with exit code 2 and one sentence that contains these words."""
     code, said = outcome
     assert code == 2, said
     assert said.count("\n") == 1, said
@@ -153,7 +153,7 @@ def link_to_nowhere(path: Path) -> None:
     ],
     ids=["empty", "blank", "binary", "gzipped", "utf-16", "link", "pipe"],
 )
-def test_a_file_that_is_none_is_named(here: Path, door: str, content: Content, said: str) -> None:
+def test_a_file_of_another_kind_is_named(here: Path, door: str, content: Content, said: str) -> None:
     name, _ = FILES[door]
     refused(door, {name: content}, name, said)
 
@@ -161,22 +161,22 @@ def test_a_file_that_is_none_is_named(here: Path, door: str, content: Content, s
 @pytest.mark.parametrize("door", FILES)
 def test_the_command_line_says_it_in_one_sentence(recx: Recx, door: str) -> None:
     name, _ = FILES[door]
-    told(recx(door, {name: b"\x00\x01" * 50}, WORDS[door]), name, "is a binary file")
+    reported(recx(door, {name: b"\x00\x01" * 50}, WORDS[door]), name, "is a binary file")
 
 
 @pytest.mark.parametrize("door", FILES)
-def test_a_path_that_leads_nowhere_is_told(here: Path, door: str) -> None:
+def test_a_path_to_nowhere_is_reported(here: Path, door: str) -> None:
     refused(door, {}, "nowhere", "no such", path="nowhere")
     refused(door, {}, "~nobody-of-that-name/x", "write the path in full", path="~nobody-of-that-name/x")
     refused(door, {}, "x" * 3_000, "cannot be read (", path="x" * 3_000)
 
 
-def test_a_folder_that_is_a_file_is_told(here: Path) -> None:
+def test_a_folder_that_is_a_file_is_reported(here: Path) -> None:
     refused("news", {"d": "x"}, "dataset.path=d is a file: name the folder that holds it")
 
 
 @pytest.mark.parametrize("name", ["testA_click_log.csv", "articles.csv", "articles_emb.csv"])
-def test_a_link_to_nowhere_is_no_missing_file(here: Path, name: str) -> None:
+def test_a_link_to_nowhere_is_not_a_missing_file(here: Path, name: str) -> None:
     refused("news", {"d/train_click_log.csv": clicks(NEWS), f"d/{name}": link_to_nowhere}, name, "is a link to")
 
 
@@ -204,12 +204,12 @@ def test_a_bad_row_is_named_by_its_number(here: Path, door: str, kind: str) -> N
         row = "\t".join([first, second, "4", *rest])
         said = said.replace("2 columns instead of 3", "3 columns instead of 4")
     lines = content.splitlines()
-    at = 3 + (door != "movielens")  # behind the header
+    at = 3 + (door != "movielens")  # after the header
     refused(door, {name: "\n".join([*lines[:at], row, *lines[at:]]) + "\n"}, name, "row 4", said)
 
 
 @pytest.mark.parametrize("door", ["news", "table", "movielens"])
-def test_times_in_another_unit_are_told_all_or_one(here: Path, door: str) -> None:
+def test_times_in_another_unit_are_reported_all_or_one(here: Path, door: str) -> None:
     name, content = FILES[door]
     lines = content.splitlines()
     shift: Callable[[str], str] = (lambda line: line + "000") if door == "movielens" else (lambda line: line[:-3])
@@ -230,7 +230,7 @@ def test_times_in_another_unit_are_told_all_or_one(here: Path, door: str) -> Non
     [
         ("x 1.0 2.0 3.0", "line 31: '1.0' is a decimal number"),
         ("x 1 nan 3", "line 31: the value is missing"),
-        ("u3 1 2 3", "user 'u3' stands on lines 4 and 31"),
+        ("u3 1 2 3", "user 'u3' is on lines 4 and 31"),
     ],
 )
 def test_a_bad_sequence_is_named_by_its_line(here: Path, line: str, said: str) -> None:
@@ -238,14 +238,14 @@ def test_a_bad_sequence_is_named_by_its_line(here: Path, line: str, said: str) -
 
 
 @pytest.mark.parametrize("value", ["", "nan", "None", " "])
-def test_a_missing_id_in_parquet_is_told(here: Path, value: str) -> None:
+def test_a_missing_id_in_parquet_is_reported(here: Path, value: str) -> None:
     frame = pd.read_csv(io.StringIO(clicks()), dtype={"user": str})
     frame.loc[4, "user"] = value
     refused("table", {"t.csv": frame.to_parquet}, "column 'user', row 5: the value is missing")
 
 
 @pytest.mark.parametrize("door", FILES)
-def test_a_reader_with_one_click_everywhere_is_told(recx: Recx, door: str) -> None:
+def test_a_reader_with_one_click_everywhere_is_reported(recx: Recx, door: str) -> None:
     name, content = FILES[door]
     if door == "sequences":
         alone = "".join(f"{line.split()[0]} {line.split()[1]}\n" for line in content.splitlines())
@@ -253,14 +253,14 @@ def test_a_reader_with_one_click_everywhere_is_told(recx: Recx, door: str) -> No
         lines = content.splitlines()
         header = 0 if door == "movielens" else 1
         alone = "\n".join([*lines[:header], *lines[header::4]]) + "\n"
-    told(recx(door, {name: alone}, WORDS[door]), "no user has both a target and what the split asks for")
+    reported(recx(door, {name: alone}, WORDS[door]), "no user has both a target and what the split asks for")
 
 
 def test_nothing_to_learn_from_is_bad_input(recx: Recx) -> None:
     one_item = "".join(f"u{user} a a a a\n" for user in range(9))
-    told(recx("sequences", {"s.txt": one_item}, ["dataset.path=s.txt"]), "nothing to learn from", "ranker=identity")
+    reported(recx("sequences", {"s.txt": one_item}, ["dataset.path=s.txt"]), "nothing to learn from", "ranker=identity")
     no_weight = RATINGS.replace("\t4\t", "\t-1\t")
-    told(
+    reported(
         recx("movielens", {"u.data": no_weight}, ["dataset.path=u.data"]), "has a weight above 0", "correct the weights"
     )
 
@@ -311,7 +311,7 @@ def test_a_submission_for_readers_with_one_click_is_whole(recx: Recx) -> None:
     table = pd.read_csv(path)
     assert table["user_id"].tolist() == [505, 500, 501]
     assert (table.iloc[:, 1:].nunique(axis=1) == 5).all()
-    told(recx("news_submission", {}, ["dataset.path=d", "report.k=13"]), "report.k=13", "choose report.k=12")
+    reported(recx("news_submission", {}, ["dataset.path=d", "report.k=13"]), "report.k=13", "choose report.k=12")
 
 
 STRANGE = [

@@ -125,7 +125,7 @@ FILES: Mapping[str, Callable[[], Files]] = {
     "judged": lambda: {"d/queries.csv": QUERIES, "d/documents.csv": DOCUMENTS, "d/qrels.csv": GRADES},
     "mind": lambda: {"d/behaviors.tsv": BEHAVIORS, "d/news.tsv": ARTICLES},
 }
-"""World -> the files that it reads and what these usually hold."""
+"""Case -> the files that it reads and their usual contents."""
 
 WORDS = {
     "tools": ["+experiment=tools"],
@@ -173,7 +173,7 @@ class Recx:
         self.capfd, self.monkeypatch = capfd, monkeypatch
 
     def __call__(self, *words: str) -> tuple[int, str]:
-        """Return the exit code and what stood on stderr."""
+        """Return the exit code and stderr."""
         self.monkeypatch.setattr(sys, "argv", ["recx", *words])
         code = main.main()
         self.out, said = self.capfd.readouterr()
@@ -198,8 +198,8 @@ def recx(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.
     return Recx(capfd, monkeypatch)
 
 
-def told(outcome: tuple[int, str], said: str) -> None:
-    """Check that a run ended with exit code 2 and one sentence in which this stands."""
+def reported(outcome: tuple[int, str], said: str) -> None:
+    """Check that a run ended with exit code 2 and one sentence that contains this."""
     code, sentence = outcome
     assert code == 2, sentence
     assert sentence.count("\n") == 1, sentence
@@ -207,7 +207,7 @@ def told(outcome: tuple[int, str], said: str) -> None:
 
 
 def refused(world: str, files: Files, said: str, path: str = "d", without: str = "") -> None:
-    """Check that a world's dataset refuses its usual files, but for these, in one sentence in which this stands."""
+    """Check that a world's dataset refuses its usual files, but for these, in one sentence that contains this."""
     write({name: content for name, content in {**FILES[world](), **files}.items() if name != without})
     with pytest.raises(InputError) as error:
         DATASETS[world](path).load()
@@ -216,7 +216,7 @@ def refused(world: str, files: Files, said: str, path: str = "d", without: str =
 
 
 def loaded(world: str, files: Files, without: str = "") -> Interactions:
-    """Return what a world's dataset holds with its usual files, but for these and ``without`` one."""
+    """Load a world's dataset from its usual files, but for these and ``without`` one."""
     write({name: content for name, content in {**FILES[world](), **files}.items() if name != without})
     return DATASETS[world]("d").load()
 
@@ -253,12 +253,12 @@ def changed(document: Json, change: Callable[[Any], object]) -> Json:
     ],
     ids=["empty", "binary", "utf-16", "gzipped", "link", "pipe", "folder"],
 )
-def test_a_file_that_is_none_is_named(here: Path, world: str, content: Content, said: str) -> None:
+def test_a_file_of_another_kind_is_named(here: Path, world: str, content: Content, said: str) -> None:
     refused(world, {f"d/{TEXT_FILES[world]}": content}, f"d/{TEXT_FILES[world]} {said}")
 
 
 @pytest.mark.parametrize("world", TEXT_FILES)
-def test_gzip_and_a_byte_order_mark_are_read_and_a_torn_file_is_told(here: Path, world: str) -> None:
+def test_gzip_and_a_byte_order_mark_are_read_and_a_torn_file_is_reported(here: Path, world: str) -> None:
     name = f"d/{TEXT_FILES[world]}"
     content = FILES[world]()[name]
     data = b"\xef\xbb\xbf" + (json.dumps(content) if isinstance(content, dict) else str(content)).encode()
@@ -270,10 +270,10 @@ def test_gzip_and_a_byte_order_mark_are_read_and_a_torn_file_is_told(here: Path,
 
 
 @pytest.mark.parametrize("world", WORDS)
-def test_a_path_that_is_no_folder_is_told(recx: Recx, world: str) -> None:
+def test_a_path_that_is_not_a_folder_is_reported(recx: Recx, world: str) -> None:
     refused(world, {"file": ""}, "file", "file")
     refused(world, {}, "cannot be read (", "x" * 3_000)
-    told(recx(*WORDS[world], "dataset.path=nowhere", "tracker=console"), "nowhere")
+    reported(recx(*WORDS[world], "dataset.path=nowhere", "tracker=console"), "nowhere")
 
 
 @pytest.mark.parametrize("world", JSON_FILES)
@@ -294,7 +294,7 @@ def test_a_path_that_is_no_folder_is_told(recx: Recx, world: str) -> None:
     ],
     ids=["list", "null", "no-key", "dict", "of-null", "torn", "deep", "digits", "half", "twice", "latin-1"],
 )
-def test_json_of_another_kind_is_told(here: Path, world: str, content: Content, said: str) -> None:
+def test_json_of_another_kind_is_reported(here: Path, world: str, content: Content, said: str) -> None:
     refused(world, {f"d/{JSON_FILES[world]}": content}, said)
 
 
@@ -308,7 +308,7 @@ def test_json_of_another_kind_is_told(here: Path, world: str, content: Content, 
         ("task", 5, "selection 4: 'task' is 5, and must be a text"),
         ("ground_truth", ["shop"], "selection 4: 'ground_truth' is [\"shop\"]"),
         ("trace_id", 1.5, "selection 4: 'trace_id' is 1.5"),
-        ("trace_id", "t1", "selection 4: node 'n' of trace 't1' stands twice"),
+        ("trace_id", "t1", "selection 4: node 'n' of trace 't1' appears twice"),
         ("retrieved_candidates", "shop", "selection 4: 'retrieved_candidates' is \"shop\""),
         ("retrieved_candidates", ["shop"], "it must be an object with the key 'tool_name'"),
         ("task", HALF, "half of a character"),
@@ -370,7 +370,7 @@ def test_tools_of_any_name_are_served(recx: Recx) -> None:
     recx.works("tools", {"d/tool_pool.json": tools})
 
 
-def test_a_tool_that_stands_twice_is_told(here: Path) -> None:
+def test_a_tool_that_appears_twice_is_reported(here: Path) -> None:
     twice = '{"tools": {"shop": {"description": ""}, "shop": {"description": ""}}}'
     refused("tools", {"d/tool_pool.json": twice}, "the key 'shop' stands twice")
 
@@ -386,7 +386,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("count", FAULTS)
-def test_a_trace_that_is_no_tree_is_counted_and_all_of_them_are_told(recx: Recx, count: str) -> None:
+def test_a_trace_that_is_not_a_tree_is_counted_and_if_all_are_it_are_reported(recx: Recx, count: str) -> None:
     def break_(traces: list[Json]) -> None:
         for trace in traces:
             trace.update(FAULTS[count])
@@ -400,12 +400,12 @@ def test_a_trace_that_is_no_tree_is_counted_and_all_of_them_are_told(recx: Recx,
     ("change", "said"),
     [
         ({"edges": None}, "trace 't2': 'edges' is null"),
-        ({"edges": [[0, 1]]}, "trace 't2': the edge [0, 1] is no pair of node ids"),
+        ({"edges": [[0, 1]]}, "trace 't2': the edge [0, 1] is not a pair of node ids"),
         ({"nodes": [1]}, "trace 't2': 'nodes' is [1]"),
         ({"nodes": {"a": None}}, "trace 't2', node 'a': it must be an object"),
         ({"nodes": {"a": {"task": 5}}}, "trace 't2', node 'a': 'task' is 5"),
         ({"nodes": {"a": {"task": "", "input_spec": 5}}}, "trace 't2', node 'a': 'input_spec' is 5"),
-        ({"trace_id": "t1"}, "trace 't1': it stands twice"),
+        ({"trace_id": "t1"}, "trace 't1': it appears twice"),
         ({"trace_id": HALF}, "half of a character"),
     ],
 )
@@ -414,7 +414,7 @@ def test_a_bad_graph_is_named(here: Path, change: Json, said: str) -> None:
     refused("graphs", files, said)
 
 
-def test_two_nodes_of_one_name_are_told(here: Path) -> None:
+def test_two_nodes_of_one_name_are_reported(here: Path) -> None:
     def change(traces: list[Json]) -> None:
         traces[0] = {"trace_id": "x/y", "nodes": {"z": {"task": "a"}, "w": {"task": "b"}}, "edges": [["z", "w"]]}
         traces[1] = {"trace_id": "x", "nodes": {"y/z": {"task": "a"}, "w": {"task": "b"}}, "edges": [["y/z", "w"]]}
@@ -425,7 +425,7 @@ def test_two_nodes_of_one_name_are_told(here: Path) -> None:
 
 @pytest.mark.parametrize("task", ["", "查询天气 🚀", HUGE])
 @pytest.mark.parametrize("world", ["graphs", "ready"])
-def test_nodes_may_ask_in_any_script(recx: Recx, world: str, task: str) -> None:
+def test_tasks_may_be_in_any_script(recx: Recx, world: str, task: str) -> None:
     def change(traces: list[Json]) -> None:
         for trace in traces[::3]:
             (trace["nodes"]["a"].update if world == "graphs" else trace["node_candidates"][0].update)(
@@ -451,12 +451,12 @@ def node(traces: list[Json]) -> Json:
         (lambda n: n.update(ground_truth="gt"), "it must be an object with the key 'candidate_id'"),
         (lambda n: n["ground_truth"].update(tree=None), "candidate 'gt': 'tree' is null"),
         (lambda n: n.update(random_candidates=None), "'random_candidates' is null"),
-        (lambda n: n["random_candidates"][0].update(candidate_id="gt"), "a candidate_id stands twice"),
+        (lambda n: n["random_candidates"][0].update(candidate_id="gt"), "a candidate_id appears twice"),
         (lambda n: n.update(node_task=None), "'node_task' is null"),
         (lambda n: n.update(node_task=HALF), "half of a character"),
     ],
 )
-def test_a_ready_node_is_counted_or_told(recx: Recx, change: Callable[[Json], object], outcome: str) -> None:
+def test_a_ready_node_is_counted_or_reported(recx: Recx, change: Callable[[Json], object], outcome: str) -> None:
     files: Files = {"d/node_candidates.json": changed(ready(), lambda traces: change(node(traces)))}
     if " " in outcome:
         refused("ready", files, outcome)
@@ -474,7 +474,7 @@ def test_a_ready_node_is_counted_or_told(recx: Recx, change: Callable[[Json], ob
         (["gt"], "it must be an object with the key 'candidate_id'"),
     ],
 )
-def test_what_a_search_found_is_counted_or_told(recx: Recx, chosen: Any, outcome: str) -> None:
+def test_what_a_search_found_is_counted_or_reported(recx: Recx, chosen: Any, outcome: str) -> None:
     def change(traces: list[Json]) -> None:
         traces[2]["node_selections"][0]["selected_candidates"] = chosen
 
@@ -496,13 +496,13 @@ def test_what_a_search_found_is_counted_or_told(recx: Recx, chosen: Any, outcome
         ("1 qid:1 1:1e39", "line 8: feature 1 of query 1 is 1e+39"),
         ("nan qid:1 1:0", "line 8: the grade is not finite in float32 (nan)"),
         ("1e308 qid:1 1:0", "line 8: the grade is not finite in float32 (1e+308)"),
-        ("good qid:1 1:0", "line 8: 'good' is no number"),
-        ("1 1:0", "line 8: qid:QUERY must stand behind the grade"),
-        ("1 qid:1 qid:2 1:0", "line 8: qid:QUERY must stand behind the grade"),
+        ("good qid:1 1:0", "line 8: 'good' is not a number"),
+        ("1 1:0", "line 8: qid:QUERY must follow the grade"),
+        ("1 qid:1 qid:2 1:0", "line 8: qid:QUERY must follow the grade"),
         ("1 qid:-1 1:0", "line 8: the qid is not a whole number"),
         ("1 qid:99999999999999999999 1:0", "line 8: the qid is not a whole number"),
         ("1 qid:1 2:0 1:0", "line 8: the features' numbers must be whole and rise"),
-        ("1 qid:1 1:", "line 8: it is no row"),
+        ("1 qid:1 1:", "line 8: it is not a row"),
     ],
 )
 def test_a_bad_row_is_named(here: Path, row: str, said: str) -> None:
@@ -542,15 +542,15 @@ def test_odd_groups_and_features_are_counted(recx: Recx, text: str, counts: dict
     ("sizes", "said"),
     [
         ("5\n" * 19, "add up to 95 rows and f.txt has 100"),
-        ("5\n" * 20 + "0\n", "entry 21: '0' is no number of rows"),
-        ("9" * 30, "is no number of rows"),
-        ("²", "entry 1: '²' is no number of rows"),
+        ("5\n" * 20 + "0\n", "entry 21: '0' is not a number of rows"),
+        ("9" * 30, "is not a number of rows"),
+        ("²", "entry 1: '²' is not a number of rows"),
         ("", "is empty"),
         (link_to_nowhere, "is a link to /nowhere"),
-        (None, "says nowhere which rows belong to one query"),
+        (None, "does not say which rows belong to one query"),
     ],
 )
-def test_bad_group_sizes_are_told(here: Path, sizes: Content | None, said: str) -> None:
+def test_bad_group_sizes_are_reported(here: Path, sizes: Content | None, said: str) -> None:
     bare = [row.replace(f" {row.split()[1]}", "") for row in rows()]
     write({"f.txt": lines(bare), **({} if sizes is None else {"f.txt.query": sizes})})
     with pytest.raises(InputError, match=re.escape(said)):
@@ -572,21 +572,21 @@ def test_bad_group_sizes_are_told(here: Path, sizes: Content | None, said: str) 
         ("queries.csv", f"{QUERIES},text\n", "queries.csv, row 21: the query's id is missing"),
         ("queries.csv", "query_id,text\n", "queries.csv has no rows"),
         ("queries.csv", "PAR1", "neither a header with the columns query, text nor"),
-        ("qrels.csv", f"{GRADES}q1,d9,good\n", "qrels.csv, row 101: the grade 'good' is no number"),
-        ("qrels.csv", f"{GRADES}q1,d9,nan\n", "the grade 'nan' is no number"),
-        ("qrels.csv", f"{GRADES}q1,d9,1e308\n", "the grade '1e308' is no number that float32 can hold"),
+        ("qrels.csv", f"{GRADES}q1,d9,good\n", "qrels.csv, row 101: the grade 'good' is not a number"),
+        ("qrels.csv", f"{GRADES}q1,d9,nan\n", "the grade 'nan' is not a number"),
+        ("qrels.csv", f"{GRADES}q1,d9,1e308\n", "the grade '1e308' is not a number within float32"),
         ("qrels.csv", f"{GRADES}q1,d9,-2\n", "negative_grades"),
         ("qrels.csv", f"{GRADES}q77,d9,2\n", "grades_of_unknown_queries"),
         ("qrels.csv", f"{GRADES}q1,d77,2\n", "grades_of_unknown_documents"),
         ("qrels.csv", f"{GRADES}q1,d2,2\n", "documents_twice_in_a_query"),
-        ("qrels.csv", "query_id,document_id,grade\na,b,1\n", "no grade is of a query and a document"),
+        ("qrels.csv", "query_id,document_id,grade\na,b,1\n", "no grade belongs to a query and a document"),
         ("qrels.csv", "query_id,document_id,grade\nq1,d1,0\n", "no document has a grade above 0"),
         ("documents.csv", f"{DOCUMENTS}d1,again\n", "documents_twice"),
-        ("candidates.csv", GRADES.replace("grade", "score") + "q1,d9,1e300\n", "the score '1e300' is no number"),
+        ("candidates.csv", GRADES.replace("grade", "score") + "q1,d9,1e300\n", "the score '1e300' is not a number"),
         ("grades.csv", GRADES, "d has both grades.csv and qrels.csv"),
     ],
 )
-def test_an_odd_table_of_texts_is_counted_or_told(recx: Recx, file: str, text: str, outcome: str) -> None:
+def test_an_odd_table_of_texts_is_counted_or_reported(recx: Recx, file: str, text: str, outcome: str) -> None:
     if " " in outcome:
         refused("judged", {f"d/{file}": text}, outcome)
     else:
@@ -619,7 +619,7 @@ def test_whole_characters_written_as_two_halves_are_read(recx: Recx) -> None:
     Path("d/queries.csv").unlink()
     assert r"\ud83d\ude80" in good
     assert recx(*WORDS["judged"], "dataset.path=d", "tracker=console") == (0, "")
-    told(recx("explain", "last", "user=none"), "the run has no request of this user")
+    reported(recx("explain", "last", "user=none"), "the run has no request of this user")
 
 
 # ---- impressions ----
@@ -628,10 +628,10 @@ def test_whole_characters_written_as_two_halves_are_read(recx: Recx) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "outcome"),
     [
-        ("N10-1 ", "N10 ", "row 1: 'N10' has no label -0 or -1 as others have"),
+        ("N10-1 ", "N10 ", "row 1: 'N10' has no label -0 or -1, unlike others"),
         ("N10-1 ", "N10-2 ", "row 1: 'N10-2' has no label"),
-        ("9:00:00 AM", "soon", "row 1: '11/11/2019 soon' is no time"),
-        ("1\tU1", "0\tU1", "the impression '0' stands there twice"),
+        ("9:00:00 AM", "soon", "row 1: '11/11/2019 soon' is not a time"),
+        ("1\tU1", "0\tU1", "the impression '0' appears twice"),
         ("0\tU0\t", "0 U0 ", "line 1: it has fewer than 5 columns"),
         ("\tN0\t", "\t\t", "impressions_without_history"),
         ("N10-1 N11-0", "", "impressions_to_predict"),
@@ -640,7 +640,7 @@ def test_whole_characters_written_as_two_halves_are_read(recx: Recx) -> None:
         ("N10-1 N11-0", "N10-0 N11-0", "impressions_without_click"),
     ],
 )
-def test_an_odd_impression_is_counted_or_told(recx: Recx, old: str, new: str, outcome: str) -> None:
+def test_an_odd_impression_is_counted_or_reported(recx: Recx, old: str, new: str, outcome: str) -> None:
     files: Files = {"d/behaviors.tsv": BEHAVIORS.replace(old, new, 1)}
     if " " in outcome:
         refused("mind", files, outcome)
@@ -648,9 +648,9 @@ def test_an_odd_impression_is_counted_or_told(recx: Recx, old: str, new: str, ou
         assert noted("mind", files)[outcome] == 1
 
 
-def test_without_a_click_nobody_is_asked_for(recx: Recx) -> None:
+def test_without_a_click_no_query_has_an_answer(recx: Recx) -> None:
     write({**FILES["mind"](), "d/behaviors.tsv": BEHAVIORS.replace("-1", "-0")})
-    told(
+    reported(
         recx(*WORDS["mind"], "dataset.path=d", "ranker=identity", "tracker=console"),
         "no query of this part has an answer",
     )
@@ -670,9 +670,9 @@ def test_every_run_can_be_explained(recx: Recx, world: str, words: list[str]) ->
     assert recx("explain", "last", f"user={user}") == (0, "")
     assert recx("explain", "last", f"user={user}", "--json") == (0, "")
     assert bool(json.loads(recx.out)["contributions"]) == (words != ["ranker=identity"])
-    told(recx("explain", "last", "user=nobody"), "user=nobody: the run has no request of this user")
+    reported(recx("explain", "last", "user=nobody"), "user=nobody: the run has no request of this user")
     if words == ["fold=predict"]:
-        told(recx("explain", "last", "--worst", "3"), "the run predicted")
+        reported(recx("explain", "last", "--worst", "3"), "the run predicted")
     else:
         assert recx("explain", "last", "--worst", "3") == (0, "")
 
@@ -694,7 +694,7 @@ def test_the_runs_of_a_sweep_can_be_compared(recx: Recx) -> None:
 
 
 @pytest.mark.parametrize("world", ["tools", "ready", "svmlight", "judged", "mind"])
-def test_data_that_changed_is_told(recx: Recx, world: str) -> None:
+def test_data_that_changed_is_reported(recx: Recx, world: str) -> None:
     recx.works(world, {}, "ranker=identity")
     user = saved_runs.load("last").candidates["user"][0]
     path = Path("d", TEXT_FILES[world])
@@ -702,16 +702,16 @@ def test_data_that_changed_is_told(recx: Recx, world: str) -> None:
     path.write_text(path.read_text().replace(*texts.get(world, ("flight", "train")), 1))
     if world == "mind":
         path.write_text(path.read_text().replace("-0", "-1", 1))
-    told(recx("explain", "last", f"user={user}"), "the data has changed since the run")
+    reported(recx("explain", "last", f"user={user}"), "the data has changed since the run")
     path.unlink()
-    told(recx("explain", "last", f"user={user}"), TEXT_FILES[world].split(".")[0])
+    reported(recx("explain", "last", f"user={user}"), TEXT_FILES[world].split(".")[0])
 
 
 @pytest.mark.parametrize(
     "words", [[], ["user=x", "--worst", "2"], ["x"], ["user="], ["--worst", "0"], ["--worst", "x"]]
 )
-def test_a_wrong_question_is_told(recx: Recx, words: list[str]) -> None:
-    told(recx("explain", "last", *words), "recx explain: ")
+def test_a_wrong_request_is_reported(recx: Recx, words: list[str]) -> None:
+    reported(recx("explain", "last", *words), "recx explain: ")
 
 
 def config(change: Callable[[Json], object]) -> Callable[[Path], None]:
@@ -790,10 +790,10 @@ def explained(recx: Recx, once: dict[str, Path], tmp_path: Path, tmp_path_factor
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_run_is_told(recx: Recx, explained: str, damage: str) -> None:
+def test_a_damaged_run_is_reported(recx: Recx, explained: str, damage: str) -> None:
     change, said = DAMAGE[damage]
     change(saved_runs.load("last").folder)
-    told(recx("explain", "last", f"user={explained}"), said)
+    reported(recx("explain", "last", f"user={explained}"), said)
 
 
 EVIL: Json = {"_target_": "recx.parts.ranker.callable.Callable", "object": "evil:reranker"}
@@ -823,7 +823,7 @@ def test_explaining_imports_nothing_that_a_run_names(
     assert not Path("imported").exists()
 
 
-def test_an_object_that_reranks_is_told_before_the_data_is_read(recx: Recx) -> None:
+def test_an_object_that_reranks_is_reported_before_the_data_is_read(recx: Recx) -> None:
     words = [*WORDS["judged"], "dataset.path=nowhere", "ranker=callable", "tracker=console"]
-    told(recx(*words, "ranker.object=no_such_module:x"), "ranker.object=no_such_module:x: it cannot be imported")
-    told(recx(*words), "ranker.object is not set")
+    reported(recx(*words, "ranker.object=no_such_module:x"), "ranker.object=no_such_module:x: it cannot be imported")
+    reported(recx(*words), "ranker.object is not set")

@@ -92,29 +92,33 @@ def read_texts(path: Path, table: str) -> pd.DataFrame:
     Raises:
         InputError: the file cannot be read, it lacks a column or an id, or a number is not valid.
     """
-    import pandas as pd
-
     if path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson", ".json")):
         frame = _renamed(_json_lines(path), table, path)
     else:
         frame = _text(path, table)
     for role in frame.columns.intersection(["query", "document"]):
-        missing = frame[role].str.strip().isin(["", "nan", "None", "null"])
-        refuse_first(
-            missing.to_numpy(), lambda row, role=role: f"{path}, row {row + 1}: the {role}'s id is missing: correct it"
-        )
+        _require_ids(frame[role], role, path)
     if not len(frame):
         raise InputError(f"{path} has no rows: provide at least one")
     for role in frame.columns.intersection(["grade", "score"]):
-        words = frame[role]
-        frame[role] = pd.to_numeric(words, errors="coerce").astype(float)
-        refuse_first(
-            ~frame[role].abs().le(LARGEST).to_numpy(),
-            lambda row, role=role, words=words: (
-                f"{path}, row {row + 1}: the {role} {words.iloc[row]!r} is not a number within float32: correct it"
-            ),
-        )
+        frame[role] = _numbers(frame[role], role, path)
     return frame
+
+
+def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:
+    missing = ids.str.strip().isin(["", "nan", "None", "null"]).to_numpy()
+    refuse_first(missing, lambda row: f"{path}, row {row + 1}: the {role}'s id is missing: correct it")
+
+
+def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
+    import pandas as pd
+
+    numbers = pd.to_numeric(texts, errors="coerce").astype(float)
+    refuse_first(
+        ~numbers.abs().le(LARGEST).to_numpy(),
+        lambda row: f"{path}, row {row + 1}: the {role} {texts.iloc[row]!r} is not a number within float32: correct it",
+    )
+    return numbers
 
 
 def _json_lines(path: Path) -> pd.DataFrame:

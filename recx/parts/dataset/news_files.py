@@ -18,20 +18,8 @@ from recx.core.types import Array, Floats, Longs
 from recx.parts.dataset.files import require_folder
 from recx.storage.readers.tables import Source, content, read, readable
 
-CONTEXT = (
-    "click_environment",
-    "click_deviceGroup",
-    "click_os",
-    "click_country",
-    "click_region",
-    "click_referrer_type",
-)
-FILES = (
-    ("train_click_log.csv", "clicks.parquet"),
-    ("testA_click_log.csv",),
-    ("articles.csv",),
-    ("articles_emb.csv",),
-)
+CONTEXT = tuple(f"click_{name}" for name in ("environment", "deviceGroup", "os", "country", "region", "referrer_type"))
+FILES = (("train_click_log.csv", "clicks.parquet"), ("testA_click_log.csv",), ("articles.csv",), ("articles_emb.csv",))
 """The possible names of the clicks, testA, the articles and the embeddings, each plain or with .gz."""
 
 CLICKS = {"user_id": "whole", "click_article_id": "whole"}
@@ -92,15 +80,19 @@ def read_news(folder: Path, time_unit: str) -> NewsTables:
 
 def write_news(tables: NewsTables, folder: Path) -> None:
     """Write the folder that ``read_news`` reads back unchanged, as plain CSV; existing files are replaced."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(tables.train, folder / "train_click_log.csv")
-    if tables.test is not None:
-        _write(tables.test, folder / "testA_click_log.csv")
-    if tables.articles is not None:
-        _write(tables.articles, folder / "articles.csv")
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    files = {"train_click_log.csv": tables.train, "testA_click_log.csv": tables.test, "articles.csv": tables.articles}
     if tables.embedding is not None and tables.embedding_id is not None:
         numbers = {f"emb_{d}": column for d, column in enumerate(tables.embedding.T)}
-        _write({"article_id": tables.embedding_id, **numbers}, folder / "articles_emb.csv")
+        files["articles_emb.csv"] = {"article_id": tables.embedding_id, **numbers}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, columns in files.items():
+        if columns is not None:
+            unfinished = folder / f"{name}.tmp"
+            pacsv.write_csv(pa.table(dict(columns)), unfinished, pacsv.WriteOptions(quoting_style="none"))
+            unfinished.replace(folder / name)
 
 
 def _find(folder: Path, names: Sequence[str], *wanted: str) -> Path | None:
@@ -119,12 +111,3 @@ def _embeddings(path: Path) -> tuple[Longs, Floats]:
     columns = [name for _, name in numbered]
     table = read(Source(path), {"article_id": "whole", **dict.fromkeys(columns, "number?")}, may_be_empty=True)
     return table["article_id"], np.stack([table[name] for name in columns], axis=1)
-
-
-def _write(columns: Columns, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.csv as pacsv
-
-    unfinished = path.with_name(path.name + ".tmp")
-    pacsv.write_csv(pa.table(dict(columns)), unfinished, pacsv.WriteOptions(quoting_style="none"))
-    unfinished.replace(path)

@@ -116,7 +116,7 @@ class _Site:
         dead = high - low < DEAD
         low, high = np.where(dead, 0.0, low), np.where(dead, 1.0, high)
         spot = np.searchsorted(self.line, hour + low + chance * (high - low), side="right")
-        return np.clip(spot - hour * len(self.created), 0, len(self.created) - 1)
+        return np.asarray(np.clip(spot - hour * len(self.created), 0, len(self.created) - 1))
 
 
 def _site(articles: int, days: int, rng: np.random.Generator) -> _Site:

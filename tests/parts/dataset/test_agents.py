@@ -1,4 +1,4 @@
-"""Agent systems from calling graphs and from ready files: who asks, what may answer, and what is wrong with a file."""
+"""Agent systems from calling graphs and from ready files: queries, candidates and faulty files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edges = list[list[str]]
 
 
 def trace(name: str, tools: list[str], edges: Edges | None = None, task: str = "plan my trip") -> dict[str, Any]:
-    """Return a trace's record: n0 asks, n1 ... call the tools, in a chain unless edges are given."""
+    """Return a trace's record: n0 is the query, n1 ... call the tools, in a chain unless edges are given."""
     nodes = {"n0": {"task": task, "input_spec": "", "output_spec": ""}}
     nodes |= {f"n{at}": {"task": f"Call {tool}", "input_spec": ""} for at, tool in enumerate(tools, start=1)}
     chain = [[f"n{at}", f"n{at + 1}"] for at in range(len(tools))]
@@ -57,7 +57,7 @@ def graph(data: Interactions, item: int) -> tuple[list[str], list[tuple[str, str
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_every_node_with_a_child_asks_for_its_own_subtree(tmp_path: Path, zipped: bool) -> None:
+def test_every_node_with_a_child_is_a_query_for_its_own_subtree(tmp_path: Path, zipped: bool) -> None:
     data = load(tmp_path, [trace("a", ["search", "book", "pay"])], zipped)
     assert data.users.ids.tolist() == ["a/n0", "a/n1", "a/n2"]
     assert data.users.table["text"].tolist() == ["plan my trip", "Call search", "Call book"]
@@ -95,7 +95,7 @@ def test_the_text_of_a_graph_leaves_out_the_task_of_the_root(tmp_path: Path) -> 
     assert not any("plan" in text for text in data.items.table["text"])
 
 
-def test_ids_and_their_order_tell_nothing_and_names_tell_all(tmp_path: Path) -> None:
+def test_ids_and_their_order_do_not_reveal_the_answer_and_names_do(tmp_path: Path) -> None:
     data = load(tmp_path, [trace(f"t{n}", ["search", "book", "pay"]) for n in range(40)])
     assert data.items.ids.tolist() == list(range(data.n_items))
     assert data.slates is not None
@@ -122,7 +122,7 @@ def test_the_same_twice_other_seeds_differ_and_a_node_depends_on_itself_alone(tm
     assert by_name(first) == by_name(reversed_order)
 
 
-def test_a_node_with_two_parents_is_no_cycle_and_several_roots_leave_the_request_open(tmp_path: Path) -> None:
+def test_a_node_with_two_parents_is_not_a_cycle_and_several_roots_leave_the_request_empty(tmp_path: Path) -> None:
     data = load(
         tmp_path,
         [
@@ -189,14 +189,14 @@ def test_a_chain_of_a_thousand_nodes_is_read(tmp_path: Path) -> None:
     [
         (lambda t: t.pop("trace_id"), "it has no key 'trace_id'"),
         (lambda t: t.update(nodes=[]), r"'nodes' is \[\], and must be an object"),
-        (lambda t: t.update(edges=[["n0"]]), r"the edge \['n0'\] is no pair of node ids"),
-        (lambda t: t.update(edges=[[0, 1]]), "is no pair of node ids"),
+        (lambda t: t.update(edges=[["n0"]]), r"the edge \['n0'\] is not a pair of node ids"),
+        (lambda t: t.update(edges=[[0, 1]]), "is not a pair of node ids"),
         (lambda t: t["nodes"]["n1"].pop("task"), "node 'n1': it has no key 'task'"),
         (lambda t: t["nodes"]["n1"].update(input_spec=3), "'input_spec' is 3, and must be a text"),
-        (lambda t: t.update(trace_id="other"), "trace 'other': it stands twice"),
+        (lambda t: t.update(trace_id="other"), "trace 'other': it appears twice"),
     ],
 )
-def test_a_wrong_record_is_told_in_a_sentence(tmp_path: Path, change: Any, sentence: str) -> None:
+def test_a_wrong_record_is_reported_in_one_sentence(tmp_path: Path, change: Any, sentence: str) -> None:
     wrong = trace("a", ["search", "book"])
     change(wrong)
     with pytest.raises(InputError, match=sentence):
@@ -213,7 +213,7 @@ def test_a_wrong_record_is_told_in_a_sentence(tmp_path: Path, change: Any, sente
         ("{", "it is not JSON"),
     ],
 )
-def test_a_wrong_pool_is_told_in_a_sentence(tmp_path: Path, pool: str, sentence: str) -> None:
+def test_a_wrong_pool_is_reported_in_one_sentence(tmp_path: Path, pool: str, sentence: str) -> None:
     put(tmp_path / "tool_calling_graphs.json", {"traces": [trace("a", ["search", "book"])]})
     (tmp_path / "tool_pool.json").write_text(pool)
     with pytest.raises(InputError, match=sentence):
@@ -302,7 +302,7 @@ def test_nodes_without_a_right_tree_and_faulty_trees_are_left_out_and_counted(tm
     assert data.notes["trees_without_nodes"] == 1
 
 
-def test_a_root_of_its_own_does_not_tell_the_answer(tmp_path: Path) -> None:
+def test_a_root_of_its_own_does_not_reveal_the_answer(tmp_path: Path) -> None:
     other = candidate("r1", ["book"])
     other["tree"]["nodes"]["n0"]["task"] = "Call cancel"
     data = load_ready(tmp_path, [ready(candidate("gt", ["book"]), [other])])
@@ -317,23 +317,23 @@ def test_a_root_of_its_own_does_not_tell_the_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("node", "sentence"),
     [
-        (ready(candidate("gt", ["book"]), [candidate("gt", ["pay"])]), "a candidate_id stands twice"),
+        (ready(candidate("gt", ["book"]), [candidate("gt", ["pay"])]), "a candidate_id appears twice"),
         (ready({"candidate_id": "gt"}, []), "candidate 'gt': it has no key 'tree'"),
         ({"node_id": "n0", "node_task": 3, "ground_truth": None}, "'node_task' is 3, and must be a text"),
     ],
 )
-def test_a_wrong_candidate_is_told_in_a_sentence(tmp_path: Path, node: Any, sentence: str) -> None:
+def test_a_wrong_candidate_is_reported_in_one_sentence(tmp_path: Path, node: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         load_ready(tmp_path, [node])
 
 
-def test_a_node_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_node_that_appears_twice_is_refused(tmp_path: Path) -> None:
     node = ready(candidate("gt", ["book"]), [])
-    with pytest.raises(InputError, match="the node 'n0' stands twice"):
+    with pytest.raises(InputError, match="the node 'n0' appears twice"):
         load_ready(tmp_path, [node, node])
 
 
-# ---- made up, and real ----
+# ---- generated and real data ----
 
 
 def test_the_generator_makes_a_dataset() -> None:

@@ -35,12 +35,12 @@ def test_shuffling_the_rows_never_changes_the_set(rows: list[tuple[int, int, int
     shuffled = list(rows)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    def told(rows: list[tuple[int, int, int]]) -> list[tuple[int, ...]]:
+    def reported(rows: list[tuple[int, int, int]]) -> list[tuple[int, ...]]:
         events = interactions_of(columns(rows), "drop")
         assert events.time is not None
         return sorted(zip(events.users.ids[events.user], events.items.ids[events.item], events.time, strict=True))
 
-    assert told(rows) == told(shuffled)
+    assert reported(rows) == reported(shuffled)
 
 
 @pytest.mark.parametrize("times", [True, False])

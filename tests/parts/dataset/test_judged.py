@@ -61,7 +61,7 @@ def trec_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [csv_files, beir_files, marco_files, trec_files])
-def test_all_formats_say_the_same(tmp_path: Path, write: object) -> None:
+def test_all_formats_give_the_same_data(tmp_path: Path, write: object) -> None:
     write(tmp_path)  # type: ignore[operator]
     made = Judged(str(tmp_path)).load()
     assert dict(zip(made.users.ids, made.users.table["text"], strict=True)) == QUERIES
@@ -73,7 +73,7 @@ def test_all_formats_say_the_same(tmp_path: Path, write: object) -> None:
     check_dataset(Judged(str(tmp_path)))
 
 
-def test_candidates_stand_in_the_slates_and_a_missed_answer_stays_one(tmp_path: Path) -> None:
+def test_candidates_are_the_slates_and_an_unretrieved_answer_remains_an_answer(tmp_path: Path) -> None:
     csv_files(tmp_path)
     (tmp_path / "run.txt").write_text("7 Q0 c 1 3.5 tag\n7 Q0 a 2 1.5 tag\n8 Q0 a 1 0.5 tag\n8 Q0 z 2 0.1 tag\n")
     made = Judged(str(tmp_path)).load()
@@ -118,9 +118,9 @@ BAD = {
         "one two three\n": "neither a header with the columns query, text",
     },
     "grades.csv": {
-        "query,document,grade\n7,a,good\n": "row 1: the grade 'good' is no number",
-        "query,document,grade\n7,a,inf\n": "row 1: the grade 'inf' is no number",
-        "query,document,grade\n70,a,1\n": "no grade is of a query and a document that the other files have",
+        "query,document,grade\n7,a,good\n": "row 1: the grade 'good' is not a number",
+        "query,document,grade\n7,a,inf\n": "row 1: the grade 'inf' is not a number",
+        "query,document,grade\n70,a,1\n": "no grade belongs to a query and a document of the other files",
         "7 0 a\n8 0 a x y z\n": "cannot be read as a table",
     },
     "documents.csv": {"document,title\na,x\n": "id is missing|no column for the text"},
@@ -128,18 +128,18 @@ BAD = {
 
 
 @pytest.mark.parametrize(("file", "text"), [(file, text) for file, texts in BAD.items() for text in texts])
-def test_a_bad_file_is_told_in_a_sentence(tmp_path: Path, file: str, text: str) -> None:
+def test_a_bad_file_is_reported_in_one_sentence(tmp_path: Path, file: str, text: str) -> None:
     csv_files(tmp_path)
     (tmp_path / file).write_text(text)
-    with pytest.raises(InputError, match=BAD[file][text]) as told:
+    with pytest.raises(InputError, match=BAD[file][text]) as error:
         Judged(str(tmp_path)).load()
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
-def test_files_that_are_missing_or_too_many_are_told(tmp_path: Path) -> None:
+def test_files_that_are_missing_or_too_many_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dataset\.path is not set"):
         Judged().load()
-    with pytest.raises(InputError, match="there is no such folder"):
+    with pytest.raises(InputError, match="no such folder"):
         Judged(str(tmp_path / "no")).load()
     with pytest.raises(InputError, match=r"has no file of queries, such as queries\.csv"):
         Judged(str(tmp_path)).load()

@@ -71,7 +71,7 @@ def test_impressions_without_labels_are_to_predict(tmp_path: Path) -> None:
     assert made.slates.lengths.tolist() == [3, 2, 2, 2]
 
 
-def test_with_a_split_by_time_the_clicks_of_the_last_day_are_asked_for(tmp_path: Path) -> None:
+def test_with_a_split_by_time_the_clicks_of_the_last_day_are_the_target(tmp_path: Path) -> None:
     split = ByTime(window="1d", min_history=0).split(load(tmp_path, BEHAVIORS[:2]), "test")
     assert split.fold.requests.user.tolist() == [0]
     assert split.fold.target is not None
@@ -79,20 +79,20 @@ def test_with_a_split_by_time_the_clicks_of_the_last_day_are_asked_for(tmp_path:
 
 
 BAD = {
-    "1\tU\t2019-11-11\tN1\tN1-0": "row 1: '2019-11-11' is no time such as",
+    "1\tU\t2019-11-11\tN1\tN1-0": "row 1: '2019-11-11' is not a time such as",
     "1\tU\t11/11/2019 1:00:00 AM\tN1": "line 1: it has fewer than 5 columns",
     "1\tU\t11/11/2019 1:00:00 AM\t\tN1-0 N2": "row 1: 'N2' has no label",
-    f"{BEHAVIORS[0]}\n{BEHAVIORS[0]}": "row 2: the impression '11' stands there twice",
+    f"{BEHAVIORS[0]}\n{BEHAVIORS[0]}": "row 2: the impression '11' appears twice",
 }
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_a_bad_line_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
+def test_a_bad_line_is_reported_in_one_sentence(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=BAD[text]):
         load(tmp_path, [text])
 
 
-def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_the_files_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"behaviors\.tsv: no such file"):
         Mind(str(tmp_path)).load()
     with pytest.raises(InputError, match=r"dataset\.path is not set"):

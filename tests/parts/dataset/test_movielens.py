@@ -20,7 +20,7 @@ FORMATS = {
 
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_the_same(tmp_path: Path, name: str, zipped: bool) -> None:
+def test_all_formats_give_the_same_events(tmp_path: Path, name: str, zipped: bool) -> None:
     header, mark = FORMATS[name]
     content = (header + "".join(mark.join(row) + "\n" for row in ROWS)).encode()
     path = tmp_path / (name + ".gz" * zipped)
@@ -44,7 +44,7 @@ def test_low_ratings_are_left_out_and_counted(tmp_path: Path) -> None:
         MovieLens(str(path), min_rating=9).load()
 
 
-def test_what_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dataset.path is not set: .* dataset.path="):
         MovieLens().load()
     with pytest.raises(InputError, match="the folder holds no ratings file"):

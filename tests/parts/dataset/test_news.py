@@ -133,7 +133,7 @@ def test_the_order_of_the_rows_changes_only_the_numbering(site: Path) -> None:
         ("articles_emb.csv", EMBEDDINGS.replace("2,3", "2,x"), "column 'emb_1', row 2: 'x' is not a number"),
     ],
 )
-def test_bad_files_are_told_by_name(site: Path, name: str, content: str, said: str) -> None:
+def test_bad_files_are_reported_by_name(site: Path, name: str, content: str, said: str) -> None:
     if said == "lies before":
         content, said = ARTICLES.replace(f"{T},", "-3,"), "column 'created_at_ts', row 1: the time -3 lies before 1970"
     (site / name).write_text(content)
@@ -143,7 +143,7 @@ def test_bad_files_are_told_by_name(site: Path, name: str, content: str, said: s
     assert name in str(error.value)
 
 
-def test_seconds_ask_for_the_unit_and_are_read_with_it(site: Path) -> None:
+def test_seconds_require_the_unit_and_are_read_with_it(site: Path) -> None:
     (site / "articles.csv").unlink()
     for name, text in (("train_click_log.csv", TRAIN), ("testA_click_log.csv", TEST)):
         (site / name).write_text(text.replace("150681600000", "150681600"))
@@ -154,7 +154,7 @@ def test_seconds_ask_for_the_unit_and_are_read_with_it(site: Path) -> None:
     assert time.min() == (T // 1000 // 10 * 10 + 1) * 1000
 
 
-def test_a_wrong_folder_or_setting_is_told(site: Path) -> None:
+def test_a_wrong_folder_or_setting_is_reported(site: Path) -> None:
     with pytest.raises(InputError, match=r"no such folder; did you mean"):
         News(str(site) + "x").load()
     (site / "train_click_log.csv").rename(site / "train.csv")

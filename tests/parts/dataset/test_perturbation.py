@@ -1,4 +1,4 @@
-"""Wrong trees: each is one step from the right one, none is like it or another, none has a cycle, the root stays."""
+"""Wrong trees: each is one step from the right one, all are distinct and acyclic, and the root stays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def trees(draw: st.DrawFn) -> Tree:
 
 
 @given(trees(), st.integers(1, 20), st.integers(0, 1000))
-@example(Tree(("task", "tool3"), ((0, 1),)), 10, 150)  # a dozen attempts at a tool in vain are no reason to give up
+@example(Tree(("task", "tool3"), ((0, 1),)), 10, 150)  # a dozen failed attempts at a tool must not end the search
 @settings(max_examples=60, deadline=None)
-def test_perturbed_trees_keep_every_promise(truth: Tree, n: int, seed: int) -> None:
+def test_perturbed_trees_have_all_promised_properties(truth: Tree, n: int, seed: int) -> None:
     made, by_edge = PERTURBATION.around(truth, n, Random(seed))
     assert 0 <= by_edge <= n // 2
     assert len(made) == n
@@ -60,7 +60,7 @@ def test_the_order_of_nodes_does_not_change_a_form(tree: Tree, random: Random) -
     assert moved.form() == tree.form()
 
 
-def test_a_form_tells_shapes_apart() -> None:
+def test_a_form_distinguishes_shapes() -> None:
     chain = Tree(("r", "a", "b"), ((0, 1), (1, 2)))
     star = Tree(("r", "a", "b"), ((0, 1), (0, 2)))
     apart = Tree(("r", "a", "b"), ((0, 1),))

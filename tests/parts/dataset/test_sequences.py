@@ -11,7 +11,7 @@ from recx.core.errors import InputError
 from recx.parts.dataset.sequences import Sequences
 
 
-def test_lines_by_hand(tmp_path: Path) -> None:
+def test_a_small_file_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "s.txt"
     path.write_bytes(b"\xef\xbb\xbf7 30 10 30\r\n\r\n8\r\n5\t10  20\r\n")
     events = Sequences(str(path)).load()
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"1 2 3\n2 4\n1 5\n", "user '1' stands on lines 1 and 3"),
+        (b"1 2 3\n2 4\n1 5\n", "user '1' is on lines 1 and 3"),
         (b"1\n2\n", "no line with a user and an item"),
         (b"", "is empty"),
         (b"\x89PNG\x00", "is a PNG image"),
@@ -44,7 +44,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
         (b"1 2.0 3.0\n", "the items, line 1: '2.0' is a decimal number"),
     ],
 )
-def test_what_cannot_be_used_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_cannot_be_used_is_reported(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "s.txt"
     path.write_bytes(content)
     with pytest.raises(InputError) as error:

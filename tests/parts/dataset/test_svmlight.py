@@ -59,7 +59,7 @@ def test_a_file_of_letor(tmp_path: Path) -> None:
     check_dataset(Svmlight(str(tmp_path / "train.txt")))
 
 
-def test_parts_of_a_folder_and_what_only_one_of_them_has(tmp_path: Path) -> None:
+def test_parts_of_a_folder_and_features_of_one_part_only(tmp_path: Path) -> None:
     made = load(tmp_path, train_txt="1 qid:1 1:5\n", vali_txt="1 qid:2 2:5\n", test_txt="1 qid:3 3:5\n")
     assert made.users.table["part"].tolist() == ["train", "valid", "test"]
     assert made.users.ids.tolist() == [1, 2, 3]
@@ -83,7 +83,7 @@ def test_group_files_of_lightgbm(tmp_path: Path) -> None:
     assert list(made.slates.columns) == ["3", "10"]  # type: ignore[union-attr]
 
 
-def test_rows_of_a_query_may_lie_apart(tmp_path: Path) -> None:
+def test_rows_of_a_query_need_not_be_contiguous(tmp_path: Path) -> None:
     made = load(tmp_path, x_txt="1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n")
     assert sorted(offered(made)[1].values()) == [[1], [3]]
     assert made.notes["queries_not_contiguous"] == 1
@@ -97,7 +97,7 @@ def test_a_document_twice_in_a_query_counts_once_with_its_highest_grade(tmp_path
     assert made.notes["negative_grades"] == 1
 
 
-def test_queries_that_teach_nothing_are_counted(tmp_path: Path) -> None:
+def test_uninformative_queries_are_counted(tmp_path: Path) -> None:
     made = load(tmp_path, x_txt="0 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:1\n1 qid:2 1:2\n1 qid:3 1:1\n")
     assert made.notes["queries"] == 3
     assert made.notes["queries_without_relevant"] == 1
@@ -111,7 +111,7 @@ def test_a_test_part_without_an_answer_is_to_be_predicted(tmp_path: Path) -> Non
     assert made.users.ids[made.to_predict].tolist() == [2, 3]
 
 
-def test_numbers_of_documents_say_nothing_of_the_files_order(tmp_path: Path) -> None:
+def test_numbers_of_documents_do_not_reveal_the_order_of_the_file(tmp_path: Path) -> None:
     made = load(tmp_path, x_txt="".join(f"1 qid:1 1:{row}\n" for row in range(200)))
     assert made.slates is not None
     assert abs(np.corrcoef(made.slates.item, made.slates.columns["1"])[0, 1]) < 0.2
@@ -157,14 +157,14 @@ def test_blank_lines_comments_and_other_line_ends(tmp_path: Path) -> None:
 
 
 BAD = {
-    "1 qid:1 1:0.5\n2 qid:1 1:x\n": "line 2: 'x' is no number",
-    "1 qid:1 1:0.5\n2 qid:1 1:\n": "line 2: it is no row",
-    "1 qid:1 1:0.5\nqid:1 2\n1 qid:1 7\n": "line 2: qid:QUERY must stand behind",
-    "1 qid:1 1:0.5\n2 1:0.5\n": "line 2: qid:QUERY must stand behind",
+    "1 qid:1 1:0.5\n2 qid:1 1:x\n": "line 2: 'x' is not a number",
+    "1 qid:1 1:0.5\n2 qid:1 1:\n": "line 2: it is not a row",
+    "1 qid:1 1:0.5\nqid:1 2\n1 qid:1 7\n": "line 2: qid:QUERY must follow",
+    "1 qid:1 1:0.5\n2 1:0.5\n": "line 2: qid:QUERY must follow",
     "1 qid:1 1:0.5\n2 qid:1.5 1:0.5\n": "line 2: the qid is not a whole number",
     "1 qid:1 1:0.5\n2 qid:nan 1:0.5\n": "line 2: the qid is not a whole number",
     "1 qid:1 1:0.5\n2 qid:1 -1:0.5\n": "line 2: the features' numbers must be whole and rise",
-    "1 qid:1 1:0.5\n2 qid:a 1:0.5\n": "line 2: 'a' is no number",
+    "1 qid:1 1:0.5\n2 qid:a 1:0.5\n": "line 2: 'a' is not a number",
     "1 qid:1 1:0.5\nnan qid:1 1:0.5\n": "line 2: the grade is not finite",
     "1 qid:1 1:0.5\n1 qid:7 1:1 2:nan\n": "line 2: feature 2 of query 7 is nan",
     "1 qid:1 1:0.5\n1 qid:7 1:inf\n": "line 2: feature 1 of query 7 is inf",
@@ -172,7 +172,7 @@ BAD = {
     "1 qid:1 2:0.5 1:1\n": "line 1: the features' numbers must be whole and rise",
     "1 qid:1 1:0.5 1:1\n": "line 1: the features' numbers must be whole and rise",
     "1 qid:1 0.5:1\n": "line 1: the features' numbers must be whole and rise",
-    "1 1:0.5\n": "says nowhere which rows belong to one query",
+    "1 1:0.5\n": "does not say which rows belong to one query",
     "0 qid:1 1:1\n-1 qid:1 1:2\n": "no document has a grade above 0",
     "# nothing\n": "has comments but no rows",
     "\n": "is empty",
@@ -180,17 +180,21 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD, ids=BAD.values())
-def test_a_bad_line_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError, match=BAD[text]) as told:
+def test_a_bad_line_is_reported_in_one_sentence(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=BAD[text]) as error:
         load(tmp_path, x_txt=text)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("sizes", "said"),
-    [("2\n2\n", "add up to 4 rows and x has 3"), ("3\n0\n", "entry 2: '0' is no number of rows"), ("x\n", "'x' is no")],
+    [
+        ("2\n2\n", "add up to 4 rows and x has 3"),
+        ("3\n0\n", "entry 2: '0' is not a number of rows"),
+        ("x\n", "'x' is not a"),
+    ],
 )
-def test_a_bad_group_file_is_told_in_a_sentence(tmp_path: Path, sizes: str, said: str) -> None:
+def test_a_bad_group_file_is_reported_in_one_sentence(tmp_path: Path, sizes: str, said: str) -> None:
     (tmp_path / "x").write_text("1 1:1\n" * 3)
     (tmp_path / "x.query").write_text(sizes)
     with pytest.raises(InputError, match=said):
@@ -208,7 +212,7 @@ def test_a_folder_needs_its_parts_once(tmp_path: Path) -> None:
 
 def test_too_many_features_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svmlight_files, "MOST_FEATURES", 2)
-    with pytest.raises(InputError, match="have 3 features, and at most 2"):
+    with pytest.raises(InputError, match="have 3 features, but at most 2"):
         load(tmp_path, x_txt=LETOR)
 
 
@@ -218,7 +222,7 @@ def test_sizes_out_of_range_are_refused(setting: dict[str, int]) -> None:
         Svmlight(**setting)  # type: ignore[arg-type]
 
 
-def test_the_made_up_collection_looks_like_mq2008() -> None:
+def test_the_generated_collection_looks_like_mq2008() -> None:
     made, again, other = (Svmlight(queries=100, seed=seed).load() for seed in (0, 0, 1))
     assert made.slates is not None
     assert again.slates is not None

@@ -31,8 +31,8 @@ def same(a: Interactions, b: Interactions) -> None:
     assert a.notes == b.notes
 
 
-def test_the_written_folder_reads_back_as_the_made_up_site(tmp_path: Path) -> None:
-    sizes = [word for name, size in SMALL.items() for word in (f"--{name}", str(size))]
+def test_the_written_folder_reads_back_as_the_generated_site(tmp_path: Path) -> None:
+    sizes = [option for name, size in SMALL.items() for option in (f"--{name}", str(size))]
     command = [
         sys.executable,
         "-W",

@@ -58,6 +58,6 @@ def test_a_quarter_of_the_features_and_the_texts_say_something(made: Interaction
 
 
 @pytest.mark.parametrize("setting", ["queries", "features", "vocabulary"])
-def test_a_setting_out_of_range_is_told_by_its_key(setting: str) -> None:
+def test_a_setting_out_of_range_is_reported_by_its_key(setting: str) -> None:
     with pytest.raises(InputError, match=f"dataset.{setting}=0"):
         SyntheticJudged(**{setting: 0})

@@ -21,7 +21,7 @@ NAMES = {"user": "uid", "item": "iid", "time": "ts", "time_unit": "s"}
 
 
 @pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.csv.gz", "c.parquet", "c.txt", "semicolon.csv", "tab.csv"])
-def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
+def test_all_formats_give_the_same_events(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     marks = {"c.tsv": "\t", "c.txt": "|", "semicolon.csv": ";", "tab.csv": "\t"}
     if name.endswith("parquet"):
@@ -55,7 +55,7 @@ def test_equal_times_keep_the_order_of_the_file(tmp_path: Path) -> None:
     assert events.items.ids[events.item].tolist() == [5, 3, 9, 1]
 
 
-def test_what_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dataset.path is not set"):
         Table().load()
     with pytest.raises(InputError, match=r"dataset.item=x: dataset.user names this column already"):

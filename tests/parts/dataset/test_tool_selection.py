@@ -80,7 +80,7 @@ def test_the_files_own_candidates_are_the_slates(tmp_path: Path) -> None:
     assert lists.lengths.tolist() == [2, 0, 1]
 
 
-def test_what_cannot_be_learnt_from_is_counted(tmp_path: Path) -> None:
+def test_tasks_that_cannot_be_learned_from_are_counted(tmp_path: Path) -> None:
     data = written(
         tmp_path,
         task("a", 0, " \n", "mail"),
@@ -97,7 +97,7 @@ def test_what_cannot_be_learnt_from_is_counted(tmp_path: Path) -> None:
     assert ByUser().split(data, "predict").fold.requests.user.tolist() == [0, 1]
 
 
-def test_any_writing_and_any_length_will_do(tmp_path: Path) -> None:
+def test_texts_in_any_script_and_of_any_length_are_read(tmp_path: Path) -> None:
     texts = ["订一张票", "أرسل بريدا", "🙂🙂", "word " * 20_000, "ß\u0000İ"]
     records = [task(f"t{number}", 0, text, "mail") for number, text in enumerate(texts)]
     data = written(tmp_path, *records).load()
@@ -107,7 +107,7 @@ def test_any_writing_and_any_length_will_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("selections", "said"),
     [
-        ([task("a", 0, "x", "mail"), task("a", 0, "y", "mail")], r"selection 2: node '0' of trace 'a' stands twice"),
+        ([task("a", 0, "x", "mail"), task("a", 0, "y", "mail")], r"selection 2: node '0' of trace 'a' appears twice"),
         ([task("a", 0, "x", "fax")], r"none of its 1 tasks .*tasks_with_unknown_truth 1"),
         ([task("a", 0, "x", None)], r"none of its 1 tasks has a ground_truth"),
         ([], r"none of its 0 tasks"),
@@ -118,19 +118,19 @@ def test_any_writing_and_any_length_will_do(tmp_path: Path) -> None:
         ([{**task("a", 0, "x", "mail"), "retrieved_candidates": ["mail"]}], r"retrieved_candidates: it must be an obj"),
     ],
 )
-def test_bad_files_are_told_in_one_sentence(tmp_path: Path, selections: list[Any], said: str) -> None:
+def test_bad_files_are_reported_in_one_sentence(tmp_path: Path, selections: list[Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         written(tmp_path, *selections).load()
 
 
-def test_a_tool_that_stands_twice_is_named(tmp_path: Path) -> None:
+def test_a_tool_that_appears_twice_is_named(tmp_path: Path) -> None:
     dataset = written(tmp_path, task("a", 0, "x", "mail"))
     (tmp_path / "tool_pool.json").write_text('{"tools": {"mail": {"description": ""}, "mail": {"description": "x"}}}')
     with pytest.raises(InputError, match="'mail' stands twice"):
         dataset.load()
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no tool_pool.json or tool_pool.json.gz"):
         ToolSelection(path=str(tmp_path)).load()
 
@@ -138,11 +138,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 # ---- the generator ----
 
 
-def test_made_up_tools_keep_the_promises_of_a_dataset() -> None:
+def test_generated_tools_meet_the_contract_of_a_dataset() -> None:
     check_dataset(ToolSelection(tasks=50, tools=7))
 
 
-def test_made_up_tasks_are_those_that_were_asked_for() -> None:
+def test_as_many_tasks_and_tools_are_generated_as_requested() -> None:
     texts, made = make_tools(200, 13, 3)
     assert len(texts) == 13
     assert len(made) == 200
