@@ -253,7 +253,10 @@ def test_a_reader_with_one_click_everywhere_is_reported(recx: Recx, door: str) -
         lines = content.splitlines()
         header = 0 if door == "movielens" else 1
         alone = "\n".join([*lines[:header], *lines[header::4]]) + "\n"
-    reported(recx(door, {name: alone}, WORDS[door]), "no user has both a target and what the split asks for")
+    reported(
+        recx(door, {name: alone}, WORDS[door]),
+        "no user has both a target and the events before it that the split requires",
+    )
 
 
 def test_nothing_to_learn_from_is_bad_input(recx: Recx) -> None:
