@@ -176,8 +176,7 @@ def _count_by_line(marks: Bools, text: bytes) -> Longs:
 
 def _whole(numbers: Doubles) -> Bools:
     """Return which numbers [n] are whole, non-negative and small enough to be exact."""
-    whole: Bools = (numbers >= 0) & (numbers < EXACT) & (numbers == np.floor(numbers))
-    return whole
+    return (numbers >= 0) & (numbers < EXACT) & (numbers == np.floor(numbers))
 
 
 def _is_number(word: bytes) -> bool:
