@@ -768,7 +768,10 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
         table("candidates.parquet", lambda t: t[:0]),
         "recommendations.parquet and candidates.parquet have different items",
     ),
-    "other user": (table("candidates.parquet", lambda t: t.assign(user="zz")), "its lists have users or items that its data lacks"),
+    "other user": (
+        table("candidates.parquet", lambda t: t.assign(user="zz")),
+        "its lists have users or items that its data lacks",
+    ),
 }
 
 
