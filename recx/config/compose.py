@@ -1,4 +1,4 @@
-"""From words on a command line to one configuration: search path, schema, composition.
+"""From overrides to one configuration: search path, schema, composition.
 
 ``python -m recx`` lets ``hydra.main`` compose (sweeps, tab completion); ``recx.run`` does the same from Python.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, make_dataclass
 from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -20,41 +20,17 @@ from recx.config.hydra_internals import register
 from recx.config.sweepers.grid import Grid
 from recx.config.sweepers.optuna import Search
 
-
-@dataclass
-class _Runtime:
-    threads: Any = None
-
-
-@dataclass
-class Schema:
-    """Every key of the top level, so that a typo in a file is an error; ``recx.experiment.build`` checks types."""
-
-    name: Any = None
-    seed: Any = None
-    fold: Any = None
-    n_candidates: Any = None
-    refit: Any = None
-    seen: Any = None
-    objective: Any = None
-    allow_tuning_on_test: Any = None
-    cache: Any = None
-    runtime: _Runtime = field(default_factory=_Runtime)
-    dataset: Any = None
-    split: Any = None
-    feature: Any = None
-    encoder: Any = None
-    retriever: Any = None
-    ranker: Any = None
-    evaluator: Any = None
-    tracker: Any = None
-    report: Any = None
-    pruner: Any = None
-    benchmark: Any = None
+_SETTINGS = ("name", "seed", "fold", "n_candidates", "refit", "seen", "objective", "allow_tuning_on_test", "cache")
+_CHAIN = ("dataset", "split", "feature", "encoder", "retriever", "ranker", "evaluator")
+_AROUND = ("tracker", "report", "pruner", "benchmark")
+_Runtime = make_dataclass("_Runtime", [("threads", Any, None)])
+_fields = [(key, Any, None) for key in (*_SETTINGS, *_CHAIN, *_AROUND)]
+Schema = make_dataclass("Schema", [*_fields, ("runtime", _Runtime, field(default_factory=_Runtime))])
+"""Every key of the top level, so that a typo in a file is an error; ``recx.experiment.build`` checks types."""
 
 
 class PluginSearchPath(SearchPathPlugin):
-    """Adds the option files of installed plugins to where Hydra looks, without importing the plugins."""
+    """Adds the option files of installed plugins to Hydra's search path, without importing the plugins."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append each plugin's folder after our own."""
@@ -63,10 +39,10 @@ class PluginSearchPath(SearchPathPlugin):
 
 
 def prepare() -> str:
-    """Make Hydra ready for our option files and return the folder that holds ours.
+    """Prepare Hydra for our option files and return the folder that holds them.
 
     Raises:
-        InputError: two packages bring an option of one name, or a plugin is broken.
+        InputError: Two packages contain an option of the same name, or a plugin is broken.
     """
     option_sources.options()
     ConfigStore.instance().store(name="schema", node=Schema, provider="recx", replace=True)
@@ -75,10 +51,10 @@ def prepare() -> str:
 
 
 def compose(overrides: Sequence[str]) -> DictConfig:
-    """Return the whole configuration, Hydra's own part (``hydra``) included.
+    """Return the whole configuration, including Hydra's own part (``hydra``).
 
     Raises:
-        InputError: an override, an option or a key is not there; the sentence names the near match.
+        InputError: An override, an option or a key is unknown; the message names the closest match.
     """
     import hydra
 
@@ -87,16 +63,16 @@ def compose(overrides: Sequence[str]) -> DictConfig:
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
-    """Return a configuration, but for Hydra's part, as plain dictionaries and lists, every interpolation filled in.
+    """Return a configuration, except for Hydra's part, as plain dictionaries and lists with interpolations resolved.
 
     Raises:
-        InputError: a value is missing, or refers to a key that is not there.
+        InputError: A value is missing, or refers to an unknown key.
     """
     with explained():
         ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
         content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     assert isinstance(content, dict)
     named = {str(key): value for key, value in content.items()}
-    if isinstance(named.get("cache"), bool):  # what YAML makes of on and off that stand there without quotes
+    if isinstance(named.get("cache"), bool):  # how YAML reads on and off without quotes
         named["cache"] = "on" if named["cache"] else "off"
     return named

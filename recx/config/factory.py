@@ -1,13 +1,14 @@
 """Builds any part from its configuration: a mapping with a ``_target_`` and settings.
 
-A part is a class of recx or of an installed plugin. Nothing else is ever called, whatever a file or a command line
-says. Each setting is held against the class's annotations, so that a wrong one is told by its key.
+A part is a class of recx or of an installed plugin; nothing else is ever called, whatever the configuration says. Each
+setting is checked against the class's annotations, so that errors name its key.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -41,10 +42,14 @@ RENAMED = {
 
 
 def build(config: Any, key: str) -> Any:
-    """Build what stands at a key: a part, or lists and mappings with parts in them, or a plain value.
+    """Build the value of a key: a part, or lists and mappings with parts in them, or a plain value.
+
+    Args:
+        config: The configuration of the key.
+        key: The key, for errors.
 
     Raises:
-        InputError: a setting is unknown, missing or of the wrong type, or a class is not one of recx or a plugin.
+        InputError: A setting is unknown, missing or of the wrong type, or a class is not one of recx or a plugin.
     """
     if isinstance(config, list):
         return [build(value, f"{key}.{number}") for number, value in enumerate(config)]
@@ -54,16 +59,13 @@ def build(config: Any, key: str) -> Any:
         return {name: build(value, f"{key}.{name}") for name, value in config.items()}
     kind = locate(config["_target_"], key)
     settings = {name: build(value, f"{key}.{name}") for name, value in config.items() if name != "_target_"}
-    return _call(kind, _checked(kind, settings, key), key)
-
-
-def _call(kind: type, settings: Mapping[str, Any], key: str) -> Any:
+    settings = _checked(kind, settings, key)
     try:
         return kind(**settings)
     except RecxError as error:
         raise error if key in str(error) else type(error)(f"{key}: {error}") from error
     except (TypeError, ValueError) as error:
-        raise InputError(f"{key}: {kind.__name__} refuses its settings: {error}") from error
+        raise InputError(f"{key}: {kind.__name__} rejects its settings: {error}") from error
 
 
 def locate(target: object, key: str) -> type:
@@ -97,13 +99,13 @@ def moved(target: str) -> str | None:
 
 
 def is_trusted(module: str) -> bool:
-    """Whether parts may come from a module: our own are told without looking through all that is installed."""
+    """Return whether parts may come from a module; for those of recx without searching the installed packages."""
     package = module.partition(".")[0]
     return package == "recx" or package in [source.package for source in option_sources.sources()]
 
 
 def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the settings in the types and within the bounds that the class declares."""
+    """Return the settings in the types declared by the class, checked against its bounds."""
     parameters = inspect.signature(kind).parameters
     for name in settings:
         if name not in parameters:
@@ -111,13 +113,7 @@ def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any
     for name, parameter in parameters.items():
         if name not in settings and parameter.default is parameter.empty:
             raise InputError(f"{key}.{name} is missing: {kind.__name__} needs it: give ++{key}.{name}=VALUE")
-    hints = _hints(kind)
+    hints: dict[str, Any] = {}
+    with suppress(NameError):  # an annotation names what is imported for type checkers only
+        hints = hints_of(kind)
     return {name: coerce(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}
-
-
-def _hints(kind: type) -> dict[str, Any]:
-    """Return the annotations of a class's settings; none where they name what is imported for type checkers only."""
-    try:
-        return hints_of(kind)
-    except NameError:
-        return {}

@@ -1,4 +1,4 @@
-"""Turns what Hydra and OmegaConf say of a wrong configuration into one sentence with the way out."""
+"""Turns the errors of Hydra and OmegaConf into one sentence that says how to correct the configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Confi
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Raise what Hydra and OmegaConf raise inside as an ``InputError`` of one sentence."""
+    """Turn errors of Hydra and OmegaConf inside the context into an ``InputError`` of one sentence."""
     try:
         yield
     except (HydraException, OmegaConfBaseException, MarkedYAMLError) as error:
@@ -38,9 +38,9 @@ def explained() -> Iterator[None]:
 
 
 def explanation(error: BaseException) -> InputError:
-    """Return the error that a person should read in place of this one."""
+    """Return the error to show to the user instead of this one."""
     if isinstance(error, MissingConfigException):
-        return InputError(_missing_option(error))
+        return InputError(_unknown_option(error))
     if isinstance(error, OverrideParseException):
         return InputError(
             f"{error.override!r} cannot be read: write KEY=VALUE, such as ranker.l2=0.1, in quotes if need be"
@@ -56,39 +56,28 @@ def explanation(error: BaseException) -> InputError:
     return InputError(_one_line(str(error)))
 
 
-def unknown_option(name: str) -> str:
-    """Return the sentence for an option, such as ``retriever/item_kn``, that no file is there for."""
-    group, _, option = name.rpartition("/")
+def _unknown_option(error: MissingConfigException) -> str:
+    group, _, option = (error.missing_cfg_file or "").rpartition("/")
     known = [other.rpartition("/") for other in option_sources.options()]
-    in_group = [stem for folder, _, stem in known if folder == group]
+    in_group = error.options or [stem for folder, _, stem in known if folder == group]
     if in_group:
         return f"{group}={option}: there is no such option: {did_you_mean(option, in_group)}"
     groups = {folder for folder, _, _ in known if folder}
-    return f"{group}={option}: there is no group {group!r} to choose from: {did_you_mean(group, groups)}"
-
-
-def _missing_option(error: MissingConfigException) -> str:
-    name = error.missing_cfg_file or ""
-    group, _, option = name.rpartition("/")
-    if error.options:
-        return f"{group}={option}: there is no such option: {did_you_mean(option, error.options)}"
-    return unknown_option(name)
+    return f"{group}={option}: there is no group {group!r}: {did_you_mean(group, groups)}"
 
 
 def _not_composed(error: ConfigCompositionException) -> str:
+    if isinstance(error.__cause__, OmegaConfBaseException):
+        return _of_value(error.__cause__)
     text = str(error)
-    cause = error.__cause__
-    if isinstance(cause, OmegaConfBaseException):
-        return _of_value(cause)
+    quoted = text.split("'")[1] if "'" in text else ""
     if AMBIGUOUS in text:
-        word = text.split("'")[1]
-        return f"{word}: for one run after the other add -m, for a list write KEY=[A,B], for one text quote the value"
+        return f"{quoted}: for one run after the other add -m, for a list write KEY=[A,B], for one text quote the value"
     if NOTHING_CHOSEN in text:
-        group = text.split("'")[1]
-        return f"{group}=…: nothing is chosen there yet: write +{group}=NAME"
+        return f"{quoted}=…: no option is selected for this group yet: write +{quoted}=NAME"
     if ALREADY_CHOSEN in text:
         group = text.split(ALREADY_CHOSEN)[1].split(".")[0]
-        return f"+{group}=…: something is chosen there already: write {group}=NAME, without the plus"
+        return f"+{group}=…: an option is already selected for this group: write {group}=NAME, without the plus"
     return _one_line(text)
 
 
@@ -98,9 +87,8 @@ def _of_value(error: OmegaConfBaseException) -> str:
         return f"{key} has no value: give {key}=VALUE"
     if isinstance(error, ConfigKeyError | AttributeError):
         parent, _, name = key.rpartition(".")
-        known = _keys(error.parent_node)
-        where = f"{parent} has no setting {name!r}" if parent else f"there is no key {name!r}"
-        return f"{key}: {where}: {did_you_mean(name, known)}"
+        what = f"{parent} has no setting {name!r}" if parent else f"there is no key {name!r}"
+        return f"{key}: {what}: {did_you_mean(name, _keys(error.parent_node))}"
     return f"{key}: {_one_line(str(error))}"
 
 

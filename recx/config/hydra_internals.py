@@ -1,11 +1,10 @@
-"""Every name of Hydra, its Optuna plugin and Optuna that their documentation does not promise; none is used elsewhere.
+"""All undocumented names of Hydra, its Optuna plugin and Optuna; no other module uses any.
 
-``tests/test_hydra_internals.py`` tries each, so that a release that changes one fails there by its name.
+``tests/config/test_hydra_internals.py`` tests each, so that a release that changes one fails there.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,31 +29,27 @@ AMBIGUOUS = "Ambiguous value for argument"
 NOTHING_CHOSEN = "No match in the defaults list"
 ALREADY_CHOSEN = "Multiple values for "
 NOT_AN_OPTION = "Config group override must be"
-"""Texts by which Hydra's errors are told apart, as they all have one class."""
+"""Texts that distinguish Hydra's errors, which share one class."""
 
 is_swept = Override.is_sweep_override
 is_interval = Override.is_interval_sweep
 is_deletion = Override.is_delete
-
-
-def flags_parser() -> ArgumentParser:
-    """Return the parser of Hydra's own command line."""
-    return get_args_parser()
+flags_parser = get_args_parser
 
 
 def register(*plugins: type[Plugin]) -> None:
-    """Make plugins known to Hydra that lie outside of its namespace package."""
+    """Register Hydra plugins that lie outside of its namespace package."""
     for plugin in plugins:
         Plugins.instance().register(plugin)
 
 
 def forget_configuration() -> None:
-    """Undo that Hydra keeps the configuration of the run before, which a run from Python would take for its own."""
+    """Clear the configuration that Hydra keeps of the previous run, which a run from Python would use as its own."""
     HydraConfig.instance().cfg = None
 
 
 def parse(overrides: Sequence[str]) -> list[Override]:
-    """Return overrides as Hydra reads them.
+    """Return overrides as parsed by Hydra.
 
     Raises:
         OverrideParseException: An override cannot be read.
@@ -63,7 +58,7 @@ def parse(overrides: Sequence[str]) -> list[Override]:
 
 
 def key_of(override: Override) -> str:
-    """Return the key or group that an override is of."""
+    """Return the key or group of an override."""
     return override.get_key_element().lstrip("+")
 
 
@@ -72,8 +67,8 @@ def typed(override: Override) -> str:
     return str(override.input_line)
 
 
-def first_word(override: Override) -> str:
-    """Return an override with the first of its values; of an interval, where it starts."""
+def first_value(override: Override) -> str:
+    """Return an override with the first of its values; of an interval, its start."""
     if not is_swept(override):
         return typed(override)
     if is_interval(override):
@@ -92,19 +87,18 @@ def optuna_sweeper(settings: dict[str, Any], extend: Callable[[Proposer | None],
     """Return the Optuna plugin's sweeper.
 
     Args:
-        settings: The sweeper's own.
-        extend: From ``custom_search_space`` (None: there is none) to what is called in its place for every trial.
+        settings: Those of the sweeper.
+        extend: Receives ``custom_search_space`` (None: not set) and returns what is called instead for every trial.
     """
     from hydra_plugins.hydra_optuna_sweeper.optuna_sweeper import OptunaSweeper
 
-    outer = OptunaSweeper(**settings)
-    inner = outer.sweeper
-    inner.custom_search_space_extender = extend(inner.custom_search_space_extender)
-    return outer
+    sweeper = OptunaSweeper(**settings)
+    sweeper.sweeper.custom_search_space_extender = extend(sweeper.sweeper.custom_search_space_extender)
+    return sweeper
 
 
 def suggest(trial: Trial, override: Override) -> None:
-    """Let a trial of Optuna propose a value of an override's range."""
+    """Let an Optuna trial propose a value from the range of an override."""
     from hydra_plugins.hydra_optuna_sweeper._impl import create_optuna_distribution_from_override
     from optuna.distributions import BaseDistribution, CategoricalDistribution
 

@@ -1,4 +1,4 @@
-"""Where option files come from: recx itself and the installed plugins.
+"""The sources of option files: recx itself and the installed plugins.
 
 A plugin is a package with a folder ``conf`` and one line in its ``pyproject.toml``::
 
@@ -18,49 +18,53 @@ from pathlib import Path
 from recx.core.errors import InputError
 
 GROUP = "recx.plugins"
-"""The entry points by which plugins are found."""
+"""The group of entry points that declare plugins."""
 
 _PACKAGE = Path(__file__).parents[1]
 CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / "conf"
-"""Our own option files: inside the package when installed, beside it in a checkout."""
+"""The option files of recx: inside the package when installed, next to it in a checkout."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A package that brings option files: its import name and the folder that holds them."""
+    """A package with option files.
+
+    Attributes:
+        package: Its import name.
+        conf: The folder of its option files.
+    """
 
     package: str
     conf: Path
 
     def options(self) -> dict[str, Path]:
-        """Return every option file by its name, such as ``retriever/ease``."""
-        return {
-            file.relative_to(self.conf).with_suffix("").as_posix(): file for file in sorted(self.conf.rglob("*.yaml"))
-        }
+        """Return the option files by name, such as ``retriever/ease``."""
+        files = sorted(self.conf.rglob("*.yaml"))
+        return {file.relative_to(self.conf).with_suffix("").as_posix(): file for file in files}
 
 
 def sources() -> tuple[Source, ...]:
-    """Return recx and the installed plugins, in the order of their names.
+    """Return recx and the installed plugins, sorted by name.
 
     Raises:
-        InputError: a plugin is installed but cannot be found, or has no ``conf`` folder.
+        InputError: An installed plugin cannot be found, or has no ``conf`` folder.
     """
     plugins = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return (Source("recx", CONF), *(_source(entry) for entry in plugins))
 
 
 def options() -> dict[str, tuple[str, Path]]:
-    """Return all option files: name, such as ``retriever/ease`` -> the package that brings it and the file.
+    """Return all option files: name, such as ``retriever/ease`` -> its package and the file.
 
     Raises:
-        InputError: two packages bring an option of one name. Hydra would silently take the first.
+        InputError: Two packages contain an option of the same name, of which Hydra would silently take the first.
     """
     found: dict[str, tuple[str, Path]] = {}
     for source in sources():
         for name, file in source.options().items():
             if name in found:
                 raise InputError(
-                    f"the option {name!r} is there twice, in {found[name][1]} and in {file}: "
+                    f"the option {name!r} exists twice, in {found[name][1]} and in {file}: "
                     f"rename one of the files, or uninstall one of {found[name][0]} and {source.package}"
                 )
             found[name] = (source.package, file)
@@ -71,10 +75,10 @@ def _source(entry: EntryPoint) -> Source:
     package = entry.value
     way_out = "reinstall or uninstall the plugin"
     if "." in package or ":" in package:
-        raise InputError(f"the plugin {entry.name!r} names {package!r}, which is no top-level package: {way_out}")
+        raise InputError(f"the plugin {entry.name!r} names {package!r}, which is not a top-level package: {way_out}")
     spec = find_spec(package)
     if spec is None:
-        raise InputError(f"the plugin {entry.name!r} names the package {package!r}, which is not there: {way_out}")
+        raise InputError(f"the plugin {entry.name!r} names the package {package!r}, which does not exist: {way_out}")
     for folder in spec.submodule_search_locations or ():
         if (Path(folder) / "conf").is_dir():
             return Source(package, Path(folder) / "conf")

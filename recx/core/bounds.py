@@ -42,14 +42,7 @@ Unit = Annotated[float, Interval(ge=0, le=1)]
 Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
 """A seed that every library accepts."""
 
-_TYPE_NAMES = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    Path: "text",
-    NoneType: "null",
-}
+_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text", NoneType: "null"}
 _LIMITS = {
     "gt": (operator.gt, "above {}"),
     "ge": (operator.ge, "{} or more"),
@@ -131,7 +124,7 @@ def coerce(value: Any, hint: Any, key: str) -> Any:
         with suppress(OverflowError):  # an integer may be larger than any float
             if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
                 return float(value)
-    elif origin in _TYPE_NAMES:
+    elif origin in _NAMES:
         if isinstance(value, str if origin is Path else origin):
             return Path(value) if origin is Path else value
     elif origin in (tuple, list, Sequence):
@@ -188,4 +181,4 @@ def _type_text(hint: Any) -> str:
         return f"a list (each of it {_type_text(args[0])})" if args else "a list"
     if origin in (dict, Mapping):
         return f"a mapping of names (each to {_type_text(args[1])})" if args else "a mapping"
-    return _TYPE_NAMES.get(origin, "a part with its _target_")
+    return _NAMES.get(origin, "a part with its _target_")

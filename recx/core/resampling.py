@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, Seed, Share, check
+from recx.core.bounds import PositiveInt, Seed, Share, checked
 from recx.core.types import Array, Doubles
 
 CELL = 2**14
@@ -26,6 +26,7 @@ Weights = Callable[[np.random.Generator, int, int], Iterator[Doubles]]
 
 
 @dataclass(frozen=True)
+@checked("")
 class Procedure:
     """How intervals and tests are computed.
 
@@ -40,9 +41,6 @@ class Procedure:
     resamples: PositiveInt = 10_000
     draws: PositiveInt = 10_000
     seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def bootstrap(

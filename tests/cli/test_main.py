@@ -53,7 +53,7 @@ WRONG = [
     (["n_candidats=50"], "n_candidats: there is no key 'n_candidats': did you mean 'n_candidates'?"),
     (["+n_candidats=50"], "did you mean 'n_candidates'?"),
     (["runtime.threds=2"], "did you mean 'threads'?"),
-    (["runtime.threads=0"], "runtime.threads=0: it must be a whole number from 1 up"),
+    (["runtime.threads=0"], "runtime.threads=0: it must be a positive whole number"),
     (["n_candidates=0"], "n_candidates=0: it must be 1 or more"),
     (["n_candidates=1.5"], "n_candidates=1.5: it must be a whole number"),
     (["seed=4294967296"], "seed=4294967296: it must be 0 or more and at most 4294967295"),

@@ -89,7 +89,8 @@ def test_an_override_tells_what_it_is(word: str, kinds: str, key: str, first: st
     [override] = internals.parse([word])
     told = {"deletion": internals.is_deletion, "swept": internals.is_swept, "interval": internals.is_interval}
     assert {name for name, holds in told.items() if holds(override)} == set(kinds.split())
-    assert (internals.typed(override), internals.key_of(override), internals.first_word(override)) == (word, key, first)
+    found = (internals.typed(override), internals.key_of(override), internals.first_value(override))
+    assert found == (word, key, first)
     if values is not None:
         assert [str(value) for value in internals.values_of(override)] == [str(value) for value in values]
 

@@ -77,9 +77,9 @@ def test_two_options_of_one_name_are_an_error_that_names_both_files(site: Path) 
 
 @pytest.mark.parametrize(
     ("entry", "sentence"),
-    [("recx_gone", "which is not there"), ("recx_odd.part", "no top-level package"), ("json", "no folder 'conf'")],
+    [("recx_gone", "which does not exist"), ("recx_odd.part", "not a top-level package"), ("json", "no folder 'conf'")],
 )
-def test_a_broken_plugin_is_told(site: Path, entry: str, sentence: str) -> None:
+def test_a_broken_plugin_is_an_error(site: Path, entry: str, sentence: str) -> None:
     install(site, "recx_odd", "odd", entry)
     with pytest.raises(InputError, match=sentence):
         option_sources.sources()

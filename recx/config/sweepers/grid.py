@@ -1,4 +1,4 @@
-"""Hydra's sweeper for every combination of values, which can also leave each entry of a group out in turn."""
+"""Hydra's sweeper over all combinations of values, which can also leave out each entry of a group in turn."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from recx.config.hydra_internals import BasicSweeper, Override, is_deletion, typ
 class Grid(BasicSweeper):
     """Runs every combination of the values, one after the other.
 
-    leave_out: a group, such as ``feature``: every combination runs as it is, then once without each of its entries.
-    max_batch_size, params: see Hydra's basic sweeper.
+    Args:
+        max_batch_size: See Hydra's basic sweeper.
+        params: See Hydra's basic sweeper.
+        leave_out: A group, such as ``feature``: every combination runs as it is, then once without each of its entries.
     """
 
     def __init__(
@@ -23,20 +25,19 @@ class Grid(BasicSweeper):
     def split_arguments(  # type: ignore[override]  # static there, though always called on an object
         self, overrides: list[Override], max_batch_size: int | None
     ) -> list[list[list[str]]]:
-        """Return the words of every trial, in batches."""
-        # Hydra's own would turn ~feature.age into ~feature.age=null, which takes nothing out.
+        """Return the overrides of every trial, in batches."""
+        # Hydra's own method would turn ~feature.age into ~feature.age=null, which removes nothing.
         deleted = [typed(override) for override in overrides if is_deletion(override)]
-        kept = [override for override in overrides if not is_deletion(override)]
-        [combinations] = super().split_arguments(kept, None)
-        trials = [[*words, *deleted, *one] for words in combinations for one in self._left_out(deleted)]
+        [combinations] = super().split_arguments([one for one in overrides if not is_deletion(one)], None)
+        trials = [[*values, *deleted, *one] for values in combinations for one in self._left_out(deleted)]
         return list(self.split_overrides_to_chunks(trials, max_batch_size)) if trials else []
 
     def validate_batch_is_legal(self, batch: Sequence[Sequence[str]]) -> None:
-        """Compose one trial of each combination of options before any runs, which tells a misspelt option.
+        """Compose one trial of each combination of options before any runs, which finds misspelt options.
 
-        Hydra's own composes every trial twice; what else may be wrong with a value, its trial tells.
+        Hydra's own method composes every trial twice; other errors are reported by the trial itself.
         """
-        of_options = {tuple(word for word in words if "." not in word.partition("=")[0]): words for words in batch}
+        of_options = {tuple(one for one in trial if "." not in one.partition("=")[0]): trial for trial in batch}
         super().validate_batch_is_legal(list(of_options.values()))
 
     def _left_out(self, deleted: list[str]) -> list[list[str]]:

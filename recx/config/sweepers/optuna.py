@@ -1,4 +1,4 @@
-"""Hydra's sweeper for Optuna, with ranges that hold only where another setting has a certain value."""
+"""Hydra's sweeper for Optuna, with ranges that apply only where another setting has a certain value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from recx.config.hydra_internals import (
     Override,
-    first_word,
+    first_value,
     is_interval,
     key_of,
     optuna_sweeper,
@@ -31,31 +31,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Branch:
-    """Ranges that hold where a key has the value, or one of the values, that is asked for."""
+    """Ranges that apply where a key has one of certain values.
 
-    asked: Override
+    Attributes:
+        condition: The key or group and its values.
+        ranges: The ranges that apply then.
+    """
+
+    condition: Override
     ranges: tuple[Override, ...]
 
     @property
     def key(self) -> str:
-        """The key or group that the ranges depend on."""
-        return key_of(self.asked)
+        """The key or group of the condition."""
+        return key_of(self.condition)
 
-    def holds(self, value: str) -> bool:
-        """Whether the key's value, as it is typed, is asked for."""
-        return value in map(_word, values_of(self.asked))
+    def applies(self, value: str) -> bool:
+        """Return whether a value of the key, as it is typed, meets the condition."""
+        return value in map(_typed, values_of(self.condition))
 
     def first(self) -> dict[str, str]:
-        """Return key -> word of what is asked for and of each range's first value, to see that there are such keys."""
-        return {key_of(one): first_word(one) for one in (self.asked, *self.ranges)}
+        """Return key -> override with the first value, for the condition and each range, to check that keys exist."""
+        return {key_of(one): first_value(one) for one in (self.condition, *self.ranges)}
 
 
 def branches(when: Mapping[str, Mapping[str, Any]] | None) -> list[Branch]:
-    """Return what ``hydra.sweeper.when`` says.
+    """Return the branches of ``hydra.sweeper.when``.
 
     Raises:
-        InputError: it is no mapping of conditions to ranges.
-        OverrideParseException: a condition or a range cannot be read.
+        InputError: It is not a mapping of conditions to ranges.
+        OverrideParseException: A condition or a range cannot be read.
     """
     return [_branch(condition, ranges) for condition, ranges in (when or {}).items()]
 
@@ -63,18 +68,18 @@ def branches(when: Mapping[str, Mapping[str, Any]] | None) -> list[Branch]:
 def _branch(condition: str, ranges: Any) -> Branch:
     if not isinstance(ranges, Mapping | DictConfig) or "=" not in condition:
         raise InputError(
-            f"hydra.sweeper.when: {condition!r} is no condition with ranges: write KEY=VALUE and, beneath it, KEY: "
+            f"hydra.sweeper.when: {condition!r} is not a condition with ranges: write KEY=VALUE and, below it, KEY: "
             "RANGE, such as retriever=item_knn: {retriever.neighbours: 'range(50,500,50)'}"
         )
-    [asked, *parsed] = parse([condition, *(f"{key}={values}" for key, values in ranges.items())])
-    if is_interval(asked):
-        raise InputError(f"hydra.sweeper.when: {condition!r} is no condition: name one value or several, KEY=A,B")
-    return Branch(asked, tuple(parsed))
+    [first, *others] = parse([condition, *(f"{key}={values}" for key, values in ranges.items())])
+    if is_interval(first):
+        raise InputError(f"hydra.sweeper.when: {condition!r} is not a condition: name one value or several, KEY=A,B")
+    return Branch(first, tuple(others))
 
 
 @dataclass(frozen=True)
 class _Proposals:
-    """Called by Hydra's sweeper for every trial, when what ``params`` and the command line say has been proposed."""
+    """Called by Hydra's sweeper for every trial, after ``params`` and the command line have been proposed."""
 
     branches: Sequence[Branch]
     own: Proposer | None
@@ -83,18 +88,20 @@ class _Proposals:
         if self.own is not None:
             self.own(config, trial)
         for branch in self.branches:
-            known = {str(key).lstrip("+"): _word(value) for key, value in {**trial.user_attrs, **trial.params}.items()}
-            if branch.holds(known.get(branch.key) or _composed(config, branch.key)):
+            known = {str(key).lstrip("+"): _typed(value) for key, value in {**trial.user_attrs, **trial.params}.items()}
+            if branch.applies(known.get(branch.key) or _composed(config, branch.key)):
                 for one in branch.ranges:
-                    if key_of(one) not in known:  # else the command line goes before
+                    if key_of(one) not in known:  # otherwise the command line takes precedence
                         suggest(trial, one)
 
 
 class Search(Sweeper):
-    """Lets Optuna look for the best.
+    """Lets Optuna search for the best settings.
 
-    when: GROUP=OPTION or KEY=VALUE (or several: KEY=A,B) -> key -> its range there, as on the command line. A branch
-    may ask for what an earlier one has proposed. settings: those of Hydra's own sweeper for Optuna.
+    Args:
+        when: GROUP=OPTION or KEY=VALUE (or several: KEY=A,B) -> key -> its range there, as on the command line. A
+            condition may refer to a setting of an earlier branch.
+        settings: Those of Hydra's own sweeper for Optuna.
     """
 
     def __init__(self, when: DictConfig | None = None, **settings: Any) -> None:
@@ -107,7 +114,7 @@ class Search(Sweeper):
             self.inner = optuna_sweeper(settings, lambda own: _Proposals(branches(when), own))
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Take what Hydra's own sweeper takes."""
+        """Set up the inner sweeper."""
         self.inner.setup(hydra_context=hydra_context, task_function=task_function, config=config)
 
     def sweep(self, arguments: list[str]) -> None:
@@ -115,14 +122,14 @@ class Search(Sweeper):
         self.inner.sweep(arguments)
 
 
-def _word(value: Any) -> str:
-    """Return a value as it is typed, without the quotes."""
+def _typed(value: Any) -> str:
+    """Return a value as it is typed, without quotes."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value).strip("'\"")
 
 
 def _composed(config: DictConfig, key: str) -> str:
-    """Return the option that is chosen from a group, or the value of a key, where no trial says otherwise."""
+    """Return the chosen option of a group, or the value of a key, in the configuration without a trial's values."""
     choices = config.hydra.runtime.choices
-    return _word(choices[key] if key in choices else OmegaConf.select(config, key))
+    return _typed(choices[key] if key in choices else OmegaConf.select(config, key))

@@ -127,18 +127,18 @@ def _first(overrides: Sequence[str]) -> tuple[DictConfig, list[Override]]:
     """
     from recx.config.compose import compose
     from recx.config.hydra_errors import explained
-    from recx.config.hydra_internals import first_word, key_of, parse
+    from recx.config.hydra_internals import first_value, key_of, parse
 
     with explained():
         typed = parse(overrides)
-    composed = compose([first_word(one) for one in typed])
+    composed = compose([first_value(one) for one in typed])
     params = composed.hydra.sweeper.get("params")
     if not params:
         return composed, typed
     with explained():
         more = parse([f"{key}={values}" for key, values in params.items()])
     parsed = [*(one for one in more if key_of(one) not in map(key_of, typed)), *typed]
-    return compose([first_word(one) for one in parsed]), parsed
+    return compose([first_value(one) for one in parsed]), parsed
 
 
 def _check_comparable(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) -> None:

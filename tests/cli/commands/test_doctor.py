@@ -76,7 +76,7 @@ def test_the_fold_is_the_one_that_a_run_would_take(
         (["n_candidates"], "'n_candidates' cannot be read: write KEY=VALUE"),
         (["--jsn"], "recx doctor: unrecognized arguments: --jsn"),
         (["dataset.path=/nowhere"], "/nowhere"),
-        (["runtime.threads=0"], "runtime.threads=0: it must be a whole number from 1 up"),
+        (["runtime.threads=0"], "runtime.threads=0: it must be a positive whole number"),
     ],
 )
 def test_a_mistake_is_one_sentence(

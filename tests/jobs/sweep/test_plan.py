@@ -111,9 +111,9 @@ def test_optuna_may_not_choose_on_test() -> None:
 @pytest.mark.parametrize(
     ("when", "sentence"),
     [
-        ("{retriever: {ranker.l2: 1}}", "hydra.sweeper.when: 'retriever' is no condition with ranges"),
-        ("{retriever=item_knn: 3}", "hydra.sweeper.when: 'retriever=item_knn' is no condition with ranges"),
-        ("{'seed=interval(0,1)': {ranker.l2: 1}}", "'seed=interval\\(0,1\\)' is no condition: name one value"),
+        ("{retriever: {ranker.l2: 1}}", "hydra.sweeper.when: 'retriever' is not a condition with ranges"),
+        ("{retriever=item_knn: 3}", "hydra.sweeper.when: 'retriever=item_knn' is not a condition with ranges"),
+        ("{'seed=interval(0,1)': {ranker.l2: 1}}", "'seed=interval\\(0,1\\)' is not a condition: name one value"),
         ("{retriever=item_knn: {retriever.last: 'range(1,'}}", r"'retriever.last=range\(1,' cannot be read"),
         ("{retriever=item_knm: {retriever.last: 'range(1,9)'}}", "retriever=item_knm: .*did you mean 'item_knn'"),
         ("{retriever=item_knn: {retriever.lst: 'range(1,9)'}}", "'lst': did you mean 'last'"),
