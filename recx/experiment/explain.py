@@ -166,9 +166,7 @@ class Reopened:
             InputError: The run predicted, so its targets are unknown.
         """
         if self.truth is None:
-            raise InputError(
-                f"{self.run.folder}: the run predicted (fold=predict), so its targets are unknown: choose another run"
-            )
+            raise InputError(f"{self.run.folder}: with fold=predict its targets are unknown: choose another run")
         judged = self.truth.judge(self.recommendations)
         hits = judged.relevant_hits(None)
         users, first = np.unique(judged.hit_user[hits], return_index=True)
