@@ -672,7 +672,7 @@ def test_every_run_can_be_explained(recx: Recx, world: str, words: list[str]) ->
     assert bool(json.loads(recx.out)["contributions"]) == (words != ["ranker=identity"])
     reported(recx("explain", "last", "user=nobody"), "user=nobody: the run has no request of this user")
     if words == ["fold=predict"]:
-        reported(recx("explain", "last", "--worst", "3"), "the run predicted")
+        reported(recx("explain", "last", "--worst", "3"), "with fold=predict its targets are unknown")
     else:
         assert recx("explain", "last", "--worst", "3") == (0, "")
 
