@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from recx.config.factory import moved
+
 TIES = "equal scores keep the order in which the items were given (stable descending sort)"
 MEAN = "over every user with a target on the line; a user without a list scores 0"
 """Both texts are stored with every run and compared between runs: changing a word makes old runs differ from new."""
@@ -19,4 +21,12 @@ def rules(card: Mapping[str, Any]) -> dict[str, Any]:
     figures = ("retrieval", "ranking", "end_to_end", "tables")
     evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
     users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}
-    return {**kept, "users": users, "evaluator": evaluator}
+    current: dict[str, Any] = _current({**kept, "users": users, "evaluator": evaluator})
+    return current
+
+
+def _current(rule: Any) -> Any:
+    """Return a rule with the paths that classes have now, so that an older run differs by no move of a module."""
+    if isinstance(rule, Mapping):
+        return {name: _current(inner) for name, inner in rule.items()}
+    return (moved(rule) or rule) if isinstance(rule, str) else rule
