@@ -128,7 +128,7 @@ def _times(column: pd.Series[str], where: Path) -> Longs:
             f"{where}, row {row + 1}: {column.iloc[row]!r} is not a time such as 11/12/2019 2:14:46 PM: correct it"
         ),
     )
-    return dates.to_numpy().astype("datetime64[ms]").astype(np.int64)
+    return np.asarray(dates.to_numpy().astype("datetime64[ms]").astype(np.int64))
 
 
 def _split(column: pd.Series[str]) -> tuple[Longs, Array]:

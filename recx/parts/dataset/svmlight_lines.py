@@ -176,7 +176,7 @@ def _count_by_line(marks: Bools, text: bytes) -> Longs:
 
 def _whole(numbers: Doubles) -> Bools:
     """Return which numbers [n] are whole, non-negative and small enough to be exact."""
-    return (numbers >= 0) & (numbers < EXACT) & (numbers == np.floor(numbers))
+    return np.asarray((numbers >= 0) & (numbers < EXACT) & (numbers == np.floor(numbers)))
 
 
 def _is_number(word: bytes) -> bool:

@@ -96,7 +96,7 @@ class _Site:
         age = np.maximum((hours[:, None] - self.created) / HOUR, 0.0)
         pull = self.appeal * (1 - np.exp(-age / RISE)) * 0.5 ** (age / HALF_LIFE) + FAINTEST
         total = np.cumsum(np.pad(pull, ((0, 0), (1, 0))), axis=1)
-        return total / total[:, -1:]
+        return np.asarray(total / total[:, -1:])
 
     @cached_property
     def line(self) -> Doubles:
@@ -116,7 +116,7 @@ class _Site:
         dead = high - low < DEAD
         low, high = np.where(dead, 0.0, low), np.where(dead, 1.0, high)
         spot = np.searchsorted(self.line, hour + low + chance * (high - low), side="right")
-        return np.clip(spot - hour * len(self.created), 0, len(self.created) - 1)
+        return np.asarray(np.clip(spot - hour * len(self.created), 0, len(self.created) - 1))
 
 
 def _site(articles: int, days: int, rng: np.random.Generator) -> _Site:
@@ -146,7 +146,7 @@ def _site(articles: int, days: int, rng: np.random.Generator) -> _Site:
 
 
 def _unit(vectors: Doubles) -> Doubles:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def _shares(n: int, rng: np.random.Generator) -> Doubles:
@@ -215,7 +215,7 @@ def _pick(
     offers = site.draw(hour, start, stop, rng.random(len(hour))).reshape(-1, OFFERS)
     liking = FUSSINESS * np.einsum("nod,nd->no", site.embedding[offers], taste) + rng.gumbel(size=offers.shape)
     liking[(offers[:, :, None] == recent[:, None, :]).any(axis=2)] = -np.inf
-    return offers[np.arange(len(offers)), liking.argmax(axis=1)]
+    return np.asarray(offers[np.arange(len(offers)), liking.argmax(axis=1)])
 
 
 def _tables(site: _Site, reader: Longs, item: Longs, time: Longs, rng: np.random.Generator) -> NewsTables:

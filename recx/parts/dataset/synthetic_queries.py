@@ -42,4 +42,4 @@ def scaled(values: Doubles, indptr: Longs) -> Doubles:
     """Return values [n] scaled to [0, 1] within their groups."""
     group = group_of_rows(indptr)
     low, high = -max_of_groups(-values, indptr)[group], max_of_groups(values, indptr)[group]
-    return (values - low) / (high - low)
+    return np.asarray((values - low) / (high - low))
