@@ -1,10 +1,10 @@
-"""Past runs: what the MLflow store under ``outputs`` knows of, and the folders of those that no store knows of."""
+"""Past runs: those in the MLflow store under ``outputs``, and those that left only a folder."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,37 +13,42 @@ from recx.tracking.sqlite_runs import stored_runs
 
 
 def past_runs(outputs: Path, *, trials: bool = False) -> list[PastRun]:
-    """Return every run, newest first; what is a part of another (a trial of a sweep) only with ``trials``.
+    """Return every run, newest first.
+
+    Args:
+        outputs: The folder of all runs.
+        trials: Whether to include runs that are part of another, such as trials of a sweep.
 
     Raises:
-        RecxError: there is a store and it cannot be read.
+        RecxError: There is a store that cannot be read.
     """
     database = outputs / "mlflow.db"
     stored = stored_runs(database) if database.is_file() else []
-    known = {run.folder for run in stored if run.folder}
-    found = [*stored, *_untracked(outputs, known)]
-    counted = Counter(run.parent for run in found if run.name != "best")
-    whole = [replace(run, trials=counted[run.id]) for run in found if trials or not run.parent]
-    return sorted(whole, key=lambda run: (-run.start, run.id))
+    runs = [*stored, *_untracked(outputs, {run.folder for run in stored})]
+    n_trials = Counter(run.parent for run in runs if run.name != "best")
+    shown = [replace(run, trials=n_trials[run.id]) for run in runs if trials or not run.parent]
+    return sorted(shown, key=lambda run: (-run.start, run.id))
 
 
-def _untracked(outputs: Path, known: Iterable[str]) -> Iterator[PastRun]:
-    """Yield the runs of folders that no store knows of; those of a sweep beneath one line of the sweep."""
-    skipped = set(known)
-    for path in [*outputs.glob("*/*/metrics.json"), *outputs.glob("*/*/benchmark.json")]:
-        if str(path.parent.absolute()) not in skipped:
-            yield _of_folder(path.parent, outputs, path)
+def _untracked(outputs: Path, stored: Collection[str]) -> Iterator[PastRun]:
+    """Yield the runs of folders that are not in the store."""
     sweeps: dict[Path, list[PastRun]] = defaultdict(list)
-    for path in outputs.glob("sweeps/*/*/metrics.json"):
-        if str(path.parent.absolute()) not in skipped:
-            sweeps[path.parent.parent].append(_of_folder(path.parent, outputs, path))
+    for pattern in ("*/*/metrics.json", "*/*/benchmark.json", "sweeps/*/*/metrics.json"):
+        for path in outputs.glob(pattern):
+            if str(path.parent.absolute()) in stored:
+                continue
+            run = _run_of(path, outputs)
+            if pattern.startswith("sweeps"):
+                sweeps[path.parent.parent].append(run)
+            else:
+                yield run
     for folder, trials in sweeps.items():
-        yield from _of_sweep(folder, trials, outputs)
+        yield from _runs_of_sweep(folder, trials)
 
 
-def _of_folder(folder: Path, outputs: Path, last: Path) -> PastRun:
-    """Return the run of a folder; ``last``: the file that is written last."""
-    metrics = _metrics(folder)
+def _run_of(last: Path, outputs: Path) -> PastRun:
+    """Return the run whose folder holds ``last``, the file that is written last."""
+    folder, metrics = last.parent, _metrics(last.parent)
     seconds = metrics.get("time/total", NAN)
     end = last.stat().st_mtime
 
@@ -62,26 +67,26 @@ def _of_folder(folder: Path, outputs: Path, last: Path) -> PastRun:
     )
 
 
-def _of_sweep(folder: Path, trials: Sequence[PastRun], outputs: Path) -> Iterator[PastRun]:
-    """Yield a sweep as its best trial, and its trials with it as their parent."""
+def _runs_of_sweep(folder: Path, runs: Sequence[PastRun]) -> Iterator[PastRun]:
+    """Yield a sweep, represented by its best trial, and its other trials as parts of it."""
     from recx.jobs.sweep.journal import TrialJournal
-    from recx.jobs.sweep.summary import differing as varied
+    from recx.jobs.sweep.summary import differing
 
-    told = TrialJournal(folder / "trials").trials()
-    by_folder = {run.folder: run for run in trials}
-    done = [trial for trial in told if trial.objective is not None]
-    best = max(done, key=lambda trial: trial.objective or 0.0, default=None)
-    final = by_folder.get(str((folder / "best").absolute()))
-    chosen = final or by_folder.get(str(Path(best.folder).absolute()) if best else "") or trials[0]
-    tags = {"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(varied(told))}
+    trials = TrialJournal(folder / "trials").trials()
+    by_folder = {run.folder: run for run in runs}
+    done = [trial for trial in trials if trial.objective is not None]
+    best = [Path(trial.folder) for trial in sorted(done, key=lambda trial: -(trial.objective or 0.0))[:1]]
+    places = [str(place.absolute()) for place in (folder / "best", *best)]
+    chosen = next((by_folder[place] for place in places if place in by_folder), runs[0])
+    tags = {"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(differing(trials))}
     ended = (folder / "summary" / "sweep.csv").is_file()
-    status = "finished" if ended else "running" if _at_work(folder) else "killed"
+    status = "finished" if ended else "running" if _is_running(folder) else "killed"
     yield replace(chosen, name=f"sweep {folder.name}", status=status, tags=tags)
-    yield from (replace(run, parent=chosen.id) for run in trials if run is not chosen)
+    yield from (replace(run, parent=chosen.id) for run in runs if run is not chosen)
 
 
-def _at_work(folder: Path) -> bool:
-    """Return whether a process holds the sweep."""
+def _is_running(folder: Path) -> bool:
+    """Return whether a process holds the lock of the sweep."""
     from recx.core.system.locks import turn
 
     if not (folder / ".lock").is_file():
@@ -98,7 +103,7 @@ def _metrics(folder: Path) -> Mapping[str, float]:
         stored = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
         return {name: NAN if value is None else float(value) for name, value in stored.items()}
     except (OSError, ValueError, TypeError, AttributeError):
-        return {}  # damaged: the line stands there without figures
+        return {}  # missing or damaged: the run is listed without figures
 
 
 def _settings(path: Path) -> Mapping[str, str]:
@@ -106,7 +111,7 @@ def _settings(path: Path) -> Mapping[str, str]:
 
     from recx.core.system.serialize import flat
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is there
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, if available
     try:
         return flat(yaml.load(path.read_text(encoding="utf-8"), loader))
     except (OSError, ValueError, AttributeError, yaml.YAMLError):

@@ -1,7 +1,7 @@
 """Runs a composed experiment: threads, parts, folder, tracker, files, printed summary.
 
-Nothing that brings numpy is imported before the number of threads is set: numpy's, FAISS's and the other libraries'
-pools read it when they are loaded.
+Nothing that imports numpy is imported before the number of threads is set: the thread pools of numpy, FAISS and other
+libraries read it when they are loaded.
 """
 
 from __future__ import annotations
@@ -22,35 +22,39 @@ if TYPE_CHECKING:
 
 
 def run(overrides: Sequence[str] = ()) -> Result:
-    """Run what ``python -m recx OVERRIDES`` runs: folder, tracker and printed table included.
+    """Run what ``python -m recx OVERRIDES`` runs, including its folder, tracker and printed table.
+
+    Args:
+        overrides: Such as ``["+experiment=news", "ranker.l2=0.1"]``.
 
     Raises:
-        InputError: the configuration or the data cannot be used.
-        RecxError: a part broke a promise of its protocol.
+        InputError: The configuration or the data cannot be used.
+        RecxError: A part violated its protocol.
     """
-    from omegaconf import OmegaConf
-
     from recx.config.compose import compose, plain
 
     config = compose(overrides)
-    folder = Path(OmegaConf.select(config, "hydra.run.dir")).absolute()
-    return launch(plain(config), folder)
+    return launch(plain(config), Path(config.hydra.run.dir).absolute())
 
 
 def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, context: RunContext = ALONE) -> Result:
-    """Run the experiment of a plain configuration (see ``compose.plain``), track it, and write its files to a folder.
+    """Run the experiment of a plain configuration, track it, and write its files to a folder.
 
-    trial: one of a sweep, which is silent and writes only its configuration, its figures and its protocol card.
-    context: what the tracked run belongs to.
+    Args:
+        config: See ``recx.config.compose.plain``.
+        folder: The folder for the files.
+        trial: Whether it is one of a sweep, which is silent and writes only its configuration, its figures and its
+            protocol card.
+        context: What the tracked run belongs to.
 
     Raises:
-        InputError: the configuration or the data cannot be used.
-        RecxError: a part broke a promise of its protocol.
-        Pruned: whoever watches (see ``recx.core.pruning``) has seen enough.
+        InputError: The configuration or the data cannot be used.
+        RecxError: A part violated its protocol.
+        Pruned: The trial was ended early (see ``recx.core.pruning``).
     """
     if config.get("benchmark") is not None:
         raise InputError(
-            "benchmark: it runs several chains, and here one is run: leave out -m (from Python, call "
+            "benchmark: it runs several chains, but here only one can run: leave out -m (from Python, call "
             "recx.jobs.benchmark.run.benchmark(config, folder))"
         )
     with limited_to(config["runtime"]["threads"]) as threads:
@@ -67,29 +71,31 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
         with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
             result = _run(plan.experiment, config["cache"], threads, trial)
             card = protocol_card.card(result, config)
+            sentences = advice(result.metrics)
             folder.mkdir(parents=True, exist_ok=True)
-            (saved_runs.save_figures if trial else saved_runs.save)(result, folder, config, card)
-            if not trial:
+            if trial:
+                saved_runs.save_figures(result, folder, config, card)
+            else:
+                saved_runs.save(result, folder, config, card)
                 figures.write(result.tables, folder)
-            if plan.report is not None and not trial:
-                written = plan.report.write(result, folder)
-                if isinstance(plan.report, TableWriter):
-                    run.log_table(written.stem, plan.report.table(result))
+                if plan.report is not None:
+                    written = plan.report.write(result, folder)
+                    if isinstance(plan.report, TableWriter):
+                        run.log_table(written.stem, plan.report.table(result))
             run.log_metrics(result.metrics)
             run.log_curves(result.curves)
-            told = advice(result.metrics)
-            run.log_tags({**protocol_card.tags(card), **({"recx.advice": "\n".join(told)} if told else {})})
+            run.log_tags(protocol_card.tags(card) | ({"recx.advice": "\n".join(sentences)} if sentences else {}))
             if not trial:
-                write_page(result, folder, config, card, told)
+                write_page(result, folder, config, card, sentences)
             run.log_files(folder)
         if not trial:
-            print_summary(console, result, folder, run, told)
+            print_summary(console, result, folder, run, sentences)
         return result
 
 
 @contextmanager
 def _tracked(tracker: Tracker, config: Mapping[str, Any], context: RunContext) -> Iterator[Run]:
-    """Yield the tracker's run; that of a pruned trial ends in order, with a tag and what it reached."""
+    """Yield the tracker's run; that of a pruned trial finishes normally, with a tag and its last values."""
     from recx.core.pruning import Pruned
 
     pruned = None
@@ -105,10 +111,7 @@ def _tracked(tracker: Tracker, config: Mapping[str, Any], context: RunContext) -
 
 
 def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result:
-    """Run the chain with what the stage cache keeps of it; mode: on, read or off.
-
-    Of a trial, only what other trials can use is kept.
-    """
+    """Run the chain with the stage cache (mode: on, read or off), which keeps of a trial only what others can use."""
     from recx.core.protocols import HasDiagnostics
 
     if trial and isinstance(experiment.ranker, HasDiagnostics):
@@ -125,15 +128,19 @@ def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result
 
 
 def objective(result: Result, name: str) -> float:
-    """Return the number that a sweep makes as large as it can.
+    """Return the metric that a sweep maximizes.
+
+    Args:
+        result: The result of a run.
+        name: The full name of the metric, such as ``end_to_end/ndcg_at_5``.
 
     Raises:
-        InputError: the run has no metric of that name, or it is not finite, and so no better or worse than another.
+        InputError: The run has no metric of that name, or it is not finite.
     """
     metrics = result.metrics
     if name not in metrics:
         raise InputError(f"objective={name}: the run has no such metric: {did_you_mean(name, metrics)}")
     value = float(metrics[name])
     if not abs(value) < float("inf"):
-        raise InputError(f"objective={name}: it is {value} in this run, which cannot be compared")
+        raise InputError(f"objective={name}: it is {value} in this run, so it cannot be compared with other trials")
     return value

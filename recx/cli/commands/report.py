@@ -46,13 +46,13 @@ def page_of(folder: Path) -> str:
         InputError: A file is missing, damaged or of another version of recx.
     """
     from recx.experiment.saved_runs import BENCHMARK
-    from recx.jobs.benchmark.page import story_of_benchmark
+    from recx.jobs.benchmark.page import benchmark_data
     from recx.report.page import render, several_runs
     from recx.report.page.write import DATA, read
 
     if not (folder / BENCHMARK).is_file():
         return render.render(read(folder))
-    return several_runs.render(read(folder) if (folder / DATA).is_file() else story_of_benchmark(folder))
+    return several_runs.render(read(folder) if (folder / DATA).is_file() else benchmark_data(folder))
 
 
 def _folder(run: str) -> Path:

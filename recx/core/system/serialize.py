@@ -56,3 +56,8 @@ def title(config: Mapping[str, Any]) -> str:
             name.lower() if module == stage else module
         )  # a plugin of one part may name its module after the stage
     return " + ".join(filter(None, names))
+
+
+def as_json(values: Any) -> str:
+    """Return plain values as an indented JSON document."""
+    return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"

@@ -1,11 +1,12 @@
-"""Parts that stand in a chain where a ranker or a retriever stands, and measure it while they do its work.
+"""Parts that take the place of a ranker or a retriever in a chain, and measure it while they do its work.
 
-The chain is ``Experiment.run``'s: it learns, asks and judges as ever, and what it judges are the very lists that the
-timed calls made. What was measured is kept by the stage cache, by model, data and settings.
+The chain is that of ``Experiment.run``: it fits, calls and evaluates as usual, and what it evaluates are the lists that
+the timed calls returned. The stage cache keeps measurements by model, data and settings.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context
@@ -29,8 +30,8 @@ from recx.storage.cache import keys
 from recx.storage.cache.code_version import code_of
 from recx.storage.cache.store import Cache
 
-Pieces = Callable[[int], Iterator[tuple[Any, ...]]]
-"""Gives the arguments of the calls that together serve all requests, so many requests in each."""
+Batches = Callable[[int], Iterator[tuple[Any, ...]]]
+"""From a number of requests per call to the arguments of the calls that together serve all requests."""
 Renewed = Callable[[Interactions], Interactions]
 """Returns the same history as another object, the same one each time."""
 
@@ -39,9 +40,13 @@ Renewed = Callable[[Interactions], Interactions]
 class Timing:
     """How calls are measured.
 
-    warmup: calls before the first that counts. batch_size: of a pass of its own; None: none. clocked: False: all
-    requests in one call, which nobody times. cache: keeps what was measured; None: nothing is kept. built: bytes that
-    the ranker took to build. load: of the machine, before any ranker ran.
+    Attributes:
+        warmup: Calls before the first one that counts.
+        batch_size: Requests per call in a separate pass; None: no such pass.
+        clocked: False: all requests in one call that is not timed.
+        cache: Keeps measurements; None: nothing is kept.
+        built: Bytes that building the ranker took.
+        load: Load of the machine before any ranker ran.
     """
 
     warmup: int
@@ -52,51 +57,55 @@ class Timing:
     load: float = 0.0
 
     def kept(self, stage: str, part: Any, inputs: Sequence[Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what was measured now, or once before in the same way.
+        """Return measurements from the cache, or make them now.
 
-        ``cached`` says which, ``measured_at`` when, and ``load`` how busy the machine was then.
+        Args:
+            stage: ``rank`` or ``retrieve``.
+            part: What is measured.
+            inputs: What it is given.
+            make: Measures it.
+
+        Returns:
+            What ``make`` returns, ``cached``: whether that was done before, ``measured_at``: when, and ``load``: the
+            load of the machine then.
         """
-        made: list[dict[str, Any]] = []
+        name, fresh = f"benchmark_{stage}", False
 
         def now() -> dict[str, Any]:
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            made.append({**make(), "measured_at": at, "load": self.load})
-            return made[0]
+            nonlocal fresh
+            fresh, moment = True, datetime.now(UTC).isoformat(timespec="seconds")
+            return {**make(), "measured_at": moment, "load": self.load}
 
-        def key() -> str | None:
+        def key(cache: Cache) -> str | None:
             try:
-                told = (self.warmup, self.batch_size, self.clocked, code_of((__name__,)))
-                return None if self.cache is None else self.cache.key(f"benchmark_{stage}", part, told, *inputs)
+                settings = (self.warmup, self.batch_size, self.clocked, code_of((__name__,)))
+                return cache.key(name, part, settings, *inputs)
             except keys.NoKeyError:
                 return None
 
-        if self.cache is None:
-            return {**now(), "cached": False}
-        kept = self.cache.kept(f"benchmark_{stage}", key, now)
-        return {**kept, "cached": not made}
+        cache = self.cache
+        kept = now() if cache is None else cache.kept(name, lambda: key(cache), now)
+        return {**kept, "cached": not fresh}
 
-    def calls(self, call: Callable[..., RankedLists], pieces: Pieces, n: int) -> dict[str, Any]:
-        """Serve ``n`` requests; return the ``lists``, ``ns`` of each call, ``batch_ns`` of all batches, and more.
+    def calls(self, call: Callable[..., RankedLists], batches: Batches, n: int) -> dict[str, Any]:
+        """Serve ``n`` requests.
 
-        first_ns: of the very first call, in which many a ranker indexes texts or loads its model. differ: how many
-        lists came out otherwise in batches.
+        Returns:
+            The ``lists``, and if timed: ``ns`` of each call, ``first_ns`` of the very first one (in which many rankers
+            index texts or load a model), ``batch_ns`` of all batches, and ``differ``: how many lists differ in batches.
         """
         if not self.clocked:
-            return {"lists": RankedLists.concat([call(*given) for given in pieces(max(1, n))])}
-        first_ones = list(islice(pieces(1), self.warmup))  # objects of their own: what is kept of them helps no other
-        warm = timed(call, [first_ones[number % n] for number in range(self.warmup)])[1]
-        made, spent = timed(call, list(pieces(1)))
-        lists, first = RankedLists.concat(made), int(np.append(warm, spent)[0])
-        if self.batch_size is None:
-            return {"lists": lists, "ns": spent, "first_ns": first}
-        batches, of_batches = timed(call, list(pieces(self.batch_size)))
-        return {
-            "lists": lists,
-            "ns": spent,
-            "first_ns": first,
-            "batch_ns": int(of_batches.sum()),
-            "differ": _differing(lists, RankedLists.concat(batches)),
-        }
+            return {"lists": RankedLists.concat([call(*given) for given in batches(max(1, n))])}
+        first = list(islice(batches(1), self.warmup))  # their own objects, so that nothing cached by them helps others
+        warm = timed(call, [first[number % n] for number in range(self.warmup)])[1]
+        results, ns = timed(call, list(batches(1)))
+        lists = RankedLists.concat(results)
+        measured = {"lists": lists, "ns": ns, "first_ns": int(np.append(warm, ns)[0])}
+        if self.batch_size is not None:
+            in_batches, ns_of_batches = timed(call, list(batches(self.batch_size)))
+            measured["batch_ns"] = int(ns_of_batches.sum())
+            measured["differ"] = _differing(lists, RankedLists.concat(in_batches))
+        return measured
 
 
 def _differing(lists: RankedLists, others: RankedLists) -> int:
@@ -107,57 +116,71 @@ def _differing(lists: RankedLists, others: RankedLists) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TimedFit:
-    """Stands where a ranker stands that learns: it is fitted when the lists are asked for, unless they are kept."""
+    """Takes the place of a ranker that learns; it is fitted when lists are requested, unless they are in the cache.
 
-    how: Timing
+    Attributes:
+        timing: How to measure.
+        part: The ranker.
+    """
+
+    timing: Timing
     part: Ranker
 
     def fit(self, candidates: RankedLists, fold: Fold) -> TimedRanker:
+        """Return the ranker, which is not fitted yet."""
+
         def fitted(renewed: Renewed) -> FittedRanker:
             return self.part.fit(candidates, replace(fold, history=renewed(fold.history)))
 
-        return TimedRanker(self.how, self.part, fitted, (candidates, fold))
+        return TimedRanker(self.timing, self.part, fitted, (candidates, fold))
 
 
 @dataclass(frozen=True, eq=False)
 class TimedRanker:
-    """Stands where a fitted ranker stands. learnt_from: what its fit was given. measured: filled by ``rank``.
+    """Takes the place of a fitted ranker.
 
-    fitted: fits it, given what makes new objects of histories.
+    Attributes:
+        timing: How to measure.
+        part: The ranker, whose settings are part of the key in the cache.
+        fitted: Fits it, given what makes new objects of histories.
+        learned_from: What it is fitted on.
+        measured: The measurements, filled by ``rank``.
     """
 
-    how: Timing
+    timing: Timing
     part: Ranker | FittedRanker
     fitted: Callable[[Renewed], FittedRanker]
-    learnt_from: tuple[Any, ...] = ()
+    learned_from: tuple[Any, ...] = ()
     measured: dict[str, Any] = field(default_factory=dict)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the ranker's lists, and measure the calls that make them."""
+
         def make() -> dict[str, Any]:
-            # In an empty context there is no stage cache: what is measured is the work, not a look into a file.
+            # In an empty context there is no stage cache: what is measured is the work, not reading a file
             return Context().run(self._served, candidates, history, requests)
 
-        inputs = (*self.learnt_from, candidates, history, requests)
-        self.measured.update(self.how.kept("rank", self.part, inputs, make))
+        inputs = (*self.learned_from, candidates, history, requests)
+        self.measured.update(self.timing.kept("rank", self.part, inputs, make))
         lists: RankedLists = self.measured["lists"]
         return lists
 
     def _served(self, candidates: RankedLists, history: Interactions, requests: Requests) -> dict[str, Any]:
-        renewed = once(lambda of: replace(of))  # whatever the retriever had to remember of a history is forgotten
-        memory = Memory.now(self.how.built)  # the candidates are there, whoever made them
+        renewed = once(lambda of: replace(of))  # forgets what the retriever memoised about a history
+        memory = Memory.now(self.timing.built)  # the candidates are there already
         start = time.perf_counter()
         fitted = self.fitted(renewed)
-        took = time.perf_counter() - start
+        fit_s = time.perf_counter() - start
 
-        def pieces(size: int) -> Iterator[tuple[Any, ...]]:
+        def batches(size: int) -> Iterator[tuple[Any, ...]]:
             for start, stop in blocks(len(requests), size):
                 yield candidates[start:stop], renewed(history), requests[start:stop]
 
-        made = self.how.calls(fitted.rank, pieces, len(requests))
-        made["lists"] = replace(made["lists"], notes=candidates.notes)
-        told = summary_of(fitted)
-        summary = FitSummary(notes=told.notes, weights=told.weights)
-        return {**made, "summary": summary, "memory": memory.rise(), "fit_s": took, "size": _size(fitted)}
+        measured = self.timing.calls(fitted.rank, batches, len(requests))
+        measured["lists"] = replace(measured["lists"], notes=candidates.notes)
+        summary = summary_of(fitted)
+        kept = FitSummary(notes=summary.notes, weights=summary.weights)
+        return {**measured, "summary": kept, "memory": memory.rise(), "fit_s": fit_s, "size": _size(fitted)}
 
     @property
     def summary(self) -> FitSummary:
@@ -168,51 +191,65 @@ class TimedRanker:
 
 @dataclass(frozen=True, eq=False)
 class TimedRetriever:
-    """Stands where a retriever stands whose calls for these requests are to be measured.
+    """Takes the place of a retriever whose calls for some requests are measured.
 
-    since: the moment from which its memory counts.
+    Attributes:
+        timing: How to measure.
+        part: The retriever.
+        requests: The requests whose calls are measured.
+        since: The moment from which its memory counts.
+        measured: The measurements, filled when these requests are served.
     """
 
-    how: Timing
+    timing: Timing
     part: Retriever
-    asked: Requests
+    requests: Requests
     since: Memory = field(default_factory=Memory.now)
     measured: dict[str, Any] = field(default_factory=dict)
 
-    def fit(self, history: Interactions) -> Finding:
-        return Finding(self, Context().run(self.part.fit, history), history)
+    def fit(self, history: Interactions) -> FittedTimedRetriever:
+        """Fit the retriever."""
+        return FittedTimedRetriever(self, Context().run(self.part.fit, history), history)
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
-    """Stands where a fitted retriever stands."""
+class FittedTimedRetriever:
+    """Takes the place of a fitted retriever.
 
-    of: TimedRetriever
+    Attributes:
+        timed: What holds the measurements.
+        fitted: The fitted retriever.
+        learned_from: What it was fitted on.
+    """
+
+    timed: TimedRetriever
     fitted: FittedRetriever
-    learnt_from: Interactions
+    learned_from: Interactions
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        if requests is not self.of.asked:
+        """Return the retriever's lists, and measure the calls if these are the requests in question."""
+        timed = self.timed
+        if requests is not timed.requests:
             return self.fitted.retrieve(history, requests, k)
 
-        def pieces(size: int) -> Iterator[tuple[Any, ...]]:
+        def batches(size: int) -> Iterator[tuple[Any, ...]]:
             for start, stop in blocks(len(requests), size):
                 yield history, requests[start:stop], k
 
         def make() -> dict[str, Any]:
-            made = Context().run(self.of.how.calls, self.fitted.retrieve, pieces, len(requests))
-            return {**made, "memory": self.of.since.rise()}
+            measured = Context().run(timed.timing.calls, self.fitted.retrieve, batches, len(requests))
+            return {**measured, "memory": timed.since.rise()}
 
-        inputs = (self.learnt_from, history, requests, k)
-        self.of.measured.update(self.of.how.kept("retrieve", self.of.part, inputs, make))
-        lists: RankedLists = self.of.measured["lists"]
+        inputs = (self.learned_from, history, requests, k)
+        timed.measured.update(timed.timing.kept("retrieve", timed.part, inputs, make))
+        lists: RankedLists = timed.measured["lists"]
         return lists
 
 
 def _size(fitted: FittedRanker) -> float:
-    """Return the bytes of the files that a fitted ranker is saved into; NaN where it saves nothing."""
+    """Return the bytes of the files that a fitted ranker is saved into; NaN if it saves nothing."""
     if not isinstance(fitted, Saveable):
-        return float("nan")
+        return math.nan
     with TemporaryDirectory() as name:
         folder = Path(name) / "model"
         fitted.save(folder)

@@ -1,8 +1,9 @@
-"""What a benchmark found: a row a ranker, the tests against the first, the front, and all of it as plain tables."""
+"""The results of a benchmark: one row per ranker, the tests against the first, the front, and a plain table of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,20 +15,33 @@ from recx.evaluation.pareto import front
 from recx.jobs.benchmark.figures import balance
 from recx.jobs.benchmark.rerank import Rerank
 
-LINE = "end_to_end/"
+STAGE = "end_to_end/"
+MEAN_MS, P95_MS = "latency/mean_ms", "latency/p95_ms"
 Interval = tuple[float, float, float]
 """A mean and the ends of its 95 % bootstrap interval over the queries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A ranker, or a pair of a retriever and a ranker.
+    """The results of a ranker, or of a pair of a retriever and a ranker.
 
-    reason: why it failed, "" where it did not. quality: metric -> interval. figures: latency/, throughput/, memory/,
-    cost/, time/ -> number, NaN or missing where it was not measured. queries, documents: how many it ranked, of
-    ``queries_in_all``. cached: whether some of its calls were measured before, in another run or row; measured_at:
-    when the oldest of them were. load: of the machine, before that. differ: how many lists came out otherwise in
-    batches.
+    Attributes:
+        name: The name of the row.
+        ranker: The name of the ranker.
+        folder: Where its files are.
+        reason: Why it failed, "" if it did not.
+        quality: Metric -> interval.
+        figures: ``latency/``, ``throughput/``, ``memory/``, ``cost/`` and ``time/`` figures; NaN or missing if not
+            measured.
+        grades: Grade -> number of documents.
+        queries: How many queries it served.
+        queries_in_all: How many queries the fold has.
+        documents: How many documents it ranked.
+        cached: Whether some of its calls were measured before, in another run or row.
+        measured_at: When the oldest of them were measured.
+        load: The load of the machine before that.
+        differ: How many lists differ in batches.
+        seconds: What its process took.
     """
 
     name: str
@@ -46,12 +60,31 @@ class Row:
     differ: int = 0
     seconds: float = 0.0
 
+    @property
+    def status(self) -> str:
+        """``finished`` or ``failed``."""
+        return "failed" if self.reason else "finished"
+
+    def figure(self, name: str) -> float:
+        """Return a figure, NaN if it was not measured."""
+        return self.figures.get(name, math.nan)
+
+    def interval(self, metric: str) -> Interval:
+        """Return the interval of a metric, of NaN if there is none."""
+        return self.quality.get(metric, (math.nan,) * 3)
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """rows: in the order of the settings. tests: rows of ``recx.compare`` against the first. told_apart: name of a
-    row -> p of the paired test between it and the best in quality. machine: what it was measured on. warnings: what to
-    know before believing the tests.
+    """The results of a benchmark.
+
+    Attributes:
+        settings: Its settings.
+        rows: One per ranker or pair, in the order of the settings.
+        tests: Rows of ``recx.compare`` against the first.
+        told_apart: Name of a row -> p of the paired test between it and the best in quality.
+        machine: What it was measured on.
+        warnings: What to know before relying on the tests.
     """
 
     settings: Rerank
@@ -63,62 +96,62 @@ class Outcome:
 
     @property
     def finished(self) -> list[Row]:
+        """The rows that did not fail."""
         return [row for row in self.rows if not row.reason]
 
     @property
     def failed(self) -> list[Row]:
+        """The rows that failed."""
         return [row for row in self.rows if row.reason]
 
     def quality(self, row: Row) -> float:
         """Return the metric that is weighed against latency and cost."""
-        return row.quality.get(self.settings.quality, (float("nan"),) * 3)[0]
+        return row.interval(self.settings.quality)[0]
 
     def score(self, row: Row) -> float:
         """Return the balance of quality and latency."""
-        mean = row.figures.get("latency/mean_ms", float("nan"))
-        return balance(self.quality(row), mean, self.settings.weight(row.ranker))
+        return balance(self.quality(row), row.figure(MEAN_MS), self.settings.weight(row.ranker))
 
     @cached_property
     def on_front(self) -> set[str]:
-        """Names of the rows that no other one beats in quality, p95 latency and cost together."""
+        """Names of the rows that no other dominates in quality, p95 latency and cost."""
         rows = self.finished
-        points = [
-            [-self.quality(row), row.figures.get("latency/p95_ms", np.nan), row.figures.get("cost/total", np.nan)]
-            for row in rows
-        ]
+        points = [[-self.quality(row), row.figure(P95_MS), row.figure("cost/total")] for row in rows]
         kept = front(np.array(points, dtype=np.float64).reshape(len(rows), 3))
         return {row.name for row, on in zip(rows, kept.tolist(), strict=True) if on}
 
     def test(self, row: Row, metric: str) -> Mapping[str, Any] | None:
-        """Return the paired test of a row against the first, None where there is none."""
-        wanted = (row.name, LINE + metric)
+        """Return the paired test of a row against the first, None if there is none."""
+        wanted = (row.name, STAGE + metric)
         return next((test for test in self.tests if (test["run"], test["metric"]) == wanted), None)
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the whole table: column -> a value a row; NaN or "" where there is none."""
-        known = dict.fromkeys(name for row in self.rows for name in row.figures)
-        columns: dict[str, list[Any]] = {
-            "name": [row.name for row in self.rows],
-            "status": ["failed" if row.reason else "finished" for row in self.rows],
-            "queries": [row.queries for row in self.rows],
-            "documents": [row.documents for row in self.rows],
-        }
+        """Return the whole table: column -> one value per row, NaN or "" where there is none."""
+        rows = self.rows
+
+        def of(*names: str) -> dict[str, list[Any]]:
+            return {name: [getattr(row, name) for row in rows] for name in names}
+
+        columns = of("name", "status", "queries", "documents")
         for metric in self.settings.metrics:
-            values = [row.quality.get(metric, (np.nan,) * 3) for row in self.rows]
-            for place, end in enumerate(("", "_low", "_high")):
-                columns[f"quality/{metric}{end}"] = [value[place] for value in values]
-            columns[f"quality/{metric}_p_holm"] = [
-                np.nan if (test := self.test(row, metric)) is None else test["p_holm"] for row in self.rows
-            ]
-        for name in known:
-            columns[name] = [row.figures.get(name, np.nan) for row in self.rows]
+            for end, values in zip(
+                ("", "_low", "_high"), zip(*(row.interval(metric) for row in rows), strict=True), strict=True
+            ):
+                columns[f"quality/{metric}{end}"] = list(values)
+            tests = (self.test(row, metric) for row in rows)
+            columns[f"quality/{metric}_p_holm"] = [math.nan if test is None else test["p_holm"] for test in tests]
+        for name in dict.fromkeys(name for row in rows for name in row.figures):
+            columns[name] = [row.figure(name) for row in rows]
         return {
             **columns,
-            "currency": [self.settings.currency] * len(self.rows),
-            "balance": [self.score(row) for row in self.rows],
-            "on_front": [row.name in self.on_front for row in self.rows],
-            "differ_in_batches": [row.differ for row in self.rows],
-            "cached": [row.cached for row in self.rows],
-            "measured_at": [row.measured_at for row in self.rows],
-            "reason": [row.reason for row in self.rows],
+            "currency": [self.settings.currency] * len(rows),
+            "balance": [self.score(row) for row in rows],
+            "on_front": [row.name in self.on_front for row in rows],
+            "differ_in_batches": of("differ")["differ"],
+            **of("cached", "measured_at", "reason"),
         }
+
+
+def best(rows: Iterable[Row], value: Callable[[Row], float]) -> Row | None:
+    """Return the row with the largest value, the first of equals; None if no value is known."""
+    return max((row for row in rows if not math.isnan(value(row))), key=value, default=None)

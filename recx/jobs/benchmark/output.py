@@ -1,4 +1,4 @@
-"""A benchmark for people (tables on the console) and for programs (``benchmark.csv``, ``benchmark.json``)."""
+"""The output of a benchmark: tables on the console, ``benchmark.csv`` and ``benchmark.json``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from recx.core.system.atomic import replacing, write_text
-from recx.core.system.serialize import plain
+from recx.core.system.serialize import as_json, plain
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.jobs.benchmark.conclusions import cautions, conclusions, ms, sampled
-from recx.jobs.benchmark.figures import in_words
-from recx.jobs.benchmark.outcome import Outcome, Row
+from recx.jobs.benchmark.figures import grades_as_text
+from recx.jobs.benchmark.outcome import MEAN_MS, Outcome, Row
 from recx.report.terminal.formats import ABSENT, figure, significant, words
 from recx.report.terminal.text_table import bullets, section, show, table, where
 
@@ -25,38 +25,51 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-
 Column = tuple[str, str, Callable[[float], str]]
 """The head of a column, the name of its figure, and how that is shown."""
+HOW = ("sample", "warmup", "batch_size", "timeout_s", "parallel", "currency", "cost_weight")
+"""Settings that say how calls were measured."""
+NOTE = (
+    "the text of a query is encoded in its own call; first: the very first call, in which a ranker may index documents "
+    "or load its model, and which counts in none of the others; peak: how far memory rose above what the process held "
+    "with the data and the candidates, while the ranker was built, fitted and called (with several retrievers, also "
+    "what retrieval took above the data); model: the files that it is saved into"
+)
 
 
 def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -> None:
-    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv`` and, the last, ``benchmark.json``."""
+    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv`` and, last, ``benchmark.json``.
+
+    Args:
+        outcome: What the benchmark found.
+        config: Its plain configuration.
+        folder: The folder for the files.
+    """
     import pandas as pd
     import yaml
 
     write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
-    write_text(folder / "protocol.json", _json(_card(outcome)))
+    write_text(folder / "protocol.json", as_json(_card(outcome)))
     with replacing(folder / "benchmark.csv") as temporary:
         pd.DataFrame(outcome.columns()).to_csv(temporary, index=False)
-    write_text(folder / "benchmark.json", _json(document(outcome)))
+    write_text(folder / "benchmark.json", as_json(document(outcome)))
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """Return all that is known as plain values."""
+    """Return the content of ``benchmark.json``."""
     settings = outcome.settings
     options = {
         kind: {name: chosen.option for name, chosen in getattr(settings, kind).items()}
         for kind in ("rankers", "retrievers")
     }
-    row = next(iter(outcome.finished), None)
+    row = next(iter(outcome.finished), Row("", "", Path()))
     return {
         "settings": plain(replace(settings, rankers=dict.fromkeys(settings.rankers, ""), retrievers={})) | options,
         "machine": outcome.machine,
-        "queries": 0 if row is None else row.queries,
-        "queries_in_all": 0 if row is None else row.queries_in_all,
-        "documents": 0 if row is None else row.documents,
-        "grades": {} if row is None else in_words(row.grades),
+        "queries": row.queries,
+        "queries_in_all": row.queries_in_all,
+        "documents": row.documents,
+        "grades": grades_as_text(row.grades),
         "rankers": [_facts(outcome, row) for row in outcome.rows],
         "tests": outcome.tests,
         "told_apart_from_the_best": outcome.told_apart,
@@ -68,22 +81,16 @@ def document(outcome: Outcome) -> dict[str, Any]:
 def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
     quality = {metric: dict(zip(("mean", "low", "high"), found, strict=True)) for metric, found in row.quality.items()}
     return {
-        "name": row.name,
-        "status": "failed" if row.reason else "finished",
-        "reason": row.reason,
+        **{name: getattr(row, name) for name in ("name", "status", "reason")},
         "folder": row.folder.name,
         "quality": quality,
         "figures": row.figures,
         "currency": outcome.settings.currency,
         "balance": outcome.score(row),
         "on_front": row.name in outcome.on_front,
-        "queries": row.queries,
-        "documents": row.documents,
         "differ_in_batches": row.differ,
-        "cached": row.cached,
-        "measured_at": row.measured_at,
         "load_before": row.load,
-        "seconds": row.seconds,
+        **{name: getattr(row, name) for name in ("queries", "documents", "cached", "measured_at", "seconds")},
     }
 
 
@@ -91,36 +98,36 @@ def _card(outcome: Outcome) -> dict[str, Any]:
     """Return the protocol card of the first ranker that finished, and how the calls were measured."""
     row = next(iter(outcome.finished), None)
     card = {} if row is None else json.loads((row.folder / "protocol.json").read_text(encoding="utf-8"))
-    names = ("sample", "warmup", "batch_size", "timeout_s", "parallel", "cost_weight", "currency")
-    how = {name: getattr(outcome.settings, name) for name in names}
+    how = {name: getattr(outcome.settings, name) for name in HOW}
     return {**card, "benchmark": {**how, "clock": "perf_counter_ns, a call a query", "machine": outcome.machine}}
 
 
 def print_benchmark(console: Console, outcome: Outcome, folder: Path, address: str | None) -> None:
-    """Print the tables of quality, latency and cost, what follows from them, and where everything is."""
-    batch = outcome.settings.batch_size
+    """Print the tables of quality, latency and cost, the conclusions, and where the files are.
+
+    Args:
+        console: Where to print.
+        outcome: What the benchmark found.
+        folder: The folder of the benchmark.
+        address: Where its tracked run can be opened.
+    """
+    settings = outcome.settings
     tables = {
         "quality, with 95 % intervals; * differs from the first (p < 0.05, paired, Holm)": _quality(outcome),
-        "milliseconds a query": _measured(outcome, "latency/mean_ms", _latency()),
-        "queries and documents a second; memory": _measured(outcome, "throughput/queries_per_s", _throughput(batch)),
-        "cost": _measured(outcome, "cost/total", _cost(outcome.settings.currency)),
+        "milliseconds per query": _measured(outcome, MEAN_MS, _latency()),
+        "queries and documents per second; memory": _measured(
+            outcome, "throughput/queries_per_s", _throughput(settings.batch_size)
+        ),
+        "cost": _measured(outcome, "cost/total", _cost(settings.currency)),
     }
     show(console, ["", sampled(outcome)])
     for title, found in tables.items():
         show(console, section(title, found, "bold cyan"))
-    if outcome.settings.clocked and outcome.finished:
+    if settings.clocked and outcome.finished:
         show(console, [Text(NOTE, "dim")])
     show(console, section("conclusions", bullets(conclusions(outcome))))
     show(console, section("read this first", bullets(cautions(outcome)), "bold yellow"))
     show(console, ["", *where(folder, address)])
-
-
-NOTE = (
-    "a query's text is encoded in its own call; first: the first call of all, in which a ranker may index documents or "
-    "load its model, counts in none of the others; peak: how far memory rose above what the process held with the data "
-    "and the candidates, while the ranker was built, fitted and called (with several retrievers: and what retrieving "
-    "took above the data); model: the files that it is saved into"
-)
 
 
 def _quality(outcome: Outcome) -> list[Table]:
@@ -128,7 +135,7 @@ def _quality(outcome: Outcome) -> list[Table]:
     for row in outcome.rows:
         cells, ends = [row.name], [""]
         for metric in metrics:
-            mean, low, high = row.quality.get(metric, (math.nan,) * 3)
+            mean, low, high = row.interval(metric)
             test = outcome.test(row, metric)
             star = "*" if test is not None and test["p_holm"] < SIGNIFICANT else ""
             cells.append(f"{star}{figure(mean)}")
@@ -139,7 +146,7 @@ def _quality(outcome: Outcome) -> list[Table]:
 
 
 def _measured(outcome: Outcome, needed: str, columns: Sequence[Column]) -> list[Table]:
-    """Return the table of some figures, none where no ranker has the one that is needed."""
+    """Return the table of some figures, or nothing if no ranker has the one that is needed."""
     if not any(row.figures.get(needed) for row in outcome.rows):
         return []
     rows = []
@@ -152,37 +159,26 @@ def _measured(outcome: Outcome, needed: str, columns: Sequence[Column]) -> list[
 def _latency() -> list[Column]:
     two = partial(figure, digits=2)
     return [
-        *((name, f"latency/{name}_ms", _ms) for name in ("mean", "std", "p50", "p95", "p99")),
+        *((name, f"latency/{name}_ms", _known(ms)) for name in ("mean", "std", "p50", "p95", "p99")),
         *(("fit in s", "time/fit_s", two), ("first in s", "time/first_call_s", two)),
         *(("balance", "balance", significant), ("front", "front", lambda on: "yes" if on else "")),
     ]
 
 
 def _throughput(batch: int | None) -> list[Column]:
-    kinds = [("", ""), ("batch_", f"by {batch}: ")] if batch else [("", "")]
-    columns: list[Column] = []
-    for kind, by in kinds:
-        columns.append((f"{by}queries", f"throughput/{kind}queries_per_s", partial(figure, digits=0)))
-        columns.append(("documents", f"throughput/{kind}documents_per_s", partial(figure, digits=0)))
-    return [
-        *columns,
-        ("peak MB", "memory/peak_mb", partial(figure, digits=1)),
-        ("model MB", "memory/model_mb", partial(figure, digits=3)),
-    ]
+    whole, columns = partial(figure, digits=0), list[Column]()
+    for kind, by in [("", ""), *([("batch_", f"by {batch}: ")] if batch else [])]:
+        columns.append((f"{by}queries", f"throughput/{kind}queries_per_s", whole))
+        columns.append(("documents", f"throughput/{kind}documents_per_s", whole))
+    columns.append(("peak MB", "memory/peak_mb", partial(figure, digits=1)))
+    columns.append(("model MB", "memory/model_mb", partial(figure, digits=3)))
+    return columns
 
 
 def _cost(currency: str) -> list[Column]:
     names = ("total", "per_query", "per_document", "per_1000_queries")
-    return [(f"{words(name)} {currency}", f"cost/{name}", _money) for name in names]
+    return [(f"{words(name)} {currency}", f"cost/{name}", _known("{:.6g}".format)) for name in names]
 
 
-def _ms(value: float) -> str:
-    return ABSENT if math.isnan(value) else ms(value)
-
-
-def _money(value: float) -> str:
-    return ABSENT if math.isnan(value) else f"{value:.6g}"
-
-
-def _json(values: Mapping[str, Any]) -> str:
-    return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"
+def _known(shown: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda value: ABSENT if math.isnan(value) else shown(value)

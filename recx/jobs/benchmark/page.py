@@ -1,4 +1,4 @@
-"""The page of a benchmark: the story of its files, and writing both."""
+"""The page of a benchmark: its data, read from the benchmark's files, and writing both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recx.core.errors import InputError
 from recx.core.system.git import git_state
 from recx.core.system.serialize import flat, plain
 from recx.experiment.saved_runs import BENCHMARK, SavedRun
-from recx.jobs.benchmark.output import NOTE
+from recx.jobs.benchmark.output import HOW, NOTE
 from recx.report.charts.charts import Point
 from recx.report.page.contents import VERSION, present
 from recx.report.page.section_run import under, words
@@ -24,84 +24,78 @@ COST = "cost/per_1000_queries"
 def write_page(folder: Path) -> None:
     """Write ``report.json`` and ``report.html`` of a benchmark into its folder, from the files there.
 
-    Called by what ran the benchmark: the words and the repository of this moment are the benchmark's.
+    Called by the benchmark itself: the command line and the repository are recorded as the benchmark's.
     """
-    told = story_of_benchmark(folder, words(), git_state())
-    save(folder, told, render(told))
+    page = benchmark_data(folder, words(), git_state())
+    save(folder, page, render(page))
 
 
-def story_of_benchmark(folder: Path, words: Sequence[str] = (), git: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the story of the benchmark in a folder. words, git: of the command that ran it, where they are known.
+def benchmark_data(folder: Path, words: Sequence[str] = (), git: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the data of the page of a benchmark.
+
+    Args:
+        folder: The folder of the benchmark.
+        words: The arguments of the command that ran it, if known.
+        git: The state of the repository then, if known.
 
     Raises:
-        InputError: a file of it is missing or damaged.
+        InputError: A file is missing or damaged.
     """
     path, saved = folder / BENCHMARK, SavedRun(folder)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        told = _of_document(document)
+        page = _of_document(document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error
     counts = {name: document.get(name, 0) for name in ("queries", "queries_in_all", "documents")}
+    how = {name: document["settings"][name] for name in HOW if document["settings"].get(name) is not None}
     run = {
         "when": str(document["machine"].get("written_at", "")),
         "words": list(words),
         "git": dict(git or {}),
         "stages": [],
         "counts": {name: count for name, count in counts.items() if count},
-        "how": _how(document["settings"]),
+        "how": flat({"sample": "all queries", **how}),
         **under(saved.config, saved.protocol),
     }
-    return {"version": VERSION, **told, "folder": folder.name, "run": plain(run)}
+    return {"version": VERSION, **page, "folder": folder.name, "run": plain(run)}
 
 
 def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
     rankers, settings = document["rankers"], document["settings"]
     metrics = list(dict.fromkeys(metric for row in rankers for metric in row["quality"]))
     quality = settings.get("quality", metrics[0] if metrics else "")
-    figures = [
-        {"metric": metric, "values": [_quality(row["quality"].get(metric)) for row in rankers]} for metric in metrics
-    ]
-    measured = [{**row["figures"], "balance": row["balance"]} for row in rankers]
-    judged = [row for row in rankers if quality in row["quality"]]
 
     def points(figure: str) -> list[Point]:
-        places = [(as_number(row["figures"].get(figure)), row["quality"][quality]) for row in judged]
+        found = [(row, row["quality"][quality]) for row in rankers if quality in row["quality"]]
         return [
-            Point(row["name"], at, found["mean"], row["on_front"], found["low"], found["high"])
-            for row, (at, found) in zip(judged, places, strict=True)
+            Point(row["name"], as_number(row["figures"].get(figure)), y["mean"], row["on_front"], y["low"], y["high"])
+            for row, y in found
         ]
 
     currency = str(settings.get("currency", "the currency of the prices"))
-    costs = any(row["figures"].get(COST) for row in rankers)
-    cost = f"cost of 1,000 queries in {currency}"
+    fronts = front_of("Quality against latency", LATENCY[1], quality, points(LATENCY[0]))
+    if any(row["figures"].get(COST) for row in rankers):
+        fronts += front_of("Quality against cost", f"cost of 1,000 queries in {currency}", quality, points(COST))
     return present(
         title=f"Benchmark of {len(rankers)} rankers on {document['queries']:,} queries",
         runs=[{"name": row["name"], "about": "", "reason": row["reason"]} for row in rankers],
         conclusions=document["conclusions"],
         warnings=document["cautions"],
         quality=quality,
-        metrics=figures,
-        measured=measured_rows(measured, currency),
-        tests=document["tests"],
-        fronts=[
-            *front_of("Quality against latency", LATENCY[1], quality, points(LATENCY[0])),
-            *(front_of("Quality against cost", cost, quality, points(COST)) if costs else []),
+        metrics=[
+            {"metric": metric, "values": [_interval(row["quality"].get(metric, {})) for row in rankers]}
+            for metric in metrics
         ],
+        measured=measured_rows([{**row["figures"], "balance": row["balance"]} for row in rankers], currency),
+        tests=document["tests"],
+        fronts=fronts,
         note=f"{NOTE[0].upper()}{NOTE[1:]}.",
         grades=document["grades"],
         machine=document["machine"],
     )
 
 
-def _quality(found: Mapping[str, float] | None) -> dict[str, float | None]:
-    """Return a mean with the ends of its interval, all of them None where the ranker has no such figure."""
-    known = found or {}
-    return {"value": known.get("mean"), "low": known.get("low"), "high": known.get("high")}
-
-
-def _how(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return how the calls were measured, in words."""
-    names = ("sample", "warmup", "batch_size", "timeout_s", "parallel", "currency", "cost_weight")
-    known = {name: settings[name] for name in names if settings.get(name) is not None}
-    return flat({"sample": "all queries", **known})
+def _interval(found: Mapping[str, float]) -> dict[str, float | None]:
+    """Return a mean with the ends of its interval, all of them None if the ranker has no such figure."""
+    return {"value": found.get("mean"), "low": found.get("low"), "high": found.get("high")}

@@ -15,28 +15,35 @@ CLEAR = Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Memory:
-    """before: bytes that were held at the moment that counts."""
+    """A moment from which memory is measured.
+
+    Attributes:
+        before: Bytes that the process held at that moment.
+    """
 
     before: float
 
     @classmethod
     def now(cls, own: float = 0.0) -> Memory:
-        """Return this moment. own: bytes of what is held that count as needed since.
+        """Return this moment.
 
-        What was let go before is given back first, or what is needed from now on would find room in it unseen. On Linux
-        the peak so far is forgotten, so that what was read before hides nothing.
+        Free memory is returned to the system first, or later allocations would reuse it unnoticed. On Linux the peak so
+        far is reset, so that earlier peaks hide nothing.
+
+        Args:
+            own: Bytes held by now that count as needed since.
         """
         gc.collect()
-        with suppress(OSError, AttributeError):  # of glibc alone
+        with suppress(OSError, AttributeError):  # only glibc has it
             CDLL(None).malloc_trim(0)
         with suppress(OSError):
             CLEAR.write_text("5")  # proc(5): resets the peak resident set size
         return cls(held() * MIB - own)
 
     def more(self) -> float:
-        """Return how many bytes more are held now."""
+        """Return how many bytes more the process holds now."""
         return max(0.0, held() * MIB - self.before)
 
     def rise(self) -> float:
-        """Return how many bytes the peak has been above that moment; NaN where the system does not tell."""
+        """Return how many bytes the peak has been above that moment; NaN if the system does not report it."""
         return max(0.0, peak() * MIB - self.before)

@@ -1,4 +1,4 @@
-"""Runs the worker in processes of their own, one a ranker: whatever one of them does, the others go on."""
+"""Runs the worker in separate processes, one per ranker: whatever one of them does, the others continue."""
 
 from __future__ import annotations
 
@@ -21,25 +21,38 @@ from recx.jobs.benchmark.worker import LOG, OUTCOME
 
 @dataclass(frozen=True, eq=False)
 class Processes:
-    """command: starts a worker, which reads its job from its first line. timeout_s: a worker's."""
+    """Runs jobs in processes of their own.
+
+    Attributes:
+        timeout_s: Seconds that each may take.
+        command: Starts a worker, which reads its job from the first line of its input.
+        running: The processes that are running.
+        stopped: Set when all of them are to end.
+    """
 
     timeout_s: float
     command: Sequence[str] = (sys.executable, "-m", "recx.jobs.benchmark.worker")
-    running: set[subprocess.Popen[str]] = field(default_factory=set)
+    running: set[subprocess.Popen[bytes]] = field(default_factory=set)
     stopped: Event = field(default_factory=Event)
 
     def outcomes(
-        self, jobs: Sequence[Mapping[str, Any]], workers: int, tell: Callable[[str, Mapping[str, Any]], None]
+        self, jobs: Sequence[Mapping[str, Any]], workers: int, report: Callable[[str, Mapping[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Return what came of each job, in order, so many at a time; whatever stops this ends all of them.
+        """Run all jobs; an exception ends all processes.
 
-        An outcome has a ``reason`` where the job failed. tell: is given a job's name and outcome once it has ended.
+        Args:
+            jobs: Each with its ``name`` and ``folder``.
+            workers: How many run at a time.
+            report: Is called with the name and the outcome of every job that has ended.
+
+        Returns:
+            The outcome of each job, with a ``reason`` if it failed.
         """
         with ThreadPoolExecutor(workers) as pool:
             try:
                 futures = {pool.submit(self._outcome, job): str(job["name"]) for job in jobs}
                 for future in as_completed(futures):
-                    tell(futures[future], future.result())
+                    report(futures[future], future.result())
                 return [future.result() for future in futures]
             except BaseException:
                 self.stopped.set()
@@ -51,30 +64,33 @@ class Processes:
     def _outcome(self, job: Mapping[str, Any]) -> dict[str, Any]:
         folder, start = Path(job["folder"]), time.perf_counter()
         folder.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(place).absolute()) for place in sys.path)}
-        with (folder / LOG).open("w", encoding="utf-8") as log:
-            process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=log, stderr=log, text=True, env=environment
-            )
+        path = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
+        with (
+            (folder / LOG).open("w", encoding="utf-8") as log,
+            subprocess.Popen(
+                self.command,
+                bufsize=0,  # so that closing the input has nothing left to write
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": path},
+            ) as process,
+        ):
             self.running.add(process)
             if self.stopped.is_set():
                 process.kill()
             try:
-                code = self._ended(process, json.dumps(job))
+                code = self._exit_code(process, json.dumps(job))
             finally:
                 process.kill()
-                process.wait()
-                _close(process)
                 self.running.discard(process)
-        outcome = self._read(folder, code)
-        return {**outcome, "seconds": round(time.perf_counter() - start, 3)}
+        return {**self._read(folder, code), "seconds": round(time.perf_counter() - start, 3)}
 
-    def _ended(self, process: subprocess.Popen[str], job: str) -> int | None:
-        """Give the worker its job and return its exit code; None: it took too long."""
+    def _exit_code(self, process: subprocess.Popen[bytes], job: str) -> int | None:
+        """Give the worker its job and return its exit code; None if it took too long."""
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died already; its exit code says of what
-            process.stdin.write(f"{job}\n")
-            process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has died already; its exit code says why
+            process.stdin.write(f"{job}\n".encode())
         try:
             return process.wait(self.timeout_s)
         except subprocess.TimeoutExpired:
@@ -85,23 +101,11 @@ class Processes:
         if code is None:
             return {"reason": f"timed out: it took longer than timeout_s={self.timeout_s:g}"}
         if code < 0:
-            return {"reason": f"killed by {_signal(-code)}{' (out of memory?)' if -code == signal.SIGKILL else ''}"}
+            name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+            return {"reason": f"killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"}
         if not file.is_file():
-            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            return {"reason": f"its process ended with the exit code {code}: {said[-1] if said else 'without a word'}"}
+            output = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            return {"reason": f"its process ended with the exit code {code}: {output[-1] if output else 'no output'}"}
         if not log.stat().st_size:
             log.unlink()
         return dict(json.loads(file.read_text(encoding="utf-8")))
-
-
-def _close(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):
-        process.stdin.close()
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"the signal {number}"

@@ -16,18 +16,24 @@ METRICS = ("ndcg_at_1", "ndcg_at_3", "ndcg_at_5", "ndcg_at_10", "mrr", "mrr_at_1
 
 @dataclass(frozen=True)
 class Rerank:
-    """rankers: name -> ranker; the first is the one that all others are tested against.
+    """Settings of a benchmark of rankers on the same queries.
 
-    retrievers: name -> retriever; {}: the experiment's own. With several, every pair of a retriever and a ranker is a
-        row, and a query's latency is that of both.
-    metrics: of the line end_to_end, as the evaluator names them. quality: the one that is weighed against latency.
-    sample: ``queries`` of the fold, drawn by ``seed``, with all their documents; None: all.
-    warmup: calls before the first that counts. batch_size: queries at once in a pass of its own; None: no such pass.
-    timeout_s: seconds that a ranker may take, from reading the data to the last call.
-    parallel: ``workers`` rankers side by side, which gives their quality and nothing that is measured by a clock.
-    cost_per_document, cost_per_query: name of a ranker -> price in ``currency``; 0 where none is named.
-    cost_weight: of the score quality / (mean latency in ms x weight): one for all, or name of a ranker -> weight
-        (1 where none is named).
+    Attributes:
+        rankers: Name -> ranker; all others are tested against the first.
+        retrievers: Name -> retriever; {}: the experiment's own. With several, every pair of a retriever and a ranker is
+            a row, and the latency of a query is that of both.
+        metrics: Metrics of the stage end_to_end, as the evaluator names them.
+        quality: The metric that is weighed against latency.
+        sample: ``queries`` of the fold, drawn with ``seed``, with all their documents; None: all.
+        warmup: Calls before the first one that counts.
+        batch_size: Queries per call in a separate pass; None: no such pass.
+        timeout_s: Seconds that a ranker may take, from reading the data to the last call.
+        parallel: How many rankers (``workers``) run in parallel, for their quality only: nothing is timed then.
+        cost_per_document: Name of a ranker -> price of a document in ``currency`` (0).
+        cost_per_query: Name of a ranker -> price of a query in ``currency`` (0).
+        currency: Of the prices.
+        cost_weight: Weight in the score quality / (mean latency in ms x weight): one number, or name of a ranker ->
+            weight (1).
     """
 
     rankers: Mapping[str, Any]
@@ -47,48 +53,39 @@ class Rerank:
     def __post_init__(self) -> None:
         check(self, "benchmark")
         if not self.rankers:
-            raise InputError("benchmark.rankers is empty: name one with +ranker@benchmark.rankers.NAME=OPTION")
+            raise InputError("benchmark.rankers is empty: add one with +ranker@benchmark.rankers.NAME=OPTION")
         for kind in ("rankers", "retrievers"):
             for name in getattr(self, kind):
                 if not re.fullmatch(r"\w[\w.-]{0,60}", name):
                     raise InputError(f"benchmark.{kind}: {name!r} names a folder: use letters, digits, _, - and .")
         if self.quality not in self.metrics:
             raise InputError(f"benchmark.quality={self.quality}: {did_you_mean(self.quality, self.metrics)}")
-        self._check_keys("sample", self.sample, {"queries": PositiveInt, "seed": Seed})
-        self._check_keys("parallel", self.parallel, {"workers": PositiveInt})
+        _check_keys("sample", self.sample, {"queries": PositiveInt, "seed": Seed})
+        _check_keys("parallel", self.parallel, {"workers": PositiveInt})
         for key in ("cost_per_document", "cost_per_query", "cost_weight"):
             named = getattr(self, key)
             for name in named if isinstance(named, Mapping) else ():
                 if name not in self.rankers:
-                    known = did_you_mean(name, self.rankers)
-                    raise InputError(f"benchmark.{key}.{name}: no ranker is called so: {known}")
-
-    def _check_keys(self, key: str, given: Mapping[str, int] | None, hints: Mapping[str, Any]) -> None:
-        if given is None:
-            return
-        for name in given:
-            if name not in hints:
-                raise InputError(f"benchmark.{key}.{name}: {did_you_mean(name, hints)}")
-        for name, hint in hints.items():
-            coerce(given.get(name), hint, f"benchmark.{key}.{name}")
+                    near = did_you_mean(name, self.rankers)
+                    raise InputError(f"benchmark.{key}.{name}: there is no ranker of that name: {near}")
 
     @property
     def clocked(self) -> bool:
-        """Whether anything is measured by a clock: not where rankers run side by side."""
+        """Whether anything is timed: not if rankers run in parallel."""
         return self.parallel is None
 
     @property
     def retrieves(self) -> bool:
-        """Whether retrieving is a part of what is measured."""
+        """Whether retrieval is part of what is measured."""
         return len(self.retrievers) > 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the rows are called, in their order."""
+        """The names of the rows."""
         return tuple(name for name, _, _ in self.pairs())
 
     def pairs(self) -> list[tuple[str, str | None, str]]:
-        """Return a row's name, its retriever's (None: the experiment's own) and its ranker's, row by row."""
+        """Return for every row its name, that of its retriever (None: the experiment's own) and that of its ranker."""
         if self.retrieves:
             return [(f"{one} + {other}", one, other) for one in self.retrievers for other in self.rankers]
         return [(ranker, next(iter(self.retrievers), None), ranker) for ranker in self.rankers]
@@ -98,13 +95,25 @@ class Rerank:
         return self.cost_weight.get(ranker, 1.0) if isinstance(self.cost_weight, Mapping) else self.cost_weight
 
     def cost(self, ranker: str, queries: int, documents: int) -> dict[str, float]:
-        """Return what it cost to rank so much, in ``currency``: total, per_query, per_document, per_1000_queries."""
+        """Return the cost of ranking in ``currency``: ``total``, ``per_query``, ``per_document``, ``per_1000_queries``.
+
+        Args:
+            ranker: The name of a ranker.
+            queries: How many queries it served.
+            documents: How many documents it ranked.
+        """
         total = self.cost_per_document.get(ranker, 0.0) * documents + self.cost_per_query.get(ranker, 0.0) * queries
         per_query = total / queries if queries else math.nan
         per_document = total / documents if documents else math.nan
-        return {
-            "total": total,
-            "per_query": per_query,
-            "per_document": per_document,
-            "per_1000_queries": 1000 * per_query,
-        }
+        costs = {"total": total, "per_query": per_query, "per_document": per_document}
+        return {**costs, "per_1000_queries": 1000 * per_query}
+
+
+def _check_keys(key: str, given: Mapping[str, int] | None, hints: Mapping[str, Any]) -> None:
+    if given is None:
+        return
+    for name in given:
+        if name not in hints:
+            raise InputError(f"benchmark.{key}.{name}: {did_you_mean(name, hints)}")
+    for name, hint in hints.items():
+        coerce(given.get(name), hint, f"benchmark.{key}.{name}")

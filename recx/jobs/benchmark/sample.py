@@ -1,4 +1,4 @@
-"""A seeded sample of the queries of a fold, with their answers."""
+"""A seeded sample of the queries of a fold, with their targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from recx.core.types import Interactions, Split
 
 
 def sampled(split: Split, sample: Mapping[str, int] | None) -> Split:
-    """Return the split with at most ``sample["queries"]`` of the fold's requests; the notes say of how many."""
+    """Return the split with a sample of the fold's requests; the notes say how many there were.
+
+    Args:
+        split: The split, whose fold is sampled.
+        sample: ``queries``, the size of the sample, and its ``seed``; None keeps all requests.
+    """
     fold = split.fold
     n = len(fold.requests)
     notes = {**split.notes, "queries_in_all": n, "queries_sampled": n}
@@ -28,13 +33,20 @@ def sampled(split: Split, sample: Mapping[str, int] | None) -> Split:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Stands where the dataset and the splitter stand whose work is done."""
+    """Takes the place of a dataset and a splitter whose work is done.
+
+    Attributes:
+        interactions: What the dataset loaded.
+        done: What the splitter returned.
+    """
 
     interactions: Interactions
     done: Split
 
     def load(self) -> Interactions:
+        """Return the interactions."""
         return self.interactions
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
+        """Return the split."""
         return self.done

@@ -12,7 +12,7 @@ import pytest
 import recx
 from recx.cli.commands.report import run
 from recx.core.errors import InputError
-from recx.jobs.benchmark.page import story_of_benchmark, write_page
+from recx.jobs.benchmark.page import benchmark_data, write_page
 
 SMALL = ["tracker=console", "dataset.readers=200", "dataset.articles=100"]
 
@@ -195,7 +195,7 @@ def test_a_benchmark_has_a_page(here: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_the_front_of_a_benchmark_is_the_one_that_it_found(here: Path) -> None:
     benchmark_of(here / "bench", RANKERS)
-    story = story_of_benchmark(here / "bench")
+    story = benchmark_data(here / "bench")
     assert [one["title"] for one in story["fronts"]] == ["Quality against latency", "Quality against cost"]
     for one, x in zip(story["fronts"], ("latency/p95_ms", "cost/per_1000_queries"), strict=True):
         assert {point["name"]: (point["x"], point["on_front"]) for point in one["points"]} == {

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from recx.jobs.benchmark.conclusions import cautions, conclusions, ms, sampled
-from recx.jobs.benchmark.outcome import Outcome, Row
+from recx.jobs.benchmark.outcome import Outcome, Row, best
 from recx.jobs.benchmark.output import print_benchmark
 from recx.jobs.benchmark.prepare import Chosen
 from recx.jobs.benchmark.rerank import Rerank
@@ -53,19 +53,28 @@ def outcome(rows: list[Row] | None = None, **settings: Any) -> Outcome:
 
 def test_the_sentences_name_the_best_with_the_figures_behind_them() -> None:
     assert conclusions(outcome()) == [
-        "best quality: slow, ndcg_at_10 0.7100 (0.6900 to 0.7300); not told apart from good (p 0.400)",
-        "lowest latency: first, 0.001 ms a query on average, p95 0.002 ms",
+        "best quality: slow, ndcg_at_10 0.7100 (0.6900 to 0.7300); not significantly different from good (p 0.400)",
+        "lowest latency: first, 0.001 ms per query on average, p95 0.002 ms",
         "best balance: first, ndcg_at_10 0.4000 / (0.001 ms x 1) = 400",
-        "best balance of those above first in ndcg_at_10 (p < 0.05): good, ndcg_at_10 0.7000 / (2 ms x 1) = 0.35",
+        "best balance above first in ndcg_at_10 (p < 0.05): good, ndcg_at_10 0.7000 / (2 ms x 1) = 0.35",
         "front of ndcg_at_10, p95 latency and cost: first, good, slow",
     ]
+
+
+def test_the_best_is_the_first_of_equals_and_never_unknown() -> None:
+    values = dict(zip((Row(name, name, Path(name)) for name in "abcd"), (math.nan, 2.0, 3.0, 3.0), strict=True))
+    rows = list(values)
+    assert best(rows, values.__getitem__) is rows[2]
+    assert best(rows, lambda row: -values[row]) is rows[1]
+    assert best(rows[:1], values.__getitem__) is None
+    assert best([], values.__getitem__) is None
 
 
 def test_a_weight_moves_the_balance_and_a_ranker_that_is_beaten_is_off_the_front() -> None:
     worse = row("worse", 0.69, 9.0, 10.0, cost=5.0)
     said = conclusions(outcome([*ROWS, worse], cost_weight={"first": 10_000.0, "good": 2.0}))
     assert said[2] == "best balance: good, ndcg_at_10 0.7000 / (2 ms x 2) = 0.175"
-    assert said[3].endswith("first, good, slow; in no way better than one of these: worse")
+    assert said[3].endswith("first, good, slow; dominated by one of these: worse")
 
 
 def test_what_to_be_careful_about() -> None:
@@ -103,7 +112,7 @@ def test_the_first_may_fail_and_all_may() -> None:
     failed = Row("first", "first", Path("first"), reason="no luck")
     said = cautions(outcome([failed, *ROWS[1:]]))
     assert said[0] == "first failed: no luck"
-    assert said[1].startswith("no test was made, since first")
+    assert said[1].startswith("no tests were made, since first")
     assert conclusions(outcome([failed])) == []
     assert sampled(outcome([failed])) == "no ranker finished"
 
@@ -144,7 +153,7 @@ def test_what_is_printed_fits_and_says_which_differ_from_the_first() -> None:
     assert max(map(len, lines)) <= 100
     assert any(line.split()[:2] == ["good", "*0.7000"] for line in lines)
     assert any(line.split()[:2] == ["first", "0.4000"] for line in lines)
-    head = next(line for line in lines if "per query" in line)
+    head = next(line for line in lines if "per 1000 queries" in line)
     assert head.split("  ")[-1] == "per 1000 queries EUR"
     assert any(line.split() == ["slow", "4", "0.02", "0.001", "20"] for line in lines)
     assert any(line.strip() == "• dead failed: killed by SIGKILL" for line in lines)
@@ -153,6 +162,6 @@ def test_what_is_printed_fits_and_says_which_differ_from_the_first() -> None:
 def test_nothing_is_printed_of_what_was_not_measured() -> None:
     rows = [replace(one, figures={"cost/total": 0.0}) for one in ROWS]
     text = "\n".join(printed(outcome(rows, parallel={"workers": 2})))
-    assert "milliseconds a query" not in text
+    assert "milliseconds per query" not in text
     assert "cost" not in text
-    assert "a second" not in text
+    assert "per second" not in text

@@ -8,21 +8,13 @@ import pytest
 from recx.core.entities import Entities
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests
-from recx.jobs.benchmark.figures import balance, best, grades_of, in_words, seconds_of
+from recx.jobs.benchmark.figures import balance, grades_as_text, grades_of, seconds_of
 
 
 def test_the_balance_by_hand() -> None:
     assert balance(0.6, 2.0, 1.5) == pytest.approx(0.2)
     assert math.isnan(balance(0.6, float("nan"), 1.0))
     assert math.isnan(balance(0.6, 0.0, 1.0))
-
-
-def test_the_best_is_the_first_of_equals_and_never_unknown() -> None:
-    nan = float("nan")
-    assert best([nan, 2.0, 3.0, 3.0]) == 2
-    assert best([nan, 2.0, 3.0], least=True) == 1
-    assert best([nan]) is None
-    assert best([]) is None
 
 
 def test_stages_that_were_measured_take_what_their_calls_took() -> None:
@@ -34,7 +26,7 @@ def test_stages_that_were_measured_take_what_their_calls_took() -> None:
     assert "rank" not in seconds_of(chain, {"fit_s": 2.0}, {})
 
 
-def test_grades_are_counted_over_the_documents_offered_and_told_in_words() -> None:
+def test_grades_are_counted_over_the_documents_offered_and_told_grades_as_text() -> None:
     items = Entities(np.arange(6))
     users = Entities(np.arange(2))
     empty = Interactions(
@@ -57,7 +49,7 @@ def test_grades_are_counted_over_the_documents_offered_and_told_in_words() -> No
     fold = Fold(empty, target, Requests(np.array([0, 1], np.int32)))
     assert grades_of(candidates, fold) == {"0": 2, "1": 1, "2": 1, "3": 1}
     counts = {"3": 1, "0": 5, "1": 4, "2": 3, "4": 2, "0.5": 6}
-    assert list(in_words(counts).items()) == [
+    assert list(grades_as_text(counts).items()) == [
         ("0 not relevant", 5),
         ("0.5", 6),
         ("1 weakly relevant", 4),
@@ -65,4 +57,4 @@ def test_grades_are_counted_over_the_documents_offered_and_told_in_words() -> No
         ("3 highly relevant", 1),
         ("4", 2),
     ]
-    assert in_words({"0": 7, "1": 2}) == {"0 not relevant": 7, "1 relevant": 2}  # a click is not a weak one
+    assert grades_as_text({"0": 7, "1": 2}) == {"0 not relevant": 7, "1 relevant": 2}  # a click is not a weak one

@@ -10,7 +10,7 @@ from recx.core.protocols import FittedRanker, Ranker
 from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
 from recx.experiment.experiment import Experiment, Result
-from recx.jobs.benchmark.figures import figures_of, spent_of
+from recx.jobs.benchmark.figures import figures_of, latencies_of
 from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
 from recx.jobs.benchmark.peak_memory import CLEAR
 from recx.parts.dataset.synthetic_judged import SyntheticJudged
@@ -46,14 +46,12 @@ class Counting:
         return candidates
 
 
-def how(cache: Cache | None = None, **settings: object) -> Timing:
+def timing(cache: Cache | None = None, **settings: object) -> Timing:
     return Timing(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
 
 
-def run(ranker: object, measuring: Timing, chain: Experiment = CHAIN) -> Result:
-    standing = (
-        TimedFit(measuring, ranker) if isinstance(ranker, Ranker) else TimedRanker(measuring, ranker, lambda _: ranker)
-    )  # type: ignore[arg-type, return-value]
+def run(ranker: object, timing: Timing, chain: Experiment = CHAIN) -> Result:
+    standing = TimedFit(timing, ranker) if isinstance(ranker, Ranker) else TimedRanker(timing, ranker, lambda _: ranker)  # type: ignore[arg-type, return-value]
     return replace(chain, ranker=standing).run()
 
 
@@ -64,7 +62,7 @@ def same(one: RankedLists, other: RankedLists) -> bool:
 @pytest.mark.parametrize("name", RANKERS)
 def test_single_calls_batches_and_one_call_for_all_give_the_same_lists(name: str) -> None:
     plain = replace(CHAIN, ranker=RANKERS[name]).run()
-    single, whole = run(RANKERS[name], how()), run(RANKERS[name], how(clocked=False))
+    single, whole = run(RANKERS[name], timing()), run(RANKERS[name], timing(clocked=False))
     assert same(single.recommendations, plain.recommendations)
     assert same(whole.recommendations, plain.recommendations)
     assert np.allclose(single.recommendations.score, plain.recommendations.score, atol=1e-5)
@@ -76,18 +74,18 @@ def test_single_calls_batches_and_one_call_for_all_give_the_same_lists(name: str
 
 
 def test_identity_keeps_the_retrievers_own_order() -> None:
-    result = run(Identity(), how())
+    result = run(Identity(), timing())
     assert same(result.recommendations, result.candidates)
 
 
 def test_calls_are_warmed_up_one_at_a_time_then_in_batches() -> None:
     counting = Counting()
-    measured = run(counting, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    measured = run(counting, timing(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
     assert counting.calls == [*[1] * 3, *[1] * 8, 5, 3]
     assert len(measured["ns"]) == 8
     assert measured["batch_ns"] > 0
     counting.calls.clear()
-    assert "batch_ns" not in run(counting, how(warmup=10, batch_size=None)).ranker.measured  # type: ignore[attr-defined]
+    assert "batch_ns" not in run(counting, timing(warmup=10, batch_size=None)).ranker.measured  # type: ignore[attr-defined]
     assert counting.calls == [1] * 18
 
 
@@ -113,7 +111,7 @@ def test_every_call_that_counts_encodes_its_query_and_none_the_items(as_feature:
         if as_feature
         else Cosine(letters)
     )
-    measured = run(ranker, how(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    measured = run(ranker, timing(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
     assert len(measured["ns"]) == 8
     n_items = CHAIN.dataset.load().n_items
     assert letters.calls[-14:] == [n_items, *[1] * 3, *[1] * 8, 5, 3]  # once a call, however many features share it
@@ -133,7 +131,7 @@ class Looking:
 def test_a_ranker_is_fitted_without_what_others_left_in_the_cache(tmp_path: Path) -> None:
     looking, cache = Looking(), Cache(tmp_path)
     with cache.used():
-        run(looking, how())
+        run(looking, timing())
     assert looking.found == [None]
 
 
@@ -152,35 +150,35 @@ def test_what_was_needed_before_the_candidates_were_there_is_not_the_rankers() -
             return candidates
 
     chain = replace(CHAIN, retriever=Large())  # type: ignore[arg-type]
-    small, needing = (run(ranker, how(), chain).ranker.measured["memory"] for ranker in (Identity(), Needing()))  # type: ignore[attr-defined]
+    small, needing = (run(ranker, timing(), chain).ranker.measured["memory"] for ranker in (Identity(), Needing()))  # type: ignore[attr-defined]
     assert small < 10e6
     assert 30e6 < needing < 45e6
 
 
 def test_what_learns_nothing_needs_no_past() -> None:
     chain = replace(CHAIN, splitter=ByQuery(past="none"))
-    assert len(run(Bm25(), how(), chain).recommendations)
+    assert len(run(Bm25(), timing(), chain).recommendations)
 
 
 def test_side_by_side_nothing_is_timed() -> None:
-    result = run(RANKERS["linear"], how(clocked=False))
+    result = run(RANKERS["linear"], timing(clocked=False))
     measured = result.ranker.measured  # type: ignore[attr-defined]
-    assert spent_of(measured, {}) is None
+    assert latencies_of(measured, {}) is None
     assert set(figures_of(result.recommendations, measured, {})) == {"memory/model_mb", "time/fit_s"}
 
 
 def test_figures_of_a_model_that_is_saved() -> None:
-    result = run(RANKERS["linear"], how())
+    result = run(RANKERS["linear"], timing())
     figures = figures_of(result.recommendations, result.ranker.measured, {})  # type: ignore[attr-defined]
     assert 0 < (figures["memory/model_mb"] or 0) < 1
     assert (figures["throughput/queries_per_s"] or 0) == pytest.approx(1000 / (figures["latency/mean_ms"] or 1))
     assert result.weights.keys() == {str(number) for number in range(1, 9)}
-    assert np.isnan(run(Identity(), how()).ranker.measured["size"])  # type: ignore[attr-defined]
+    assert np.isnan(run(Identity(), timing()).ranker.measured["size"])  # type: ignore[attr-defined]
 
 
 def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) -> None:
-    first = run(RANKERS["linear"], how(Cache(tmp_path), load=7.5))
-    again = run(RANKERS["linear"], how(Cache(tmp_path)))
+    first = run(RANKERS["linear"], timing(Cache(tmp_path), load=7.5))
+    again = run(RANKERS["linear"], timing(Cache(tmp_path)))
     one, other = (result.ranker.measured for result in (first, again))  # type: ignore[attr-defined]
     assert (one["cached"], other["cached"]) == (False, True)
     assert other["measured_at"] == one["measured_at"]
@@ -189,9 +187,9 @@ def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) ->
     assert again.weights == first.weights
     assert (one["load"], other["load"]) == (7.5, 7.5)  # of the machine when it was measured
     changed = {
-        "model": run(replace(RANKERS["linear"], l2=0.5), how(Cache(tmp_path))),  # type: ignore[type-var]
-        "settings": run(RANKERS["linear"], how(Cache(tmp_path), warmup=4)),
-        "data": run(RANKERS["linear"], how(Cache(tmp_path)), replace(CHAIN, dataset=SyntheticJudged(41, 8))),
+        "model": run(replace(RANKERS["linear"], l2=0.5), timing(Cache(tmp_path))),  # type: ignore[type-var]
+        "settings": run(RANKERS["linear"], timing(Cache(tmp_path), warmup=4)),
+        "data": run(RANKERS["linear"], timing(Cache(tmp_path)), replace(CHAIN, dataset=SyntheticJudged(41, 8))),
     }
     assert {name: result.ranker.measured["cached"] for name, result in changed.items()} == dict.fromkeys(changed, False)  # type: ignore[attr-defined]
 
@@ -204,12 +202,12 @@ def test_retrieving_is_measured_for_the_requests_alone_that_are_judged() -> None
         def split(self, *_: object) -> object:
             return split
 
-    retrieving = TimedRetriever(how(), Popularity(), split.fold.requests)
+    retrieving = TimedRetriever(timing(), Popularity(), split.fold.requests)
     chain = replace(CHAIN, splitter=Done(), retriever=retrieving, n_candidates=15)  # type: ignore[arg-type]
-    result = run(Identity(), how(), chain)
+    result = run(Identity(), timing(), chain)
     plain = replace(CHAIN, retriever=Popularity(), n_candidates=15).run()
     assert same(result.candidates, plain.candidates)
-    both = spent_of(result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
+    both = latencies_of(result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]
     assert both is not None
     memory = [of.measured["memory"] / 1e6 for of in (result.ranker, retrieving)]  # type: ignore[attr-defined]
     figures = figures_of(result.recommendations, result.ranker.measured, retrieving.measured)  # type: ignore[attr-defined]

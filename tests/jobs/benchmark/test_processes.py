@@ -41,9 +41,9 @@ def quiet(name: str, outcome: Mapping[str, Any]) -> None:
 
 
 def test_every_way_to_fail_is_one_line_and_the_others_go_on(tmp_path: Path) -> None:
-    told: dict[str, Mapping[str, Any]] = {}
+    reported: dict[str, Mapping[str, Any]] = {}
     names = ("raises", "dies", "stops", "leaves", "fine")
-    found = processes().outcomes(jobs(tmp_path, *names), 2, lambda name, outcome: told.update({name: outcome}))
+    found = processes().outcomes(jobs(tmp_path, *names), 2, lambda name, outcome: reported.update({name: outcome}))
     assert [outcome.get("reason") for outcome in found] == [
         "no luck",
         "killed by SIGKILL (out of memory?)",
@@ -52,7 +52,7 @@ def test_every_way_to_fail_is_one_line_and_the_others_go_on(tmp_path: Path) -> N
         None,
     ]
     assert found[-1]["figures"] == "fine"
-    assert told == dict(zip(names, found, strict=True))
+    assert reported == dict(zip(names, found, strict=True))
     assert not (tmp_path / "fine" / "worker.log").exists()
 
 
@@ -85,7 +85,7 @@ def test_the_worker_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[3]
     script = (
         "import threading, time; from recx.jobs.benchmark import worker\n"
-        "threading.Thread(target=worker._end_with_starter, daemon=True).start(); time.sleep(60)"
+        "threading.Thread(target=worker._exit_with_starter, daemon=True).start(); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": str(root)}
     process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, env=environment)

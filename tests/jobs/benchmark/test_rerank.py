@@ -46,7 +46,7 @@ def test_rows_are_rankers_or_pairs() -> None:
         ({"sample": {"queries": 0, "seed": 0}}, "benchmark.sample.queries"),
         ({"sample": {"querys": 5, "seed": 0}}, "did you mean 'queries'"),
         ({"parallel": {}}, "benchmark.parallel.workers"),
-        ({"cost_per_query": {"c": 1.0}}, "no ranker is called so"),
+        ({"cost_per_query": {"c": 1.0}}, "there is no ranker of that name"),
         ({"cost_per_document": {"a": -1.0}}, "benchmark.cost_per_document.a=-1.0: it must be 0 or more"),
         ({"cost_weight": 0.0}, "benchmark.cost_weight=0.0: it must be a number \\(above 0\\)"),
         ({"cost_weight": {"a": float("inf")}}, "benchmark.cost_weight=.*: it must be a number"),

@@ -186,14 +186,14 @@ def test_side_by_side_rankers_share_the_threads() -> None:
     ("words", "said"),
     [
         (["fold=predict"], "fold=predict"),
-        (["benchmark.rankers.linear.l2=-1.0"], "ranker.l2=-1.0"),
+        (["benchmark.rankers.linear.l2=-1.0"], "benchmark.rankers.linear.l2=-1.0: it must be 0 or more"),
         (["+benchmark.rankers.mine=3"], "benchmark.rankers.mine names no part"),
         (["+benchmark.rankers.mine._target_=recx.parts.ranker.linear.Lineal"], "no part of that name"),
         (["+benchmark.rankers.mine._target_=recx.parts.retriever.given.Giben"], "no part of that name"),
         (["+benchmark.rankers.mine._target_=recx.parts.feature.words.Length"], "it cannot fit or rank"),
         (["evaluator.end_to_end=[ndcg_at_10]"], "evaluator.end_to_end has no 'ndcg_at_1'"),
         (["benchmark.warmup=many"], "benchmark.warmup=many"),
-        (["benchmark.cost_weight=0"], "a weight is above 0"),
+        (["benchmark.cost_weight=0"], r"benchmark\.cost_weight=0: it must be a number \(above 0\)"),
     ],
 )
 def test_a_mistake_is_told_before_any_data_is_read(words: list[str], said: str) -> None:
