@@ -1,5 +1,5 @@
-# The only commands that need remembering. Each makes .venv first, from what constraints.txt pins.
-# On another Python, beside the first: make test PYTHON=python3.12 VENV=.venv-3.12
+# The main commands. Each creates .venv first, with the versions of constraints.txt.
+# With another Python, in a second environment: make test PYTHON=python3.12 VENV=.venv-3.12
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -12,35 +12,35 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
 
-news: $(STAMP) ## run the main job on a made-up news site; make news ARGS="dataset.path=DIR" on real clicks
+news: $(STAMP) ## run the main job on a generated news site; make news ARGS="dataset.path=DIR" for real clicks
 	$(BIN)/python -m recx +experiment=news $(ARGS)
 
-news-transformer: $(TRANSFORMER) ## the main job with a Transformer among the sources; brings PyTorch
+news-transformer: $(TRANSFORMER) ## run the main job with a Transformer among the retrievers; installs PyTorch
 	$(BIN)/python -m recx +experiment=news_transformer $(ARGS)
 
-test: $(STAMP) ## the fast tests
+test: $(STAMP) ## run the fast tests
 	$(PYTEST) $(ARGS)
 
-test-all: $(RAY) ## every test, the slow ones too; brings Ray
+test-all: $(RAY) ## run every test, including the slow ones; installs Ray
 	$(PYTEST) -m "slow or not slow" $(ARGS)
 
-test-plugins: $(PLUGINS) ## types and tests of the plugins
+test-plugins: $(PLUGINS) ## check the types and run the tests of the plugins
 	$(BIN)/mypy $(foreach name,$(TESTED),plugins/recx-$(name)/recx_$(name))
 	$(BIN)/python -m pytest $(foreach name,$(TESTED),plugins/recx-$(name)/tests) $(ARGS)
 
-lint: $(STAMP) ## style, formatting, types, who may import whom
+lint: $(STAMP) ## check style, formatting, types and imports between packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP) ## speed and memory, on the data in ../shared/data where it is there
+bench: $(STAMP) ## measure speed and memory, on the data in ../shared/data if present
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-bench-ranking: $(STAMP) ## the ranking stage: tools, agents, documents, one fit of the linear ranker
+bench-ranking: $(STAMP) ## measure the ranking stage: tools, agents, documents, one fit of the linear ranker
 	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-clean: ## remove what the commands above made, but no run
+clean: ## remove what the commands above created, except runs
 	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml constraints.txt

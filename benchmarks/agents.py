@@ -1,9 +1,10 @@
 """Measures the agents experiment on real calling graphs: `python benchmarks/agents.py`.
 
-Top-1 and top-3 accuracy and MRR of every feature alone, of the four classic ones (one
-of them in two columns), of all, and of all but a few; then two controls. The canary permutes the labels within each
-node. The other control puts a wrong graph in the right one's place and perturbs that: what is found of it, the
-perturbation gives away. Prints one Markdown table.
+Top-1 and top-3 accuracy and MRR of every feature alone, of the four classic ones (one of them in two columns), of all,
+and of all but a few; then two controls. The canary permutes the labels within each node. The other control puts a wrong
+graph in the right one's place and perturbs that: whatever finds it exploits the perturbation.
+
+Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ EDGES = ("co_occurrence", "transition", "transition_least")
 
 @dataclass(frozen=True)
 class Column:
-    """A feature that was computed before."""
+    """A feature that was computed beforehand."""
 
     name: str
 
@@ -46,16 +47,16 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """A split and the candidates of both its folds, with all features as columns."""
+class Prepared:
+    """A split and the candidates of both folds, with all features as columns."""
 
     experiment: Experiment
     split: Split
     past: RankedLists
     now: RankedLists
 
-    def judged(self, names: Sequence[str]) -> str:
-        """Return the figures of a ranker fitted on the columns of these names, as cells of a table."""
+    def evaluated(self, names: Sequence[str]) -> str:
+        """Return the figures of a ranker fitted on these columns, as cells of a table."""
         assert self.split.past is not None
         ranker = Linear({name: Column(name) for name in names}).fit(self.past, self.split.past)
         fold = self.split.fold
@@ -64,10 +65,10 @@ class World:
         return " | ".join(f"{means[f'end_to_end/{name}']:.3f}" for name in ("top_1_accuracy", "top_3_accuracy", "mrr"))
 
 
-def world(experiment: Experiment, interactions: Interactions) -> World:
+def prepare(experiment: Experiment, interactions: Interactions) -> Prepared:
     split = experiment.splitter.split(interactions.unnamed(), "test")
     assert split.past is not None
-    return World(experiment, split, _with_features(experiment, split.past), _with_features(experiment, split.fold))
+    return Prepared(experiment, split, _with_features(experiment, split.past), _with_features(experiment, split.fold))
 
 
 def _with_features(experiment: Experiment, fold: Fold) -> RankedLists:
@@ -77,20 +78,23 @@ def _with_features(experiment: Experiment, fold: Fold) -> RankedLists:
     return replace(candidates, columns=dict(zip(names_of(features, candidates), table.T, strict=True)))
 
 
-def worlds(experiment: Experiment, dataset: Agents) -> Iterator[tuple[str, World]]:
-    """Yield the world as it is, without the trace's request, with permuted labels, and with a wrong graph for right."""
+def variants(experiment: Experiment, dataset: Agents) -> Iterator[tuple[str, Prepared]]:
+    """Yield the data as is, without the trace's request, with permuted labels, and with wrong graphs as right ones."""
     data = dataset.load()
-    yield "", world(experiment, data)
+    yield "", prepare(experiment, data)
     table = {name: column for name, column in data.users.table.items() if name != "request"}
-    yield "without the request of the trace: ", world(experiment, replace(data, users=replace(data.users, table=table)))
+    yield (
+        "without the request of the trace: ",
+        prepare(experiment, replace(data, users=replace(data.users, table=table))),
+    )
     assert data.slates is not None
     place = np.random.default_rng(0).integers(0, data.slates.lengths)
-    yield "canary: ", world(experiment, replace(data, item=data.slates.item[data.slates.indptr[:-1] + place]))
-    yield "a wrong graph for the right one: ", world(experiment, interactions_of(misled(dataset), dataset.seed))
+    yield "canary: ", prepare(experiment, replace(data, item=data.slates.item[data.slates.indptr[:-1] + place]))
+    yield "a wrong graph for the right one: ", prepare(experiment, interactions_of(misled(dataset), dataset.seed))
 
 
 def misled(dataset: Agents) -> Traces:
-    """Return the traces with a wrong tree in place of each right one, and perturbations of it beside it."""
+    """Return the traces with a wrong tree in place of each right one, among perturbations of it."""
     folder = expand_home(str(dataset.path))
     pool = ToolPool.read(next(folder.glob("tool_pool.json*")))
     read = read_calling_graphs(next(folder.glob("tool_calling_graphs.json*")), pool, Counter())
@@ -114,8 +118,8 @@ def main() -> None:
     experiment = build.experiment(plain(compose(["+experiment=agents", f"dataset.path={folder}"])))
     assert isinstance(experiment.dataset, Agents)
     print("| features | top 1 | top 3 | mrr |\n| --- | --- | --- | --- |")
-    for what, made in worlds(experiment, experiment.dataset):
-        every = tuple(made.past.columns)
+    for what, prepared in variants(experiment, experiment.dataset):
+        every = tuple(prepared.past.columns)
         sets = {"all": every}
         if not what:
             sets |= {f"{name} alone": (name,) for name in every}
@@ -124,7 +128,7 @@ def main() -> None:
             for left_out, names in {"attached": ("attached",), "votes": VOTES, "edges of the past": EDGES}.items():
                 sets[f"all but {left_out}"] = tuple(name for name in every if name not in names)
         for name, chosen in sets.items():
-            print(f"| {what}{name} | {made.judged(chosen)} |", flush=True)
+            print(f"| {what}{name} | {prepared.evaluated(chosen)} |", flush=True)
 
 
 if __name__ == "__main__":

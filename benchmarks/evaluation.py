@@ -1,8 +1,8 @@
-"""Times `recx.evaluate` beside its peers on the same frames, in one process: `python benchmarks/evaluation.py NAME`.
+"""Times `recx.evaluate` against its peers on the same frames, in one process: `python benchmarks/evaluation.py NAME`.
 
-The world: users with 50 items shown each, about 10 relevant ones of which 3 are shown, 20,000 items, 12 metrics.
-Building every library's own structures is part of its time; medians of several calls, the first of which (ranx
-compiles) does not count. Each name prints one line of JSON; `benchmarks/run.py` turns them into the README's table.
+The data: users with 50 items shown each, about 10 relevant ones of which 3 are shown, 20,000 items, 12 metrics.
+The time of every library includes building its own structures. Figures are medians of several calls after a first
+one that does not count (ranx compiles). Each name prints one line of JSON; `benchmarks/run.py` turns them into a table.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ FIGURES = {  # recx's name -> ranx's, pytrec_eval's
 METRICS = [f"{figure}_at_{k}" for figure in FIGURES for k in CUTS]
 
 
-def world(users: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+def generated(users: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return lists (scores in no order) and truth, both grouped by user, ids whole numbers."""
     rng = np.random.default_rng(seed)
-    shelf = np.argsort(rng.random((users, 200)), axis=1)[:, : SHOWN + RELEVANT - FOUND]  # no item twice in a row
-    item = shelf * 100 + rng.integers(0, 100, shelf.shape)
+    blocks = np.argsort(rng.random((users, 200)), axis=1)[:, : SHOWN + RELEVANT - FOUND]  # no item twice in a row
+    item = blocks * 100 + rng.integers(0, 100, blocks.shape)
     found = np.take_along_axis(item[:, :SHOWN], np.argsort(rng.random((users, SHOWN)), axis=1)[:, :FOUND], axis=1)
     relevant = np.concatenate([found, item[:, SHOWN:]], axis=1)
     lists = {"user": np.repeat(np.arange(users), SHOWN), "item": item[:, :SHOWN].ravel()}
@@ -55,7 +55,7 @@ def world(users: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def median(job: Callable[[], Any], times: int) -> float:
-    """Return the median seconds of so many calls, after one that does not count."""
+    """Return the median seconds of several calls, after one that does not count."""
     job()
     seconds = []
     for _ in range(times):
@@ -102,7 +102,7 @@ def by_pytrec_eval(lists: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]
 
 def peers(users: int = 50_000) -> dict[str, float]:
     """Frames to means: recx (frames grouped by user, shuffled frames, its own arrays), ranx, pytrec_eval."""
-    lists, truth = world(users)
+    lists, truth = generated(users)
     ours, theirs, trec = by_recx(lists, truth), by_ranx(lists, truth), by_pytrec_eval(lists, truth)
     assert all(abs(ours[name] - theirs[name]) < 1e-9 for name in METRICS), "recx and ranx differ"
     assert abs(ours["ndcg_at_10"] - trec["ndcg_cut_10"]) < 1e-9, "recx and pytrec_eval differ"
@@ -126,8 +126,8 @@ def peers(users: int = 50_000) -> dict[str, float]:
 
 
 def cost(users: int = 50_000) -> dict[str, float]:
-    """Seconds of one evaluation from frames, and its peak memory above the frames and in all, in gigabytes."""
-    lists, truth = world(users)
+    """Seconds of one evaluation from frames, and its peak memory above the frames and in total, in gigabytes."""
+    lists, truth = generated(users)
     by_recx(lists[:SHOWN], truth[:RELEVANT])  # imports do not count
     gc.collect()
     with highest_memory() as peak:
@@ -139,9 +139,9 @@ def cost(users: int = 50_000) -> dict[str, float]:
 
 
 def wide(users: int = 13_000, shown: int = 100, items: int = 25_000) -> dict[str, float]:
-    """Seconds and whole memory of map_at_10 over long lists of a large catalogue."""
+    """Seconds and total memory of map_at_10 over long lists of a large catalogue."""
     rng = np.random.default_rng(0)
-    item = rng.integers(0, items // shown, (users, shown)) + np.arange(shown) * (items // shown)  # none twice
+    item = rng.integers(0, items // shown, (users, shown)) + np.arange(shown) * (items // shown)  # no duplicates
     lists = {"user": np.repeat(np.arange(users), shown), "item": item.ravel(), "score": rng.random(users * shown)}
     truth = {"user": np.repeat(np.arange(users), 5), "item": rng.integers(0, items, users * 5)}
     with highest_memory() as peak:
@@ -151,7 +151,7 @@ def wide(users: int = 13_000, shown: int = 100, items: int = 25_000) -> dict[str
 
 
 def full_ranking(users: int = 50_000, items: int = 50_000, dims: int = 32) -> dict[str, float]:
-    """Seconds and whole memory of ranking every item for every user by a product, and judging the first 10."""
+    """Seconds and total memory of ranking every item for every user by a dot product, and evaluating the first 10."""
     rng = np.random.default_rng(0)
     of_user, of_item = (rng.normal(size=(n, dims)).astype(np.float32) for n in (users, items))
     target = Interactions(
@@ -178,7 +178,7 @@ def resampling(users: int = 50_000) -> dict[str, float]:
 
 
 def resident() -> float:
-    """Return the gigabytes that this process holds now (Linux), or has held at most (elsewhere)."""
+    """Return the gigabytes that this process holds now (Linux), or its peak (elsewhere)."""
     statm = Path("/proc/self/statm")
     if statm.is_file():
         return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e9

@@ -1,7 +1,7 @@
-"""Measures what measuring costs: `python benchmarks/latency.py`, or `python benchmarks/run.py latency`.
+"""Measures the overhead of measuring latency: `python benchmarks/latency.py`, or `python benchmarks/run.py latency`.
 
 Calls an empty function through the loop that times rankers, one call at a time. What one call costs in all, and what
-the clock says an empty call took, is the most that measuring can add. Prints one Markdown table.
+the clock reports for an empty call, is the most that measuring can add. Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def empty(candidates: object, history: object, requests: object) -> None: ...
 
 
 def measured() -> Iterator[tuple[str, str, str]]:
-    """Yield (what, measured, aim), line by line."""
+    """Yield (what, measured, aim), row by row."""
     arguments = [(None, None, None)] * CALLS
     whole, inside = [], []
     for _ in range(ROUNDS):
-        start = time.process_time_ns()  # of this process alone, whatever else the machine does
+        start = time.process_time_ns()  # of this process only, whatever else runs on the machine
         _, spent = timed(empty, arguments)
         whole.append((time.process_time_ns() - start) / CALLS)
         inside.append(np.median(spent))
@@ -35,5 +35,5 @@ def measured() -> Iterator[tuple[str, str, str]]:
 
 if __name__ == "__main__":
     print("| what | measured | aim |\n| --- | --- | --- |")
-    for line in measured():
-        print(f"| {' | '.join(line)} |", flush=True)
+    for row in measured():
+        print(f"| {' | '.join(row)} |", flush=True)

@@ -1,4 +1,4 @@
-"""Measures one fit of the linear ranker, beside a Python loop over the groups: `python benchmarks/linear.py`.
+"""Measures one fit of the linear ranker against a Python loop over the groups: `python benchmarks/linear.py`.
 
 A million candidates with twenty independent features in 20,000 groups of 50. The aim: the fit in under 3 s and 1 GB, to
 a gradient of norm 1e-6, and at least a hundred times as fast as a loop over groups that does 100 epochs of gradient
@@ -30,7 +30,7 @@ GROUPS, SIZE, FEATURES, EPOCHS, RATE, L2 = 20_000, 50, 20, 100, 0.01, 1e-4
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table that lies in memory, in the order of the candidates."""
+    """One column of a table in memory, in the order of the candidates."""
 
     name: str
 
@@ -39,7 +39,7 @@ class Column:
 
 
 def problem() -> tuple[RankedLists, Fold, Floats, Doubles]:
-    """Return candidates, the fold, the features [n_rows, n_features] and which rows are the targets [n_rows]."""
+    """Return candidates, the fold, the features [n_rows, n_features] and the gains, 1 for targets [n_rows]."""
     rng = np.random.default_rng(0)
     table = rng.standard_normal((GROUPS * SIZE, FEATURES), dtype=np.float32)
     drawn = table @ rng.normal(size=FEATURES).astype(np.float32) / 2 + rng.gumbel(size=len(table))
@@ -60,7 +60,7 @@ def problem() -> tuple[RankedLists, Fold, Floats, Doubles]:
 
 
 def loop(table: Floats, gain: Doubles, epochs: int) -> Doubles:
-    """Return the weights after full gradient steps, summed up group by group in Python."""
+    """Return the weights after full gradient steps, summed group by group in Python."""
     groups = [(table[at : at + SIZE].astype(float), gain[at : at + SIZE]) for at in range(0, len(table), SIZE)]
     weights = np.zeros(FEATURES)
     for _ in range(epochs):
@@ -76,10 +76,10 @@ def loop(table: Floats, gain: Doubles, epochs: int) -> Doubles:
 
 
 def timed(task: Callable[[], Array]) -> tuple[float, Array]:
-    """Return how long a task took in seconds, and what it returned."""
+    """Return the seconds that a task took, and its result."""
     start = time.perf_counter()
-    outcome = task()
-    return time.perf_counter() - start, outcome
+    result = task()
+    return time.perf_counter() - start, result
 
 
 def news_features() -> tuple[int, float]:
@@ -96,7 +96,7 @@ def news_features() -> tuple[int, float]:
 
 def main() -> None:
     """Print the table."""
-    with threadpool_limits(1, user_api="blas"):  # as the ranker does
+    with threadpool_limits(1, user_api="blas"):  # like the ranker
         measure()
 
 

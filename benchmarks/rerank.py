@@ -1,8 +1,8 @@
 """Measures reranking of documents: `python benchmarks/rerank.py`.
 
-MQ2008 (train S1 and S2, test S3) and LightGBM's lambdarank example by every ranker that is there, MIND by time, and the
+MQ2008 (train S1 and S2, test S3) and LightGBM's lambdarank example by every installed ranker, MIND by time, and the
 reading of a file as large as a tenth of MSLR-WEB10K's fold. Real data is looked for in ../shared/data, or where
-RECX_DATA says; what is not there is named and left out. Prints one Markdown table.
+RECX_DATA says; missing data is reported and skipped. Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROWS, FEATURES = 72_000, 136  # a tenth of the training rows of MSLR-WEB10K, Fol
 
 
 def judged(name: str, *overrides: str) -> Iterator[tuple[str, ...]]:
-    """Return one line a ranker: its figures over the queries that have a relevant document."""
+    """Yield one row per ranker: its figures over the queries that have a relevant document."""
     for ranker in RANKERS:
         start = time.perf_counter()
         result = build.experiment(plain(compose(["+experiment=rerank", f"ranker={ranker}", *overrides]))).run()
@@ -38,7 +38,7 @@ def judged(name: str, *overrides: str) -> Iterator[tuple[str, ...]]:
 
 
 def mq2008(folder: Path) -> str:
-    """Write the two parts into the folder."""
+    """Write the training and the test part into the folder."""
     parts = [gzip.decompress((DATA / "mq2008" / f"S{number}.txt.gz").read_bytes()) for number in (1, 2, 3)]
     (folder / "train.txt").write_bytes(parts[0] + parts[1])
     (folder / "test.txt").write_bytes(parts[2])
@@ -46,7 +46,7 @@ def mq2008(folder: Path) -> str:
 
 
 def reading(folder: Path) -> tuple[str, ...]:
-    """Return how long a large file takes to read."""
+    """Return a row with the seconds that reading a large file takes."""
     rng = np.random.default_rng(0)
     file = folder / "large.txt"
     with file.open("w") as out:
@@ -54,9 +54,9 @@ def reading(folder: Path) -> tuple[str, ...]:
             numbers = " ".join(f"{n}:{x:.6f}" for n, x in enumerate(rng.random(FEATURES), start=1))
             out.write(f"{row % 5} qid:{row // 120} {numbers}\n")
     start = time.perf_counter()
-    made = Svmlight(str(file)).load()
+    data = Svmlight(str(file)).load()
     seconds, size = time.perf_counter() - start, file.stat().st_size / 1e6
-    assert made.slates is not None
+    assert data.slates is not None
     return f"{ROWS:,} x {FEATURES}", "read", *("" for _ in FIGURES), f"{seconds:.1f} s ({size:.0f} MB)"
 
 
@@ -65,18 +65,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.chdir(folder)
-        lines: list[Callable[[], Iterator[tuple[str, ...]]]] = [lambda: iter([reading(folder)])]
+        tables: list[Callable[[], Iterator[tuple[str, ...]]]] = [lambda: iter([reading(folder)])]
         if DATA.is_dir():
             mind = (f"dataset.path={DATA / 'mind-5k'}", "dataset=mind", "split=by_time", "feature=basic")
-            lines += [
+            tables += [
                 lambda: judged("mq2008, S1+S2 to S3", f"dataset.path={mq2008(folder)}"),
                 lambda: judged("lightgbm-lambdarank", f"dataset.path={DATA / 'lightgbm-lambdarank'}"),
                 lambda: judged("mind-5k, the last day", *mind),
             ]
         else:
             print(f"| real data | not measured: no {DATA} |")
-        for line in lines:
-            for cells in line():
+        for rows in tables:
+            for cells in rows():
                 print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -1,8 +1,8 @@
-"""Measures what the README states: `make bench`, or `python benchmarks/run.py [NAME ...]` for some of it.
+"""Measures the figures of benchmarks/README.md: `make bench`, or `python benchmarks/run.py [NAME ...]` for some of it.
 
-Every figure is that of a whole command in a process of its own: wall-clock seconds, peak memory as the operating
-system accounts it, and the metrics from the run's folder. Prints one Markdown table. Real data is looked for in
-../shared/data, or where RECX_DATA says; what is not there is named and left out.
+Every figure is that of a whole command in its own process: wall-clock seconds, peak memory as the operating system
+reports it, and the metrics from the run's folder. Prints one Markdown table. Real data is looked for in
+../shared/data, or where RECX_DATA says; missing data is reported and skipped.
 """
 
 from __future__ import annotations
@@ -25,23 +25,32 @@ DATA = Path(os.environ.get("RECX_DATA", HERE.parent.parent / "shared" / "data"))
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took: seconds of the wall clock, gigabytes at the peak, and the metrics it wrote."""
+    """The cost of one command.
+
+    Attributes:
+        seconds: Wall-clock time.
+        gigabytes: Peak memory.
+        metrics: The metrics that it wrote.
+    """
 
     seconds: float
     gigabytes: float
     metrics: dict[str, float]
 
 
-def run(*words: str, verb: tuple[str, ...] = ("-m", "recx"), there: str | None = None) -> Cost:
-    """Run one command in an empty folder and return what it took; its own output is shown if it fails.
+def run(*arguments: str, module: tuple[str, ...] = ("-m", "recx"), folder: str | None = None) -> Cost:
+    """Run one command in an empty folder and return its cost; its output is shown if it fails.
 
-    there: a folder in which earlier runs may have left their stage cache.
+    Args:
+        arguments: Of the command.
+        module: What Python runs.
+        folder: Where to run it, in place of an empty folder, so that it finds the stage cache of earlier runs.
     """
-    with tempfile.TemporaryDirectory() if there is None else nullcontext(there) as folder:
-        command = [sys.executable, *verb, *words]
+    with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
+        command = [sys.executable, *module, *arguments]
         start = time.perf_counter()
-        with (Path(folder) / "output.txt").open("w+") as output:
-            child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        with (Path(place) / "output.txt").open("w+") as output:
+            child = subprocess.Popen(command, cwd=place, stdout=output, stderr=subprocess.STDOUT)
             _, status, usage = os.wait4(child.pid, 0)
             seconds = time.perf_counter() - start
             child.returncode = os.waitstatus_to_exitcode(status)
@@ -49,13 +58,13 @@ def run(*words: str, verb: tuple[str, ...] = ("-m", "recx"), there: str | None =
                 output.seek(0)
                 sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
         unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
-        found = sorted(Path(folder).glob("outputs/2*/*/metrics.json"))
+        found = sorted(Path(place).glob("outputs/2*/*/metrics.json"))
         metrics = json.loads(found[-1].read_text()) if found else {}
         return Cost(seconds, usage.ru_maxrss * unit / 1e9, metrics)
 
 
 def news(name: str) -> Iterator[tuple[str, str, str]]:
-    """The main job on real clicks, and every single retriever in its own order."""
+    """The main job on real clicks, and every retriever in its own order."""
     path = DATA / name
     if not path.is_dir():
         yield name, "not measured", f"no {path}"
@@ -75,15 +84,15 @@ def news(name: str) -> Iterator[tuple[str, str, str]]:
         "union": [],
     }
     best = 0.0
-    for source, words in alone.items():
-        own = run(*where, *words, "ranker=identity").metrics["end_to_end/ndcg_at_5"]
+    for source, overrides in alone.items():
+        own = run(*where, *overrides, "ranker=identity").metrics["end_to_end/ndcg_at_5"]
         best = best if source == "union" else max(best, own)
         yield f"{name}: {source}, own order, ndcg_at_5", f"{own:.4f}", ""
     yield f"{name}: union + linear over the best single retriever", f"{100 * (ndcg / best - 1):+.0f} %", ">= +15 %"
 
 
 def generated() -> Iterator[tuple[str, str, str]]:
-    """The main job with no data at hand, and the order of the models."""
+    """The main job on generated data, and the order of the models."""
     whole = run("+experiment=news")
     yield "generated news: whole command", f"{whole.seconds:.0f} s, {whole.gigabytes:.2f} GB", "< 30 s"
     models = {"random": "random", "popularity": "popularity", "faiss": "faiss", "item_knn": "item_knn"}
@@ -115,42 +124,42 @@ def large() -> Iterator[tuple[str, str, str]]:
 
 
 def start() -> Iterator[tuple[str, str, str]]:
-    """How long a person waits for the help text, against what importing Hydra and numpy takes; medians of ten."""
+    """The time of the help text against that of importing Hydra and numpy; medians of ten."""
 
-    def seconds(*verb: str) -> float:
-        return statistics.median(run(verb=verb).seconds for _ in range(10))
+    def seconds(*module: str) -> float:
+        return statistics.median(run(module=module).seconds for _ in range(10))
 
     ratio = seconds("-m", "recx", "--help") / seconds("-c", "import hydra, numpy")
     yield "`python -m recx --help` over `import hydra, numpy`", f"{ratio:.2f} times", "<= 3 times"
 
 
 def cache() -> Iterator[tuple[str, str, str]]:
-    """What the stage cache costs a first run, and what it spares a second one that is the same; medians of three."""
+    """What the stage cache costs a first run, and what it saves the same run a second time; medians of three."""
     cases = {"generated news": ["+experiment=news"]}
     day1 = DATA / "globo-tianchi-day1"
     if day1.is_dir():
         cases["globo-tianchi-day1"] = ["+experiment=news", f"dataset.path={day1}"]
-    for name, words in cases.items():
+    for name, overrides in cases.items():
         without, first, second = [], [], []
         for _ in range(3):
-            without.append(run(*words, "cache=off").seconds)
+            without.append(run(*overrides, "cache=off").seconds)
             with tempfile.TemporaryDirectory() as folder:
-                first.append(run(*words, there=folder).seconds)
-                second.append(run(*words, there=folder).seconds)
+                first.append(run(*overrides, folder=folder).seconds)
+                second.append(run(*overrides, folder=folder).seconds)
         off, on, again = map(statistics.median, (without, first, second))
         yield f"{name}: first run with the cache over one without", f"{100 * (on / off - 1):+.1f} %", "<= +5 %"
         yield f"{name}: the same run again over the first", f"{again:.1f} s, {100 * again / on:.0f} %", "< 25 %"
 
 
 def sweeps() -> Iterator[tuple[str, str, str]]:
-    """Twenty settings of the ranker on real clicks, and five hundred trials that do next to nothing."""
+    """Twenty settings of the ranker on real clicks, and five hundred nearly empty trials."""
     path = DATA / "globo-tianchi-day1"
     if path.is_dir():
-        words = ["+experiment=news", f"dataset.path={path}"]
-        alone = statistics.median(run(*words, "cache=off").seconds for _ in range(3))
+        overrides = ["+experiment=news", f"dataset.path={path}"]
+        alone = statistics.median(run(*overrides, "cache=off").seconds for _ in range(3))
         values = ",".join(f"{10 ** (-5 + number / 4):.2g}" for number in range(20))
         for how in ([], ["hydra/launcher=joblib"]):
-            sweep = run("-m", *words, f"ranker.l2={values}", *how).seconds
+            sweep = run("-m", *overrides, f"ranker.l2={values}", *how).seconds
             name = f"globo-tianchi-day1: twenty ranker.l2{' side by side (joblib)' if how else ''}"
             yield f"{name} over one uncached run", f"{sweep:.0f} s, {sweep / alone:.2f} times", "<= 1.5 times"
             yield f"{name}, faster than twenty uncached runs", f"{20 * alone / sweep:.1f} times", ">= 8 times"
@@ -159,14 +168,14 @@ def sweeps() -> Iterator[tuple[str, str, str]]:
     tiny = ["dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity", "feature=basic"]
     values = ",".join(f"{number / 1000}" for number in range(1, 501))
     with tempfile.TemporaryDirectory() as folder:
-        sweep = run("-m", "+experiment=news", *tiny, f"ranker.l2={values}", there=folder).seconds
+        sweep = run("-m", "+experiment=news", *tiny, f"ranker.l2={values}", folder=folder).seconds
         files = list(Path(folder).glob("outputs/sweeps/*/*/metrics.json"))
         chains = sum(json.loads(file.read_text())["time/total"] for file in files)
     yield f"{len(files)} trials: overhead a trial", f"{(sweep - chains) / len(files):.2f} s", "< 1 s"
 
 
 def evaluation() -> Iterator[tuple[str, str, str]]:
-    """`recx.evaluate` beside its peers on the same frames: see benchmarks/evaluation.py."""
+    """`recx.evaluate` against its peers on the same frames: see benchmarks/evaluation.py."""
 
     def measured(name: str) -> dict[str, float]:
         command = [sys.executable, str(HERE / "evaluation.py"), name]
@@ -207,14 +216,14 @@ def evaluation() -> Iterator[tuple[str, str, str]]:
 
 
 def latency() -> Iterator[tuple[str, str, str]]:
-    """What measuring latency costs: see benchmarks/latency.py."""
+    """The overhead of measuring latency: see benchmarks/latency.py."""
     from latency import measured
 
     yield from measured()
 
 
 def report() -> Iterator[tuple[str, str, str]]:
-    """How long the page of a large run takes: see benchmarks/report.py."""
+    """The time of the page of a large run: see benchmarks/report.py."""
     from report import measured
 
     yield from measured()

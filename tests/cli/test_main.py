@@ -134,7 +134,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
         (ZeroDivisionError("by 0"), 1, "unexpected error, ZeroDivisionError in"),
     ],
 )
-def test_other_ends(
+def test_other_exit_codes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
@@ -152,7 +152,7 @@ def test_other_ends(
     assert said.count("\n") == 1
 
 
-def test_help_names_the_verbs_and_every_option(
+def test_help_names_the_commands_and_every_option(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_main(monkeypatch, "--help") == 0
@@ -161,7 +161,7 @@ def test_help_names_the_verbs_and_every_option(
     assert {name.rpartition("/")[2] for name in option_sources.options() if "/" in name} <= set(words)
 
 
-def test_list_gives_each_option_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_prints_one_line_per_option(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_main(monkeypatch, "list", "retriever") == 0
     heading, *lines = capsys.readouterr().out.splitlines()
     assert heading == "retriever"
@@ -170,7 +170,7 @@ def test_list_gives_each_option_a_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert all(line.split()[1] == "recx" and len(line.split()) > 3 for line in lines)
 
 
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_exits_early_is_not_an_error(tmp_path: Path) -> None:
     command = f"set -o pipefail; {sys.executable} -m recx list | true"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
@@ -178,7 +178,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_a_run_goes_on_where_nobody_can_read_it(tmp_path: Path) -> None:
+def test_a_run_continues_without_stdout(tmp_path: Path) -> None:
     command = f"{sys.executable} -m recx {' '.join(TINY)} >&-"  # as under a service that closes stdout
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
@@ -194,7 +194,7 @@ def test_a_run_goes_on_where_nobody_can_read_it(tmp_path: Path) -> None:
         (OSError("odd"), "odd: check the disk"),
     ],
 )
-def test_what_the_system_refuses_is_one_sentence(
+def test_an_error_of_the_system_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: OSError, sentence: str
 ) -> None:
     def refuse(arguments: object) -> int:
@@ -219,13 +219,13 @@ def test_tab_completion_can_be_installed(tmp_path: Path) -> None:
     assert "complete -o nospace" in done.stdout
 
 
-def test_the_configuration_can_be_looked_at(tmp_path: Path) -> None:
+def test_the_configuration_can_be_shown(tmp_path: Path) -> None:
     done = recx(tmp_path, "+experiment=news", "ranker.l2=0.5", "--cfg", "job")
     assert (done.returncode, done.stderr) == (0, "")
     assert "l2: 0.5" in done.stdout
 
 
-def test_a_run_goes_on_in_the_working_directory(tmp_path: Path) -> None:
+def test_a_run_writes_into_the_working_directory(tmp_path: Path) -> None:
     done = recx(tmp_path, *TINY)
     assert (done.returncode, done.stderr) == (0, "")
     [folder] = (tmp_path / "outputs").glob("*/*_news")

@@ -46,7 +46,7 @@ def test_the_package_has_no_other_names() -> None:
         recx.runn  # noqa: B018
 
 
-def test_a_reader_that_leaves_in_mid_run_is_told_to_the_tracker() -> None:
+def test_a_reader_that_exits_during_a_run_is_reported_to_the_tracker() -> None:
     with pytest.raises(BrokenPipeError, match="the reader of the output has closed it"):
         console_of_stdout().on_broken_pipe()
 

@@ -32,7 +32,9 @@ def test_it_shows_what_is_kept_and_prunes(
     assert capsys.readouterr().out.startswith("0 entries removed, 0 B\n")
 
 
-def test_what_is_no_cache_holds_nothing_and_loses_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_a_cache_is_empty_and_loses_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "en").mkdir()
     (here / "en" / "words.txt").write_text("precious")
     assert run(["--folder", ".", "--keep", "0B", "--older", "1s"]) == 0
@@ -54,12 +56,12 @@ def test_keeping_nothing_takes_all(size: str, here: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     "words", [["--keep", "20"], ["--keep", "GB"], ["--keep", "1e3B"], ["--older", "0s"], ["--keep", ""]]
 )
-def test_an_odd_size_or_duration_is_told(words: list[str], here: Path) -> None:
+def test_an_odd_size_or_duration_is_reported(words: list[str], here: Path) -> None:
     with pytest.raises(InputError, match=r"--(keep|older)="):
         run(words)
 
 
 @pytest.mark.parametrize("words", [["--keep", "20"], ["--keep", "-1GB"], ["--older", "soon"], ["--oldest", "1d"]])
-def test_a_mistake_is_told(words: list[str]) -> None:
+def test_a_mistake_is_reported(words: list[str]) -> None:
     with pytest.raises(InputError):
         run(words)

@@ -63,11 +63,11 @@ def test_top_cuts_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[st
         (("user=none",), "has no request of this user"),
     ],
 )
-def test_wrong_words_are_one_sentence(folder: Path, words: tuple[str, ...], told: str) -> None:
+def test_a_wrong_override_is_one_sentence(folder: Path, words: tuple[str, ...], told: str) -> None:
     with pytest.raises(InputError, match=told):
         run([str(folder), *words])
 
 
-def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not hold a finished run"):
         run([str(tmp_path), "user=1"])

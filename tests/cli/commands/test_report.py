@@ -235,7 +235,7 @@ def test_the_command_of_a_benchmark_stays_when_its_page_is_made_again(
         run([str(folder)])
 
 
-def test_a_benchmark_is_no_run_to_compare_or_to_explain(here: Path) -> None:
+def test_a_benchmark_cannot_be_compared_or_explained(here: Path) -> None:
     from recx.cli.commands import compare, explain
 
     benchmark_of(here / "bench", RANKERS)

@@ -157,7 +157,7 @@ def test_every_id_of_a_finished_run_opens_it(outputs: Path, capsys: pytest.Captu
         saved_runs.load(B[:8])
 
 
-def test_a_beginning_that_two_ids_share_is_asked_for_more(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_ambiguous_beginning_of_an_id_is_refused(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = sqlite3.connect(outputs / "mlflow.db")
     store.execute("UPDATE runs SET run_uuid = ? WHERE run_uuid = ?", ("a" * 10 + "0" * 22, B))
     store.commit()
@@ -289,7 +289,7 @@ def test_what_sets_runs_apart(outputs: Path) -> None:
     ]
 
 
-def test_a_sweep_that_only_the_console_saw_is_one_line(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_untracked_sweep_is_one_row(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (outputs / "mlflow.db").unlink()
     trials = outputs / "sweeps" / "x" / "trials"
     trials.mkdir()
@@ -342,7 +342,7 @@ def test_without_runs_it_says_how_to_start_one(
     assert "no runs under outputs yet" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_store_is_told_in_one_sentence(outputs: Path) -> None:
+def test_a_file_that_is_not_a_store_is_one_sentence(outputs: Path) -> None:
     (outputs / "mlflow.db").write_text("no database, but long enough to be looked at as one" * 30)
     with pytest.raises(RecxError, match=r"the MLflow store .* cannot be read"):
         runs.run([])

@@ -56,13 +56,13 @@ def test_every_way_to_fail_is_one_line_and_the_others_go_on(tmp_path: Path) -> N
     assert not (tmp_path / "fine" / "worker.log").exists()
 
 
-def test_what_nobody_foresaw_leaves_its_traceback_and_the_reason_says_where(tmp_path: Path) -> None:
+def test_an_unexpected_error_leaves_its_traceback_and_the_reason_says_where(tmp_path: Path) -> None:
     [found] = Processes(60.0).outcomes(jobs(tmp_path, "odd"), 1, quiet)
     assert found["reason"] == "KeyError: 'config' (see odd/worker.log)"
     assert "Traceback" in (tmp_path / "odd" / "worker.log").read_text()
 
 
-def test_one_that_hangs_is_ended_in_time(tmp_path: Path) -> None:
+def test_a_process_that_hangs_is_killed_in_time(tmp_path: Path) -> None:
     start = time.monotonic()
     [found] = processes(1.0).outcomes(jobs(tmp_path, "hangs"), 1, quiet)
     assert found["reason"] == "timed out: it took longer than timeout_s=1"
@@ -79,7 +79,7 @@ def test_what_stops_the_benchmark_ends_the_processes(tmp_path: Path) -> None:
     assert time.monotonic() - start < 30
 
 
-def test_the_worker_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
+def test_the_worker_exits_with_the_process_that_started_it(tmp_path: Path) -> None:
     import subprocess
 
     root = Path(__file__).resolve().parents[3]

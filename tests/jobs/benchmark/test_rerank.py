@@ -52,6 +52,6 @@ def test_rows_are_rankers_or_pairs() -> None:
         ({"cost_weight": {"a": float("inf")}}, "benchmark.cost_weight=.*: it must be a number"),
     ],
 )
-def test_a_wrong_setting_is_told_by_its_key(settings: dict[str, Any], said: str) -> None:
+def test_a_wrong_setting_is_reported_with_its_key(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Rerank(**{"rankers": TWO, **settings})

@@ -196,7 +196,7 @@ def test_side_by_side_rankers_share_the_threads() -> None:
         (["benchmark.cost_weight=0"], r"benchmark\.cost_weight=0: it must be a number \(above 0\)"),
     ],
 )
-def test_a_mistake_is_told_before_any_data_is_read(words: list[str], said: str) -> None:
+def test_a_mistake_is_reported_before_any_data_is_read(words: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         prepare.read(configured(*words))
 
@@ -216,7 +216,7 @@ def test_one_chain_is_no_benchmark_and_a_sweep_of_benchmarks_is_refused() -> Non
         recx.run(SMALL)
 
 
-def test_a_user_says_a_typo_and_is_told_by_its_key(here: Path) -> None:
+def test_a_typo_is_reported_with_its_key(here: Path) -> None:
     words = ["+experiment=rerank_benchmark", "tracker=console", "benchmark.warmupp=3"]
     root = str(Path(__file__).resolve().parents[3])
     done = subprocess.run(

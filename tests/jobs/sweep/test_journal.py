@@ -19,7 +19,7 @@ def trial(
     return Trial(number, overrides, str(folder), 1.5, objective, 3, "" if objective is not None else "it broke")
 
 
-def test_a_trial_that_is_done_is_found_by_its_number_and_words(tmp_path: Path) -> None:
+def test_a_trial_that_is_done_is_found_by_its_number_and_overrides(tmp_path: Path) -> None:
     journal = TrialJournal(tmp_path / "trials")
     assert journal.done(0, OVERRIDES) is None
     written = trial(tmp_path / "0")

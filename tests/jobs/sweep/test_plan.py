@@ -94,7 +94,7 @@ def test_a_preset_chooses_on_valid(preset: str) -> None:
         (["hydra.sweeper._target_=hydra_plugins.nowhere.X"], r"hydra_plugins.nowhere is not installed"),
     ],
 )
-def test_wrong_words_are_one_sentence(words: list[str], sentence: str) -> None:
+def test_a_wrong_override_is_one_sentence(words: list[str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         read(["+experiment=news", *words])
 
@@ -121,7 +121,7 @@ def test_optuna_may_not_choose_on_test() -> None:
         ("{retriever=item_knn: {retriever.last: 1}, retriever.last=1: {ranker.l3: 1}}", "ranker has no setting 'l3'"),
     ],
 )
-def test_wrong_ranges_are_told_before_anything_runs(when: str, sentence: str, tmp_path: Path) -> None:
+def test_wrong_ranges_are_reported_before_anything_runs(when: str, sentence: str, tmp_path: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
     with pytest.raises(InputError, match=sentence):
         read(_searching(tmp_path, f"when: {when}"))
@@ -166,7 +166,7 @@ def test_a_comparison_on_test_is_allowed() -> None:
     assert sweep.config["ranker"]["_target_"].endswith("Identity")  # the first value of what is swept over
 
 
-def test_a_sweep_goes_on_by_its_name_with_the_same_words_only() -> None:
+def test_a_sweep_resumes_by_its_name_with_the_same_overrides_only() -> None:
     words = ["+experiment=news", "ranker=identity,linear"]
     begun = read([*words, "sweep_id=mine"])
     assert begun.begin()

@@ -58,7 +58,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return table
 
 
-def test_a_failing_trial_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_failing_trial_is_reported_and_the_others_continue(tmp_path: Path) -> None:
     words = [*SMALL, "ranker.l2=abc,1", "sweep_id=mine"]
     done = recx(tmp_path, *words)
     assert (done.returncode, done.stderr) == (1, "")
@@ -89,9 +89,7 @@ def kill_and_resume(folder: Path, times: int, seed: int, *words: str) -> None:
     assert done.stdout.count("(done before)") >= min(times - 1, 3)
 
 
-def test_a_sweep_that_is_killed_and_taken_up_again_ends_as_if_undisturbed(
-    tmp_path: Path, undisturbed: pd.DataFrame
-) -> None:
+def test_a_sweep_that_is_killed_and_resumed_gives_the_same_table(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
     kill_and_resume(tmp_path, 3, 0, *SMALL, L2, "fold=valid", "sweep_id=mine")
     pd.testing.assert_frame_equal(figures(tmp_path), undisturbed)
 
@@ -121,7 +119,7 @@ def test_a_search_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> No
     pd.testing.assert_frame_equal(figures(tmp_path / "halves"), figures(tmp_path / "whole"))
 
 
-def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
+def test_two_processes_cannot_run_the_same_sweep(tmp_path: Path) -> None:
     from recx.core.system.locks import turn
 
     with turn(tmp_path / "outputs" / "sweeps" / "mine" / ".lock"):
@@ -130,7 +128,7 @@ def test_two_processes_do_not_work_at_one_sweep(tmp_path: Path) -> None:
     assert done.stderr.startswith("sweep_id=mine: another process is running this sweep")
 
 
-def test_a_trial_that_is_judged_otherwise_is_no_part_of_the_sweep(tmp_path: Path) -> None:
+def test_a_trial_on_another_fold_is_not_part_of_the_sweep(tmp_path: Path) -> None:
     """An option may set the fold, so that the first configuration does not tell it of all trials."""
     (tmp_path / "mine" / "experiment").mkdir(parents=True)
     option = "# @package _global_\n# python -m recx +experiment=other\ndefaults: [news]\nfold: test\n"

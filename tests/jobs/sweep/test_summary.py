@@ -23,7 +23,7 @@ def test_the_best_stands_first_equals_in_their_order_and_failures_last() -> None
     assert columns["reason"] == ["", "", "", "it broke"]
 
 
-def test_only_what_differs_is_told() -> None:
+def test_only_differing_settings_are_columns() -> None:
     trials = [
         trial(0, 0.1, "+experiment=news", "~feature.age", "ranker.l2=1"),
         trial(1, 0.2, "+experiment=news", "~feature.age", "ranker.l2=2", "k=v=w"),

@@ -96,7 +96,7 @@ def test_trials_that_were_pruned_failed_or_came_later_are_not_compared_with(tmp_
         assert without_seconds(again) == without_seconds(undisturbed[missing])
 
 
-def test_a_sweeper_is_told_the_least_of_those_before(tmp_path: Path) -> None:
+def test_the_sweeper_gets_the_lowest_earlier_objective_of_a_pruned_trial(tmp_path: Path) -> None:
     for number, name in enumerate("adbf"):
         run(tmp_path, number, name)
     told = [
