@@ -146,10 +146,10 @@ def link_to_nowhere(path: Path) -> None:
         (b"", "is empty"),
         (b" \n\n", "is empty"),
         (b"\x00\x01" * 50, "is a binary file"),
-        (gzip.compress(b"user,item\n1,2\n"), "is gzipped, unlike its name says"),
+        (gzip.compress(b"user,item\n1,2\n"), "is gzipped, contrary to its name"),
         (b"\xff\xfea\x00", "is text in UTF-16"),
         (link_to_nowhere, "is a link to /nowhere/at/all, where there is no file: correct the link"),
-        (os.mkfifo, "is no ordinary file but a pipe or a device"),
+        (os.mkfifo, "is not a regular file but a pipe or a device"),
     ],
     ids=["empty", "blank", "binary", "gzipped", "utf-16", "link", "pipe"],
 )

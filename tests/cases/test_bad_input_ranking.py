@@ -246,9 +246,9 @@ def changed(document: Json, change: Callable[[Any], object]) -> Json:
         (b"", "is empty"),
         (b"\x00\x01" * 9, "is a binary file"),
         ("text".encode("utf-16"), "is text in UTF-16"),
-        (gzip.compress(b"text"), "is gzipped, unlike its name says"),
+        (gzip.compress(b"text"), "is gzipped, contrary to its name"),
         (link_to_nowhere, "is a link to /nowhere, where there is no file"),
-        (os.mkfifo, "is no ordinary file but a pipe or a device"),
+        (os.mkfifo, "is not a regular file but a pipe or a device"),
         (Path.mkdir, "is a folder"),
     ],
     ids=["empty", "binary", "utf-16", "gzipped", "link", "pipe", "folder"],
@@ -266,7 +266,7 @@ def test_gzip_and_a_byte_order_mark_are_read_and_a_torn_file_is_reported(here: P
     assert data_hash(loaded(world, {name: data})) == plain
     Path(name).unlink()
     assert loaded(world, {f"{name}.gz": gzip.compress(data)}, without=name).n_users
-    refused(world, {f"{name}.gz": gzip.compress(data)[:-20]}, "is a torn gzip file", without=name)
+    refused(world, {f"{name}.gz": gzip.compress(data)[:-20]}, "is a damaged gzip file", without=name)
 
 
 @pytest.mark.parametrize("world", WORDS)
@@ -287,9 +287,9 @@ def test_a_path_that_is_not_a_folder_is_reported(recx: Recx, world: str) -> None
         ('{"traces": [null], "selections": [null]}', "and is null"),
         ('{"traces": [', "it is not JSON at column"),
         (DEEP, "it is nested too deeply"),
-        ('{"traces": ' + "9" * 5_000 + "}", "a number in it is longer than any may be"),
+        ('{"traces": ' + "9" * 5_000 + "}", "a number in it has too many digits"),
         ('{"traces": "a \\ud800"}', "is half of a character"),
-        ('{"traces": [], "traces": []}', "the key 'traces' stands twice"),
+        ('{"traces": [], "traces": []}', "the key 'traces' occurs twice"),
         (b'{"traces": "\xe9"}', "is not UTF-8"),
     ],
     ids=["list", "null", "no-key", "dict", "of-null", "torn", "deep", "digits", "half", "twice", "latin-1"],
@@ -304,8 +304,8 @@ def test_json_of_another_kind_is_reported(here: Path, world: str, content: Conte
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("task", None, "selection 4: 'task' is null, and must be a text"),
-        ("task", 5, "selection 4: 'task' is 5, and must be a text"),
+        ("task", None, "selection 4: 'task' is null, and must be text"),
+        ("task", 5, "selection 4: 'task' is 5, and must be text"),
         ("ground_truth", ["shop"], "selection 4: 'ground_truth' is [\"shop\"]"),
         ("trace_id", 1.5, "selection 4: 'trace_id' is 1.5"),
         ("trace_id", "t1", "selection 4: node 'n' of trace 't1' appears twice"),
@@ -372,7 +372,7 @@ def test_tools_of_any_name_are_served(recx: Recx) -> None:
 
 def test_a_tool_that_appears_twice_is_reported(here: Path) -> None:
     twice = '{"tools": {"shop": {"description": ""}, "shop": {"description": ""}}}'
-    refused("tools", {"d/tool_pool.json": twice}, "the key 'shop' stands twice")
+    refused("tools", {"d/tool_pool.json": twice}, "the key 'shop' occurs twice")
 
 
 # ---- agents ----
@@ -599,9 +599,9 @@ def test_an_odd_table_of_texts_is_counted_or_reported(recx: Recx, file: str, tex
         ("[1]", "line 21: it must be an object"),
         ('{"_id":', "line 21: it is not JSON"),
         ('{"_id": null, "text": "x"}', "row 21: the query's id is missing"),
-        ('{"_id": "x", "text": "\\ud800"}', "line 21: \\ud800 behind"),
-        ('{"_id": ' + "9" * 5_000 + "}", "line 21: a number in it is longer"),
-        ('{"_id": "x", "_id": "y"}', "line 21: the key '_id' stands twice"),
+        ('{"_id": "x", "text": "\\ud800"}', "line 21: \\ud800 after"),
+        ('{"_id": ' + "9" * 5_000 + "}", "line 21: a number in it has too many digits"),
+        ('{"_id": "x", "_id": "y"}', "line 21: the key '_id' occurs twice"),
     ],
 )
 def test_a_bad_line_of_json_is_named(here: Path, line: str, said: str) -> None:

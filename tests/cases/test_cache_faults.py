@@ -106,7 +106,7 @@ def test_where_the_caches_disk_is_full_a_run_ends_well(size: str, tmp_path: Path
         done = recx(tmp_path, *SMALL)
         assert (done.returncode, done.stderr) == (0, "")
         [warning] = warnings(done.stdout)
-        assert "(No space left on device): see to the disk, or choose cache=off" in warning
+        assert "(No space left on device): check the disk, or choose cache=off" in warning
         assert not [path for path in cache.rglob("*") if path.suffix in (".part", ".lock", ".values", ".gone")]
         grow(cache)
         later = recx(tmp_path, *SMALL)

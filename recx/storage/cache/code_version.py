@@ -1,6 +1,6 @@
-"""The version of the code that a part runs: its modules, those that they import, and the libraries beneath.
+"""The version of the code that a part runs: its modules, the modules that they import, and the libraries they use.
 
-Read from the source, so that editing one ranker changes the version of that ranker and of nothing else.
+It is read from the sources, so that editing one ranker changes the version of that ranker and of nothing else.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from recx.core.version import STARTED
 
 DISTRIBUTIONS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "yaml": "PyYAML"}
-"""Import name -> the name that a library is installed by, where they differ; others take long to find."""
+"""Import name -> name of the distribution, where they differ; looking it up takes long."""
 INSTALLED = ("site-packages", "dist-packages")
 NO_CODE = ("__pycache__", "conf")
-"""Folders of a package that nothing runs depends on: option files count by what they set."""
+"""Folders of a package that no result depends on: option files matter only through the settings that they give."""
 
 DOOR = "recx.plugin"
 """Only re-exports: what a part imports from here counts as the modules behind the names."""
@@ -30,28 +30,29 @@ IMPORTS_BY_NAME = re.compile(rb"import_module|__import__")
 
 
 class NoKeyError(TypeError):
-    """What an outcome depends on cannot be told by its content."""
+    """What a result depends on cannot be hashed by content."""
 
 
 def code_of(modules: tuple[str, ...]) -> str:
-    """Return the hash of these modules' sources, of all that they import from their own packages, from recx and from
-    whatever else is not installed, and of the versions of Python and of every library that those import.
+    """Return the hash of all code that modules run.
 
-    Of a plugin's package, all files that are no Python count too.
+    This covers their sources, the sources that they import from their own packages, from recx and from anything else
+    that is not installed, and the versions of Python and of every library that those import. Of a plugin's package, all
+    other files count too.
 
     Raises:
-        NoKeyError: a module has no file, or a file is no longer what it was when this process first read it.
+        NoKeyError: A module has no file, or a file has changed since this process first read it.
     """
     version, files = _walked(modules)
     for file in files:
         if not _is_unchanged(file):
-            raise NoKeyError(f"{file} was edited, so nobody can tell which version runs")
+            raise NoKeyError(f"{file} was edited, so the version that runs is unknown")
     return version
 
 
 @cache
 def _walked(modules: tuple[str, ...]) -> tuple[str, tuple[Path, ...]]:
-    """Return the version and the files that it is made of."""
+    """Return the version and the files that it covers."""
     pending, seen, libraries = list(modules), set[str](), set[str]()
     sources: dict[str, Path] = {}
     for name in modules:
@@ -89,19 +90,19 @@ def _walked(modules: tuple[str, ...]) -> tuple[str, tuple[Path, ...]]:
 
 @cache
 def _first_read(file: Path) -> tuple[bytes, tuple[int, int]]:
-    """Return what a file held when it was first asked for, and what changes when it is written to."""
+    """Return the content of a file when it was first read, and its state, which changes when it is written to."""
     return file.read_bytes(), _state(file)
 
 
 def _state(file: Path) -> tuple[int, int]:
-    told = file.stat()
-    return told.st_size, told.st_mtime_ns
+    now = file.stat()
+    return now.st_size, now.st_mtime_ns
 
 
 def _is_unchanged(file: Path) -> bool:
     content, state = _first_read(file)
     if state[1] > STARTED:
-        return False  # written to after recx was imported, so what was imported may be older
+        return False  # written to after recx was imported, so the imported code may be older
     try:
         return _state(file) == state or file.read_bytes() == content
     except OSError:
@@ -110,7 +111,7 @@ def _is_unchanged(file: Path) -> bool:
 
 @cache
 def _locations(top: str) -> tuple[tuple[Path, ...], Path | None]:
-    """Return the folders of a package, and the file of a module that is none."""
+    """Return the folders of a package, or the file of a single module."""
     try:
         spec = find_spec(top)
     except (ImportError, ValueError):
@@ -142,7 +143,7 @@ def _modules_of(package: str) -> list[str]:
 
 
 def _others_of(package: str) -> dict[str, Path]:
-    """Return the files of a package that are no Python, such as word lists and compiled modules: name -> file."""
+    """Return the files of a package other than Python sources, such as word lists and compiled modules, by name."""
     return {
         f"{package}/{file.relative_to(folder).as_posix()}": file
         for folder in _locations(package)[0]
@@ -153,10 +154,10 @@ def _others_of(package: str) -> dict[str, Path]:
 
 @cache
 def _imports(name: str, file: Path) -> tuple[str, ...]:
-    """Return what a module imports, late ones too, but for those that type checkers alone read.
+    """Return what a module imports, also inside functions, except under ``TYPE_CHECKING``.
 
     Raises:
-        NoKeyError: the module cannot be parsed.
+        NoKeyError: The module cannot be parsed.
     """
     found: dict[str, None] = {}
     try:
@@ -198,7 +199,7 @@ def _behind_the_door() -> Mapping[str, str]:
 
 
 def _versions(distributions: list[str]) -> dict[str, str]:
-    """Return the versions of what is installed by these names and of all that this needs."""
+    """Return the versions of distributions and of everything that they require."""
     found: dict[str, str] = {}
     pending = list(distributions)
     while pending:
@@ -215,12 +216,12 @@ def _version(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return None  # what is needed on other systems only
+        return None  # required on other systems only
 
 
 @cache
 def _needs(distribution: str) -> tuple[str, ...]:
-    """Return the distributions that one needs, whatever extras it was asked for with."""
+    """Return the distributions that one requires, without extras."""
     wanted = [text for text in metadata.requires(distribution) or () if "extra ==" not in text]
     names = [re.match(r"[\w.-]+", text) for text in wanted]
     return tuple(re.sub(r"[-_.]+", "-", name[0]).lower() for name in names if name)
@@ -228,7 +229,7 @@ def _needs(distribution: str) -> tuple[str, ...]:
 
 @cache
 def _distributions(library: str) -> tuple[str, ...]:
-    """Return the names that a library is installed by; none for what lies elsewhere, such as beside a notebook."""
+    """Return the distributions of a library; none for a module elsewhere, such as next to a notebook."""
     folders, file = _locations(library)
     places = [*folders, *([file] if file else [])]
     if not any(part in INSTALLED for place in places for part in place.parts):

@@ -1,7 +1,7 @@
-"""The entries of the stage cache on disk: each whole or not there, checked, counted and taken away.
+"""The entries of the stage cache on disk: written as a whole, verified, listed and removed.
 
-An entry is a folder ``<first 2 digits>/<key>`` with an outcome's files and ``entry.json``: what it is, and the size and
-checksum of every other file. While it is made, files of the same name with an ending of their own lie beside it.
+An entry is a folder ``<first 2 digits>/<key>`` with the files of a result and ``entry.json``: a description, and the
+size and checksum of every other file. Its temporary files have the same name with another suffix.
 """
 
 from __future__ import annotations
@@ -21,16 +21,23 @@ from recx.core.system.locks import turn
 
 ENTRY = "entry.json"
 PART, GONE, LOCK = ".part", ".gone", ".lock"
-"""What stands beside an entry: one that is being written, one that is being taken away, and whose turn it is."""
+"""Suffixes of temporary files of an entry: being written, being removed, and its lock."""
 DAMAGED = "(damaged)"
 _KEY = re.compile("[0-9a-f]{32}")
 
-_sound: set[tuple[Any, ...]] = set()  # files that this process has checked already
+_sound: set[tuple[Any, ...]] = set()  # files that this process has verified already
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry: the stage it is of, its bytes, and when it was last used (unix seconds)."""
+    """One entry.
+
+    Attributes:
+        place: Its folder.
+        stage: The stage that made it.
+        bytes: Its size.
+        used: When it was last used (unix seconds).
+    """
 
     place: Path
     stage: str
@@ -39,38 +46,39 @@ class Entry:
 
 
 def describe(folder: Path, stage: str, seconds: float) -> None:
-    """Write what an entry is; its folder holds every other file by now. seconds: that computing it took."""
+    """Write the description of an entry.
+
+    Args:
+        folder: The entry's folder, which already holds all other files.
+        stage: The stage that made it.
+        seconds: How long computing it took.
+    """
     files = {path.relative_to(folder).as_posix(): _checksum(path) for path in _files(folder)}
-    facts = {
-        "stage": stage,
-        "made": time.time(),
-        "seconds": seconds,
-        "bytes": sum(size for size, _ in files.values()),
-        "files": files,
-    }
+    size = sum(size for size, _ in files.values())
+    facts = {"stage": stage, "made": time.time(), "seconds": seconds, "bytes": size, "files": files}
     (folder / ENTRY).write_text(json.dumps(facts), encoding="utf-8")
-    _sound.update(_state(folder / name, told) for name, told in files.items())
+    _sound.update(_state(folder / name, recorded) for name, recorded in files.items())
 
 
 def wrong_in(folder: Path) -> str | None:
-    """Return the name of a file of an entry that is not what it was; None: it is sound.
+    """Return the name of a damaged file of an entry, or None.
 
     Raises:
-        FileNotFoundError: there is no such entry.
+        FileNotFoundError: There is no such entry.
     """
     folder.stat()
     name = ENTRY
     try:
-        for name, told in json.loads((folder / ENTRY).read_text(encoding="utf-8"))["files"].items():
-            if not _is_sound(folder / name, told):
+        for name, recorded in json.loads((folder / ENTRY).read_text(encoding="utf-8"))["files"].items():
+            if not _is_sound(folder / name, recorded):
                 return str(name)
-    except Exception:  # whatever comes of reading what is damaged
+    except Exception:  # a damaged file may raise anything
         return name
     return None
 
 
 def remove(place: Path) -> None:
-    """Take an entry away at one stroke; where it cannot be, it stays."""
+    """Remove an entry at once, by renaming it; if that is impossible, keep it."""
     gone = place.with_suffix(GONE)
     clear(gone)
     with suppress(OSError):
@@ -79,7 +87,7 @@ def remove(place: Path) -> None:
 
 
 def clear(path: Path) -> None:
-    """Take away whatever is there, as far as it can be."""
+    """Remove a file or folder as far as possible."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -88,17 +96,17 @@ def clear(path: Path) -> None:
 
 
 def entries(folder: Path) -> list[Entry]:
-    """Return what a cache holds, the longest unused first; one that does not say what it is, as ``DAMAGED``."""
+    """Return the entries of a cache, the least recently used first; unreadable ones have the stage ``DAMAGED``."""
     found = []
     for place in _inside(folder):
-        with suppress(OSError):  # taken away this moment
+        with suppress(OSError):  # removed by another process
             if not place.suffix and place.is_dir():
                 found.append(_entry(place))
     return sorted(found, key=lambda entry: entry.used)
 
 
 def _inside(folder: Path) -> list[Path]:
-    """Return all that lies in a cache and is called as its entries are: nothing else is ever taken away."""
+    """Return all paths in a cache that are named like its entries: nothing else is ever removed."""
     found: list[Path] = []
     with suppress(OSError):
         for two in folder.iterdir():
@@ -111,15 +119,21 @@ def _entry(place: Path) -> Entry:
     try:
         facts = json.loads((place / ENTRY).read_text(encoding="utf-8"))
         return Entry(place, str(facts["stage"]), int(facts["bytes"]), (place / ENTRY).stat().st_mtime)
-    except Exception:  # whatever comes of reading what is damaged
+    except Exception:  # a damaged file may raise anything
         size = sum(path.stat().st_size for path in _files(place))
         return Entry(place, DAMAGED, size, place.stat().st_mtime)
 
 
 def prune(folder: Path, keep: int | None, older: float | None) -> list[Entry]:
-    """Take entries away, the longest unused first, and return them; what killed processes left goes too.
+    """Remove entries, the least recently used first, and what killed processes left behind.
 
-    keep: until the others have at most so many bytes. older: those not used for so many seconds.
+    Args:
+        folder: The cache.
+        keep: Remove entries until the others have at most this many bytes; None: no limit.
+        older: Remove entries that have not been used for this many seconds; None: none.
+
+    Returns:
+        The entries that were removed.
     """
     found = entries(folder)
     size, oldest = sum(entry.bytes for entry in found), 0.0 if older is None else time.time() - older
@@ -131,7 +145,7 @@ def prune(folder: Path, keep: int | None, older: float | None) -> list[Entry]:
             gone.append(entry)
     for left in _inside(folder):
         if left.suffix:
-            with suppress(OSError), turn(left.with_suffix(LOCK), wait=False):  # or it is being made this moment
+            with suppress(OSError), turn(left.with_suffix(LOCK), wait=False):  # raises if it is being written
                 if left.suffix != LOCK:
                     clear(left)
     return gone
@@ -141,21 +155,21 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def _is_sound(path: Path, told: Any) -> bool:
-    """Whether a file is still what it was; each is read once a process and change."""
-    state = _state(path, told)
-    if state not in _sound and list(_checksum(path)) == told:
+def _is_sound(path: Path, recorded: Any) -> bool:
+    """Return whether a file is unchanged; it is read once per process and change."""
+    state = _state(path, recorded)
+    if state not in _sound and list(_checksum(path)) == recorded:
         _sound.add(state)
     return state in _sound
 
 
-def _state(path: Path, told: Any) -> tuple[Any, ...]:
+def _state(path: Path, recorded: Any) -> tuple[Any, ...]:
     stat = path.stat()
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, *told
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, *recorded
 
 
 def _checksum(path: Path) -> tuple[int, int]:
-    """Return a file's size and CRC-32, which finds every flipped byte and run of 4 bytes, at the speed of the disk."""
+    """Return a file's size and CRC-32, which detects every flipped byte and every changed run of 4 bytes."""
     size = crc = 0
     with path.open("rb") as file:
         while block := file.read(1 << 20):

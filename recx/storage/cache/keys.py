@@ -1,6 +1,6 @@
-"""Keys of the stage cache: what an outcome depends on, as one hash.
+"""Keys of the stage cache: the hash of everything that a result depends on.
 
-Settings, arrays, files and code all count by their content, never by their names or times.
+Settings, arrays, files and code are hashed by content, never by name or time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,18 +26,17 @@ from recx.storage.cache.code_version import code_of
 
 SIZE = 16  # bytes of a key
 OUTPUTS = "outputs"
-"""What runs write in the working directory: where it lies in a folder of data, it is no part of the data."""
+"""The output folder of runs; if it lies in a folder of data, it is not part of the data."""
 
 _DATA = (Interactions, RankedLists, Entities, Requests, Fold, Split)
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def key_of(*values: Any) -> str:
-    """Return 32 hex digits that stand for values: plain ones, arrays, mappings, sequences, parts and what passes
-    between them.
+    """Return the key, 32 hex digits, of plain values, arrays, mappings, sequences, parts and what passes between them.
 
     Raises:
-        NoKeyError: there is something else among them, such as a function.
+        NoKeyError: There is another kind of value, such as a function.
     """
     digest = hashlib.blake2b(digest_size=SIZE)
     _feed(digest, values)
@@ -46,29 +46,30 @@ def key_of(*values: Any) -> str:
 def key_of_part(part: Any) -> str:
     """Return the key of a part's settings, of the files that they name and of all the code that it runs.
 
-    Of a setting that is called ``path``, has a slash in it or starts with ``~`` the file or folder counts, if there is
-    one. A part may tell more of itself by attributes: ``named_parts``, other parts that its settings name by a word;
-    ``depends_on``, whatever else its outcome depends on (plain values, or the ``Path`` of a file or folder);
-    ``written``, names of settings that name what it only writes to; ``cacheable = False``: nobody can tell.
+    A setting that is called ``path``, contains a slash or starts with ``~`` stands for the content of the file or
+    folder, if it exists. A part may declare more by attributes: ``named_parts``, other parts that its settings refer
+    to by name; ``depends_on``, anything else that its result depends on (plain values, or the ``Path`` of a file or
+    folder); ``written``, names of settings for paths that it only writes to; ``cacheable = False`` if its result
+    depends on more.
 
     Raises:
-        NoKeyError: a setting is a function or the like, a part in it cannot be kept, or the code has changed.
+        NoKeyError: A setting is a function or the like, a part in it is not cacheable, or the code has changed.
     """
     parts = list(_parts_of(part))
     if not all(getattr(inner, "cacheable", True) for inner in parts):
-        raise NoKeyError(f"{type(part).__name__} cannot be kept")
-    told = [[getattr(inner, name, ()) for name in ("named_parts", "depends_on")] for inner in parts]
-    return key_of(part, told, code_of_part(part))
+        raise NoKeyError(f"{type(part).__name__} is not cacheable")
+    declared = [[getattr(inner, name, ()) for name in ("named_parts", "depends_on")] for inner in parts]
+    return key_of(part, declared, code_of_part(part))
 
 
 def code_of_part(part: Any) -> str:
-    """Return the version of the code of a part and of all parts in it; raises as ``key_of_part`` does."""
+    """Return the version of the code of a part and of all parts in it (raises like ``key_of_part``)."""
     return code_of(tuple(sorted({type(inner).__module__ for inner in _parts_of(part)})))
 
 
 @cache
 def machine() -> str:
-    """Return what tells this processor from those that round otherwise: its kind, and what NumPy's BLAS makes of it."""
+    """Return a key of what affects rounding: the kind of processor, and how NumPy and its BLAS use it."""
     from threadpoolctl import threadpool_info
 
     kinds = {str(pool["architecture"]) for pool in threadpool_info() if pool.get("prefix") == "libscipy_openblas"}
@@ -77,7 +78,7 @@ def machine() -> str:
 
 
 def know(value: Any, key: str) -> None:
-    """Remember the key of a stage's outcome, and of the data within it, for as long as they live."""
+    """Remember the key of a stage's result, and of the data within it, for as long as they live."""
     if isinstance(value, _DATA):
         _known.setdefault(value, key)
         for field in fields(value):
@@ -85,12 +86,12 @@ def know(value: Any, key: str) -> None:
 
 
 def is_known(value: Any) -> bool:
-    """Whether a value has a key already: what a part hands on need not be kept twice."""
+    """Return whether a value has a key already: what a part passes on need not be kept twice."""
     return isinstance(value, _DATA) and value in _known
 
 
 def update(digest: hashlib.blake2b, array: Array | None) -> None:
-    """Hash an array's kind, shape and values; texts are told apart wherever one ends and the next begins."""
+    """Hash an array's kind, shape and values; of texts also where each one ends."""
     if array is None:
         digest.update(b"none")
         return
@@ -98,7 +99,7 @@ def update(digest: hashlib.blake2b, array: Array | None) -> None:
     if array.dtype.kind in "OUST":
         import pyarrow as pa
 
-        # Arrow keeps texts in one buffer beside their borders, so that ["ab", "c"] and ["a", "bc"] differ.
+        # Arrow stores texts in one buffer and their borders in another, so that ["ab", "c"] and ["a", "bc"] differ.
         for buffer in pa.array(array.tolist(), pa.large_string()).buffers():
             digest.update(b"" if buffer is None else buffer)
     else:
@@ -118,16 +119,11 @@ def _feed(digest: hashlib.blake2b, value: Any) -> None:
         digest.update(value.dtype.str.encode())
         try:
             update(digest, value)
-        except (TypeError, ValueError) as error:  # an array of objects that are no texts
+        except (TypeError, ValueError) as error:  # an array of objects other than texts
             raise NoKeyError(str(error)) from error
-    elif isinstance(value, Mapping):
-        digest.update(f"{{{len(value)}".encode())
-        for name, inner in value.items():
-            _feed(digest, name)
-            _feed(digest, inner)
-    elif isinstance(value, list | tuple):
-        digest.update(f"[{len(value)}".encode())
-        for inner in value:
+    elif isinstance(value, Mapping | list | tuple):
+        digest.update(f"{'{' if isinstance(value, Mapping) else '['}{len(value)}".encode())
+        for inner in chain.from_iterable(value.items()) if isinstance(value, Mapping) else value:
             _feed(digest, inner)
     elif isinstance(value, str | Path) and (path := _path_of(value)):
         digest.update(f"|{_key_of_path(path)}".encode())
@@ -148,7 +144,7 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
     names = {field.name for field in fields(value)}
     hidden = [name for name in getattr(value, "__dict__", ()) if name not in names and not hasattr(kind, name)]
     if hidden:
-        raise NoKeyError(f"{kind.__name__} holds {hidden[0]}, which is no setting")
+        raise NoKeyError(f"{kind.__name__} has the attribute {hidden[0]}, which is not a setting")
     for field in fields(value):
         digest.update(f" {field.name}=".encode())
         setting = getattr(value, field.name)
@@ -159,18 +155,18 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
 
 
 def _path_of(setting: str | Path) -> Path | None:
-    """Return the file or folder that a setting names, if it looks like a path and something is there."""
+    """Return the file or folder that a setting names, if it looks like a path and exists."""
     text = str(setting)
     if not isinstance(setting, Path):
         looks = text.startswith("~") or "/" in text or os.sep in text
-        if not looks or not any(map(str.isalnum, text)):  # a lone slash may be what stands between columns
+        if not looks or not any(map(str.isalnum, text)):  # a single slash may be a delimiter
             return None
-    path = os.path.expanduser(text)  # noqa: PTH111  of an unknown user it stays as it is
+    path = os.path.expanduser(text)  # noqa: PTH111  keeps the path of an unknown user
     return Path(path) if os.path.exists(path) else None  # noqa: PTH110  a text may be too long for Path.exists
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
-    """Yield a part and all parts that its settings hold or name."""
+    """Yield a part and all parts that its settings contain or refer to."""
     if is_dataclass(value) and not isinstance(value, type):
         yield value
         settings = [getattr(value, field.name) for field in fields(value)]
@@ -181,13 +177,14 @@ def _parts_of(value: Any) -> Iterator[Any]:
 
 
 def _key_of_path(path: Path) -> str:
-    """Return the key of what a file, or every file of a folder, is called and holds, wherever it lies."""
+    """Return the key of the name and content of a file, or of every file in a folder, independent of its location."""
     whole, digest = path.is_dir(), hashlib.blake2b(digest_size=SIZE)
     for file in _files_of(path) if whole else [path]:
         try:
-            told = file.stat()
-            content = _key_of_file(file, _state(told)) if stat.S_ISREG(told.st_mode) else None
-        except OSError:  # a link that leads nowhere, or a file that may not be read
+            now = file.stat()
+            state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns  # differs after every write
+            content = _key_of_file(file, state) if stat.S_ISREG(now.st_mode) else None
+        except OSError:  # a broken link, or a file without permission to read
             content = None
         if content is None and not whole:
             raise NoKeyError(f"{path} cannot be read twice")
@@ -197,7 +194,7 @@ def _key_of_path(path: Path) -> str:
 
 
 def _files_of(folder: Path) -> Iterator[Path]:
-    """Yield all files in a folder, behind links too, but for what runs have written there."""
+    """Yield all files in a folder, also behind links, except for the output of runs."""
     seen, top = {os.path.realpath(OUTPUTS)} - {os.path.realpath(folder)}, str(folder)
     for where, folders, files in os.walk(top, followlinks=True):
         real = os.path.realpath(where)
@@ -207,11 +204,6 @@ def _files_of(folder: Path) -> Iterator[Path]:
             continue
         seen.add(real)
         yield from (Path(where, name) for name in sorted(files))
-
-
-def _state(told: os.stat_result) -> tuple[int, ...]:
-    """Return what changes whenever a file is written to; it saves hashing a file twice in one process."""
-    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
 
 
 @lru_cache(maxsize=10_000)

@@ -1,7 +1,7 @@
-"""The stage cache: what a stage made, kept under ``outputs/cache`` by a key of all that it was made from.
+"""The stage cache: results of stages, kept under ``outputs/cache`` by a key of everything that they depend on.
 
-An entry is written under a temporary name and renamed, so it is whole or not there; what was damaged later is noticed
-on reading and made anew (see ``recx.storage.cache.entries``). Whatever the disk refuses costs time, never a run.
+An entry is written under a temporary name and renamed, so it is never incomplete; later damage is noticed on reading,
+and the result is computed again (see ``recx.storage.cache.entries``). A disk error costs time, but never a run.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,34 +24,39 @@ from recx.storage.cache.entries import ENTRY, LOCK, PART, clear, describe, remov
 
 T = TypeVar("T")
 CACHE = "outputs/cache"
-"""Where the stage cache lies, from the working directory."""
+"""The folder of the stage cache, relative to the working directory."""
 EXACT = ("load", "split")
-"""Stages whose outcome is the same to the bit with any number of threads."""
+"""Stages whose result is the same, bit for bit, with any number of threads."""
 
 CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.storage.cache.values")
-"""Modules that every outcome goes through on its way to an entry and back."""
+"""Modules that write and read every result."""
 
 _current: ContextVar[Cache | None] = ContextVar("cache", default=None)
 
 
 def current() -> Cache | None:
-    """Return the cache of the run that is going on, or None."""
+    """Return the cache of the current run, or None."""
     return _current.get()
 
 
 def kept(stage: str, part: Any, make: Callable[[], T], *inputs: Any) -> T:
-    """Return what the cache of the run that is going on keeps of a stage, or make it (see ``Cache``)."""
+    """Return the result of a stage from the cache of the current run, or compute it (see ``Cache``)."""
     cache = current()
     return make() if cache is None else cache.kept(stage, lambda: cache.key(stage, part, *inputs), make)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """folder: where the entries lie. writes: whether new ones are kept (False: only read). threads: how many compute.
+    """The stage cache of a run.
 
-    passing: stages whose outcomes are not kept, since nothing else will ask for them. hits: stage -> entries that were
-    used instead of computing. troubles: why something could not be kept; only the first is said. damaged: keys of
-    entries that were told of.
+    Attributes:
+        folder: The folder of the entries.
+        writes: Whether new results are kept (False: entries are only read).
+        threads: The number of threads that compute.
+        passing: Stages whose results are not kept, because nothing else will need them.
+        hits: Stage -> number of entries that were used instead of computing.
+        troubles: Why results could not be kept; only the first is printed.
+        damaged: Keys of damaged entries that were reported.
     """
 
     folder: Path
@@ -63,7 +69,7 @@ class Cache:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Let whatever runs inside find this cache by ``current``."""
+        """Make this the ``current`` cache inside the context."""
         token = _current.set(self)
         try:
             yield
@@ -71,9 +77,12 @@ class Cache:
             _current.reset(token)
 
     def key(self, stage: str, part: Any, *inputs: Any) -> str | None:
-        """Return the key of what a stage makes, or None where it cannot be told by content (see ``fingerprint``).
+        """Return the key of a stage's result, or None if its content cannot be hashed.
 
-        part: what works there; or, for what a fitted part does, the key of its fit (None: it has none).
+        Args:
+            stage: The stage.
+            part: The part; or, for the work of a fitted part, the key of its fit (None: it has none).
+            inputs: The data that the stage gets.
         """
         threads = None if stage in EXACT else self.threads
         try:
@@ -84,7 +93,7 @@ class Cache:
             return None
 
     def place(self, key: str) -> Path:
-        """Return the folder of an entry, whether it is there or not."""
+        """Return the folder of an entry, which need not exist."""
         return self.folder / key[:2] / key
 
     def kept(
@@ -92,69 +101,57 @@ class Cache:
         stage: str,
         key: Callable[[], str | None],
         make: Callable[[], T],
-        save: Callable[[T, Path], None] | None = None,
+        save: Callable[[T, Path], object] = lambda value, folder: None,
     ) -> T:
-        """Return what is kept under a key, or make it and keep it.
+        """Return the result that is kept under a key, or compute and keep it.
 
-        Where several processes want it at once, one makes it. key: asked once more after the making; if it is another
-        by then, since a file was written to meanwhile, nobody can tell what the outcome is of, and it is not kept.
-        save: writes more files into the entry's folder.
+        If several processes need it at once, only one computes it.
+
+        Args:
+            stage: The stage.
+            key: Returns the key. It is called again afterwards: a result whose inputs have changed is not kept.
+            make: Computes the result.
+            save: Writes further files of the result into the entry's folder.
         """
         name = key()
         if name is None:
             return make()
         found = self._read(stage, name)
         if found is None and self.writes and stage not in self.passing:
-            with self.alone(stage, name) as held:
-                if held:
-                    found = self._read(stage, name) or [self._make(stage, key, name, make, save)]
-        value: T = make() if found is None else found[0]
+            with self.alone(stage, name) as locked:
+                found = self._read(stage, name) if locked else None
+                if locked and found is None:
+                    started = time.perf_counter()
+                    value = make()
+                    found = [value]
+                    if not keys.is_known(value) and key() == name:  # else it was handed on, or its inputs have changed
+                        self.write(stage, name, started, partial(values.write, value), partial(save, value))
+        result: T = make() if found is None else found[0]
         if key() == name:
-            keys.know(value, name)
-        return value
-
-    def _make(
-        self,
-        stage: str,
-        key: Callable[[], str | None],
-        name: str,
-        make: Callable[[], T],
-        save: Callable[[T, Path], None] | None,
-    ) -> T:
-        started = time.perf_counter()
-        value = make()
-        if keys.is_known(value) or key() != name:
-            return value  # handed on as it came, or nobody knows of what it is
-
-        def fill(folder: Path) -> None:
-            values.write(value, folder)
-            if save is not None:
-                save(value, folder)
-
-        self.write(stage, name, started, fill)
-        return value
+            keys.know(result, name)
+        return result
 
     def _read(self, stage: str, key: str) -> list[Any] | None:
-        """Return a list of the one value, or None where there is no sound entry."""
+        """Return a list of the one value, or None if there is no undamaged entry."""
         folder = self.find(stage, key)
         if folder is None:
             return None
         try:
             value = values.read(folder)
-        except Exception as error:  # pruned this moment, or written by who knows whom
+        except Exception as error:  # pruned just now, or written by something else
             self._damaged(stage, folder, type(error).__name__)
             return None
         self.hits[stage] += 1
         return [value]
 
     def take_back(self, stage: str) -> None:
-        """Count one hit less."""
+        """Undo one hit."""
         self.hits[stage] -= 1
         if not self.hits[stage]:
             del self.hits[stage]
 
     def find(self, stage: str, key: str) -> Path | None:
-        """Return the folder of an entry whose every file is what it was, or None."""
+        """Return the folder of an undamaged entry, or None."""
         folder = self.place(key)
         try:
             wrong = wrong_in(folder)
@@ -164,65 +161,64 @@ class Cache:
             self._damaged(stage, folder, wrong)
             return None
         with suppress(OSError):
-            (folder / ENTRY).touch()  # so that pruning knows what is in use
+            (folder / ENTRY).touch()  # so that pruning knows that it is in use
         return folder
 
     def _damaged(self, stage: str, folder: Path, what: str) -> None:
         with suppress(OSError):
-            folder.stat()  # else it was pruned this moment
+            folder.stat()  # raises if it was pruned just now
             if folder.name not in self.damaged:
-                say(f"  the cache's entry {folder.name} ({stage}) is damaged ({what}): it is computed again")
+                say(f"  the cache's entry {folder.name} ({stage}) is damaged ({what}): computing it again")
             self.damaged.add(folder.name)
             if self.writes:
                 remove(folder)
 
     @contextmanager
     def alone(self, stage: str, key: str) -> Iterator[bool]:
-        """Let one process at a time inside with a key; give whether the disk lets anybody keep anything."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self._turn(stage, key))
-                held = True
-            except OSError as error:
-                self.cannot_keep(stage, error)
-                held = False
-            yield held
-
-    @contextmanager
-    def _turn(self, stage: str, key: str) -> Iterator[None]:
+        """Admit one process at a time per key, and yield whether the lock could be created: otherwise keep nothing."""
         path = self.place(key).with_suffix(LOCK)
         with ExitStack() as stack:
+            locked = True
             try:
-                stack.enter_context(turn(path, wait=False))
-            except BlockingIOError:
-                say(f"  another process computes the same ({stage}): its outcome is waited for")
-                stack.enter_context(turn(path))
-            yield
+                try:
+                    stack.enter_context(turn(path, wait=False))
+                except BlockingIOError:
+                    say(f"  another process computes the same ({stage}): waiting for its result")
+                    stack.enter_context(turn(path))
+            except OSError as error:
+                self.cannot_keep(stage, error)
+                locked = False
+            yield locked
 
-    def write(self, stage: str, key: str, started: float, fill: Callable[[Path], None]) -> None:
-        """Let ``fill`` write into the folder of a new entry; inside ``alone`` only. What fails is not kept.
+    def write(self, stage: str, key: str, started: float, *fill: Callable[[Path], object]) -> None:
+        """Write a new entry, only inside ``alone``; if that fails, nothing is kept.
 
-        started: ``time.perf_counter`` when the computing began.
+        Args:
+            stage: The stage.
+            key: The key of the result.
+            started: ``time.perf_counter`` at the start of the computation.
+            fill: Functions that write the files of the result into a folder.
         """
         place = self.place(key)
         part = place.with_suffix(PART)
         try:
-            clear(part)  # of a process that was killed
+            clear(part)  # left by a process that was killed
             part.mkdir(parents=True)
-            fill(part)
+            for write in fill:
+                write(part)
             describe(part, stage, time.perf_counter() - started)
             remove(place)
             part.rename(place)
         except values.NotStorableError:
             pass
-        except Exception as error:  # of the disk, under whatever name a library tells it
+        except Exception as error:  # a disk error, which libraries report under various names
             self.cannot_keep(stage, error)
         finally:
             clear(part)
 
     def cannot_keep(self, stage: str, error: Exception) -> None:
-        """Say, the first time, why the outcomes of this run are not kept."""
+        """Record why a result is not kept, and print the first reason."""
         if not self.troubles:
             reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-            say(f"  the cache keeps no {stage} ({reason}): see to the disk, or choose cache=off")
+            say(f"  the cache keeps no {stage} ({reason}): check the disk, or choose cache=off")
         self.troubles.append(error)

@@ -1,4 +1,4 @@
-"""Reads lists and truth from files: CSV, TSV, Parquet, and what TREC's tools write and read, plain or gzipped."""
+"""Reads lists and ground truth from files: CSV, TSV, Parquet and the formats of TREC, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ TREC = {
     "recommendations": (["user", "q0", "item", "rank", "score"], ["user", "item", "score"]),
     "relevance": (["user", "iteration", "item", "grade"], ["user", "item", "grade"]),
 }
-"""Table -> the columns of TREC's format (a run up to its tag, qrels) and those that count. Its rank column does not."""
+"""Table -> all columns of TREC's format (a run up to its tag, qrels) and those that are used; the rank is not."""
 
 
 def read(path: Path, name: str) -> pd.DataFrame:
-    """Return a table of this name (see ``COLUMNS``) from a file; ``attrs["text"]`` says that it was a text file.
+    """Return a table of a file; ``attrs["text"]`` is true if it was a text file.
+
+    Args:
+        path: The file.
+        name: The table (see ``COLUMNS``).
 
     Raises:
-        InputError: the file cannot be read, a column is missing, or a value is not of its column's kind.
+        InputError: The file cannot be read, a column is missing, or a value is not of its column's kind.
     """
     import pandas as pd
 
@@ -48,9 +52,9 @@ def read(path: Path, name: str) -> pd.DataFrame:
 
 
 def _is_trec(line: str, name: str) -> bool:
-    """Whether a file's first line is one of TREC's: as many fields between blanks, a number where one belongs.
+    """Return whether a line is in TREC's format: the right number of fields between blanks, and a number in its place.
 
-    A run's last field, its tag, may be several words, or not be there.
+    The last field of a run, its tag, may be several words or missing.
     """
     fields = line.split()
     if name not in TREC or any(field[-1] in ",;|" for field in fields):
@@ -77,10 +81,10 @@ def _trec(data: memoryview, path: Path, name: str) -> pd.DataFrame:
             header=None,
             names=columns,
             index_col=False,
-            usecols=wanted if name == "recommendations" else None,  # without, a row that is too long is refused
+            usecols=wanted if name == "recommendations" else None,  # otherwise a row that is too long is an error
             dtype=str,
             keep_default_na=False,
-            quoting=csv.QUOTE_NONE,  # a quotation mark is a part of the id that it stands in
+            quoting=csv.QUOTE_NONE,  # a quotation mark is part of the id
         )
     except (ValueError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[-1]
@@ -89,5 +93,5 @@ def _trec(data: memoryview, path: Path, name: str) -> pd.DataFrame:
     bad = values.isna() & (frame[number].str.lower() != "nan")
     if bad.any():
         row = int(bad.to_numpy().argmax())
-        raise InputError(f"{path}, row {row + 1}: the {number} {frame[number].iloc[row]!r} is no number: correct it")
+        raise InputError(f"{path}, row {row + 1}: the {number} {frame[number].iloc[row]!r} is not a number: correct it")
     return frame.assign(**{number: values})[wanted]

@@ -1,4 +1,4 @@
-"""Reads named columns of a CSV, TSV or Parquet file, plain or gzipped, and says in a sentence what is wrong with it."""
+"""Reads named columns of a CSV, TSV or Parquet file, plain or gzipped, with one-sentence errors."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".inter": "\t", ".data":
 class Source:
     """A file of named columns.
 
-    delimiter: what stands between the columns; None: as the file's name or, failing that, its first line says.
-    names: the columns of a file that has no header; columns behind the last name are an error.
+    Attributes:
+        path: The file.
+        delimiter: The text between columns; None: derived from the file's name or else from its first line.
+        names: The columns of a file without a header; further columns are an error.
     """
 
     path: Path
@@ -51,11 +53,16 @@ class Source:
 
 
 def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False) -> dict[str, Array]:
-    """Return the columns named in ``kinds`` (name -> kind, see ``recx.storage.readers.columns``), of one length [n].
+    """Return named columns, all of one length [n].
+
+    Args:
+        source: The file.
+        kinds: Column -> kind (see ``recx.storage.readers.columns``).
+        may_be_empty: Accept a file without rows.
 
     Raises:
-        InputError: the file is missing, empty, binary, torn or badly separated, a column is missing, or a value is
-            not of its column's kind.
+        InputError: The file is missing, empty, binary, damaged or not a table, a column is missing, or a value is not
+            of its column's kind.
     """
     data = content(source.path)
     table = _parquet(source.path, data, kinds) if bytes(data[:4]) == b"PAR1" else _text(source, data, kinds)
@@ -69,31 +76,38 @@ def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False
 
 
 def content(path: Path) -> memoryview:
-    """Return the bytes of a plain or gzipped file that is not empty and not of a wrong kind.
+    """Return the bytes of a plain or gzipped file.
 
     Raises:
-        InputError: see ``read``.
+        InputError: The file is missing, empty, binary or damaged.
     """
     with readable(path):
         require_file(path)
         data = memoryview(pa.memory_map(str(path)).read_buffer()) if path.stat().st_size else memoryview(b"")
     zipped = bytes(data[:2]) == b"\x1f\x8b"
     if zipped != (path.suffix == ".gz") and len(data):
-        raise InputError(f"{path} is {'' if zipped else 'not '}gzipped, unlike its name says: {_rename(path, zipped)}")
+        way_out = f"call it {path.name}.gz" if zipped else f"call it {path.stem}, or fetch it again"
+        raise InputError(f"{path} is {'' if zipped else 'not '}gzipped, contrary to its name: {way_out}")
     if zipped:
         try:
             data = memoryview(gzip.decompress(data))
         except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{path} is a torn gzip file ({error}): fetch or write it again") from error
-    if not bytes(data[:4096]).strip(b"\xef\xbb\xbf \t\r\n"):
+            raise InputError(f"{path} is a damaged gzip file ({error}): fetch or write it again") from error
+    head = bytes(data[:4096])
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError(f"{path} is empty: write it again, or name another file")
-    _refuse_binary(path, bytes(data[:4096]))
+    if head.startswith(b"PAR1"):
+        return data
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if kind or b"\x00" in head:
+        what = f"{kind or 'a binary file'}, which is not supported"
+        raise InputError(f"{path} is {what}: give text in UTF-8 (or a table as Parquet), plain or .gz")
     return data
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what the system has against reading this path (permissions, a name too long) into one sentence."""
+    """Turn an error of the system (permissions, a name that is too long) into an ``InputError``."""
     try:
         yield
     except OSError as error:
@@ -105,17 +119,17 @@ def is_folder(path: Path) -> bool:
     """Return whether a path is a folder.
 
     Raises:
-        InputError: the system refuses to say.
+        InputError: The path cannot be accessed.
     """
     with readable(path):
         return path.is_dir()
 
 
 def require_file(path: Path) -> None:
-    """Refuse a path where no file is, naming the near match in its folder.
+    """Check that a path is a file.
 
     Raises:
-        InputError: there is no such file, it is a folder or a device, or a link that leads nowhere.
+        InputError: It does not exist (the message names the closest match), is a folder or a device, or a broken link.
     """
     if path.is_file():
         return
@@ -125,26 +139,10 @@ def require_file(path: Path) -> None:
     if path.is_symlink():
         raise InputError(f"{path} is a link to {path.readlink()}, where there is no file: correct the link")
     if path.exists():
-        raise InputError(f"{path} is no ordinary file but a pipe or a device: write what it holds into a file")
+        raise InputError(f"{path} is not a regular file but a pipe or a device: write what it holds into a file")
     if not folder.is_dir():
         raise InputError(f"{path}: there is no folder {folder}: correct the path")
     raise InputError(f"{path}: no such file; {did_you_mean(path.name, (p.name for p in folder.iterdir()))}")
-
-
-def _rename(path: Path, zipped: bool) -> str:
-    return f"call it {path.name}.gz" if zipped else f"call it {path.stem}, or fetch it again"
-
-
-def _refuse_binary(path: Path, head: bytes) -> None:
-    if head.startswith(b"PAR1"):
-        return
-    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-    if kind is None and b"\x00" in head:
-        kind = "a binary file"
-    if kind:
-        raise InputError(
-            f"{path} is {kind}, which is not read here: give text in UTF-8 (a table as Parquet too), plain or .gz"
-        )
 
 
 def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], hint: str = "") -> list[str]:
@@ -152,9 +150,8 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
         if name not in present and not kind.endswith("?"):
             raise InputError(f"{path}: column {name!r} is missing{hint}; {did_you_mean(name, present)}")
         if present.count(name) > 1:
-            raise InputError(
-                f"{path}: column {name!r} stands {present.count(name)} times in the header: keep one of them"
-            )
+            times = present.count(name)
+            raise InputError(f"{path}: column {name!r} occurs {times} times in the header: keep one of them")
     return [name for name in kinds if name in present]
 
 
@@ -164,7 +161,7 @@ def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> pa.Table
         return file.read(columns=_require_columns(path, kinds, file.schema_arrow.names))
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{path} is a torn Parquet file ({reason}): fetch or write it again") from error
+        raise InputError(f"{path} is a damaged Parquet file ({reason}): fetch or write it again") from error
 
 
 def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
@@ -174,7 +171,7 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Tabl
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
     delimiter = source.delimiter or _delimiter(path, header)
-    if delimiter == "::":  # Arrow separates by one character; the rating files that use two hold no tabs
+    if delimiter == "::":  # Arrow takes one character; rating files that use two contain no tabs
         data, header, delimiter = memoryview(bytes(data).replace(b"::", b"\t")), header.replace("::", "\t"), "\t"
     present = list(source.names) if source.names else _header_names(header, delimiter)
     others = [mark for mark in (",", "\t", ";", "|") if mark in header and delimiter not in header]
@@ -183,15 +180,21 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Tabl
     fast = {name: _FAST[kinds[name].removesuffix("?")] for name in columns}
     parse = pacsv.ParseOptions(delimiter=delimiter)
     buffer = pa.py_buffer(data)
+
+    def parsed(types: Mapping[str, pa.DataType], threads: bool) -> pa.Table:
+        reading = pacsv.ReadOptions(use_threads=threads, column_names=source.names and list(source.names))
+        missing = {"null_values": list(MISSING), "strings_can_be_null": True}
+        converting = pacsv.ConvertOptions(column_types=types, include_columns=list(types), **missing)
+        return pacsv.read_csv(pa.BufferReader(buffer), reading, parse, converting)
+
     try:
-        return pacsv.read_csv(pa.BufferReader(buffer), _read_options(source, True), parse, _convert_options(fast))
+        return parsed(fast, threads=True)
     except pa.ArrowInvalid:
-        # Read it again, slowly, as text: this finds the row, and takes what only looked wrong (a time as 881250949.0).
-        text = dict.fromkeys(columns, pa.string())
+        # Read it again, slowly, as text: this finds the row, and accepts numbers such as the time 881250949.0.
         try:
-            return pacsv.read_csv(pa.BufferReader(buffer), _read_options(source, False), parse, _convert_options(text))
+            return parsed(dict.fromkeys(columns, pa.string()), threads=False)
         except pa.ArrowInvalid as error:
-            raise InputError(_blame(source, str(error))) from error
+            raise InputError(_explanation(source, str(error))) from error
 
 
 _FAST = {
@@ -206,7 +209,7 @@ _FAST = {
 def _header_names(header: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([header], delimiter=delimiter), [])
-    except csv.Error:  # longer than any header; that a column is missing will be told
+    except csv.Error:  # longer than any header; a missing column is reported later
         return header.split(delimiter)
 
 
@@ -215,30 +218,17 @@ def _delimiter(path: Path, header: str) -> str:
     return _DELIMITERS.get(ending) or next((mark for mark in ("\t", ",", ";", "|") if mark in header), ",")
 
 
-def _read_options(source: Source, threads: bool) -> pacsv.ReadOptions:
-    return pacsv.ReadOptions(use_threads=threads, column_names=source.names and list(source.names))
-
-
-def _convert_options(types: Mapping[str, pa.DataType]) -> pacsv.ConvertOptions:
-    return pacsv.ConvertOptions(
-        column_types=types,
-        include_columns=list(types),
-        null_values=list(MISSING),
-        strings_can_be_null=True,
-    )
-
-
-def _blame(source: Source, error: str) -> str:
+def _explanation(source: Source, error: str) -> str:
     torn = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
     if torn:
         row, expected, got = (int(number) for number in torn.groups())
         row -= source.names is None
-        way_out = "correct the row or take it out"
+        way_out = "correct or remove the row"
         if got == 1 and row == 1:
-            way_out = "it seems to be separated by other marks, or of another format than its name says: rename it"
+            way_out = "it seems to have another delimiter, or another format than its name says: rename it"
         return f"{source.path}, row {row}: {got} columns instead of {expected}: {way_out}"
     bad = re.search(r"column #(\d+): (?:Row #(\d+): )?.*invalid UTF8", error)
     if bad:
-        row_said = f", row {int(bad.group(2)) - (source.names is None)}" if bad.group(2) else ""
-        return f"{source.path}: column {int(bad.group(1)) + 1}{row_said} is not text in UTF-8: save the file as UTF-8"
+        place = f", row {int(bad.group(2)) - (source.names is None)}" if bad.group(2) else ""
+        return f"{source.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
     return f"{source.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"

@@ -192,7 +192,7 @@ def test_a_chain_of_a_thousand_nodes_is_read(tmp_path: Path) -> None:
         (lambda t: t.update(edges=[["n0"]]), r"the edge \['n0'\] is not a pair of node ids"),
         (lambda t: t.update(edges=[[0, 1]]), "is not a pair of node ids"),
         (lambda t: t["nodes"]["n1"].pop("task"), "node 'n1': it has no key 'task'"),
-        (lambda t: t["nodes"]["n1"].update(input_spec=3), "'input_spec' is 3, and must be a text"),
+        (lambda t: t["nodes"]["n1"].update(input_spec=3), "'input_spec' is 3, and must be text"),
         (lambda t: t.update(trace_id="other"), "trace 'other': it appears twice"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_wrong_record_is_reported_in_one_sentence(tmp_path: Path, change: Any,
     ("pool", "sentence"),
     [
         ('{"tools": {}}', "'tools' is empty"),
-        ('{"tools": {"a": {"description": "x"}, "a": {"description": "x"}}}', "the key 'a' stands twice in one object"),
+        ('{"tools": {"a": {"description": "x"}, "a": {"description": "x"}}}', "the key 'a' occurs twice in one object"),
         ('{"tools": {"a": {}}}', "tool 'a': it has no key 'description'"),
         ('{"tools": [1]}', "must be an object"),
         ("{", "it is not JSON"),
@@ -319,7 +319,7 @@ def test_a_root_of_its_own_does_not_reveal_the_answer(tmp_path: Path) -> None:
     [
         (ready(candidate("gt", ["book"]), [candidate("gt", ["pay"])]), "a candidate_id appears twice"),
         (ready({"candidate_id": "gt"}, []), "candidate 'gt': it has no key 'tree'"),
-        ({"node_id": "n0", "node_task": 3, "ground_truth": None}, "'node_task' is 3, and must be a text"),
+        ({"node_id": "n0", "node_task": 3, "ground_truth": None}, "'node_task' is 3, and must be text"),
     ],
 )
 def test_a_wrong_candidate_is_reported_in_one_sentence(tmp_path: Path, node: Any, sentence: str) -> None:

@@ -112,8 +112,8 @@ def test_texts_in_any_script_and_of_any_length_are_read(tmp_path: Path) -> None:
         ([task("a", 0, "x", None)], r"none of its 1 tasks has a ground_truth"),
         ([], r"none of its 0 tasks"),
         ([{"trace_id": "a", "node_id": 0, "ground_truth": "mail"}], r"selection 1: it has no key 'task'"),
-        ([task("a", 0, "x", ["mail"])], r"selection 1: 'ground_truth' is \[\"mail\"\], and must be a text"),
-        ([task(None, 0, "x", "mail")], r"'trace_id' is null, and must be a text or a whole number"),
+        ([task("a", 0, "x", ["mail"])], r"selection 1: 'ground_truth' is \[\"mail\"\], and must be text"),
+        ([task(None, 0, "x", "mail")], r"'trace_id' is null, and must be text or a whole number"),
         (["x"], r"selection 1: it must be an object"),
         ([{**task("a", 0, "x", "mail"), "retrieved_candidates": ["mail"]}], r"retrieved_candidates: it must be an obj"),
     ],
@@ -126,7 +126,7 @@ def test_bad_files_are_reported_in_one_sentence(tmp_path: Path, selections: list
 def test_a_tool_that_appears_twice_is_named(tmp_path: Path) -> None:
     dataset = written(tmp_path, task("a", 0, "x", "mail"))
     (tmp_path / "tool_pool.json").write_text('{"tools": {"mail": {"description": ""}, "mail": {"description": "x"}}}')
-    with pytest.raises(InputError, match="'mail' stands twice"):
+    with pytest.raises(InputError, match="'mail' occurs twice"):
         dataset.load()
 
 

@@ -167,9 +167,9 @@ def test_what_has_no_content_has_no_key() -> None:
             key_of(value)
 
 
-def test_a_part_may_say_that_it_cannot_be_kept() -> None:
+def test_a_part_may_declare_that_it_is_not_cacheable() -> None:
     for part in (Unkept(), Holds({"a": [Unkept()]}), Callable()):
-        with pytest.raises(NoKeyError, match="cannot be kept"):
+        with pytest.raises(NoKeyError, match="is not cacheable"):
             key_of_part(part)
 
 
@@ -307,7 +307,7 @@ def test_what_can_be_read_once_alone_has_no_key(here: Path) -> None:
 def test_a_state_that_is_no_setting_has_no_key() -> None:
     part = Reads("x")
     object.__setattr__(part, "hidden", 1)
-    with pytest.raises(NoKeyError, match="hidden, which is no setting"):
+    with pytest.raises(NoKeyError, match="hidden, which is not a setting"):
         key_of_part(part)
 
 

@@ -134,7 +134,7 @@ def test_a_damaged_entry_is_noticed_and_made_again(name: str, damage: Any, cache
     assert make.made == (1 if (name, damage) == ("entry.json", flip) and not told.read_text() else 2)
     lines = told.read_text().splitlines()
     assert len(lines) == make.made - 1
-    assert all("(load) is damaged" in line and "computed again" in line for line in lines)
+    assert all("(load) is damaged" in line and "computing it again" in line for line in lines)
 
 
 def test_a_reader_leaves_a_damaged_entry_where_it_is(cache: Cache, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_full_disk_ends_in_one_line_and_no_entry(cache: Cache, told: Path, mon
         np.testing.assert_array_equal(cache.kept("load", key, Maker()), NUMBERS)
     assert not files(cache)
     assert told.read_text().splitlines() == [
-        "  the cache keeps no load (No space left on device): see to the disk, or choose cache=off"
+        "  the cache keeps no load (No space left on device): check the disk, or choose cache=off"
     ]
 
 

@@ -124,8 +124,8 @@ def test_what_files_cannot_hold_is_refused(value: Any, tmp_path: Path) -> None:
         values.write(value, tmp_path)
 
 
-def test_a_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(values.NotStorableError, match="no Unicode"):
+def test_a_text_that_is_not_unicode_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(values.NotStorableError, match="not Unicode"):
         values.write(np.array(["\ud800"], dtype=object), tmp_path)
 
 

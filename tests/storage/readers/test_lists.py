@@ -64,8 +64,8 @@ def test_trec_files_are_split_at_blanks_alone(tmp_path: Path, run: str, qrels: s
     ("qrels", "said"),
     [
         ("u 0 a 1\nu 0 b c 1\n", "is not a TREC file of 4 columns"),
-        ("u 0 a 1\nu 0 b high\n", "row 2: the grade 'high' is no number"),
-        ("u 0 a 1\nu 0 b\n", "row 2: the grade '' is no number"),
+        ("u 0 a 1\nu 0 b high\n", "row 2: the grade 'high' is not a number"),
+        ("u 0 a 1\nu 0 b\n", "row 2: the grade '' is not a number"),
         ("u 0 a 1\nu 0 b nan\n", "the grade of user 'u' in row 2 is nan"),
         ("u a 1\n", "column 'user' is missing"),
     ],
@@ -103,7 +103,7 @@ def test_parquet_knows_its_types_so_text_against_whole_numbers_is_an_error(tmp_p
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("run.txt", "1 Q0 a 1 0.9 x\n1 Q0 b 2 high x\n", "row 2: the score 'high' is no number"),
+        ("run.txt", "1 Q0 a 1 0.9 x\n1 Q0 b 2 high x\n", "row 2: the score 'high' is not a number"),
         ("run.csv", "user,item,scor\n1,a,0.5\n", "neither a column score nor rank"),
         ("run.csv", "user,itm,score\n1,a,0.5\n", "column 'item' is missing; did you mean 'itm'"),
         ("run.csv", "user,item,score\n1,a,0.5\n1,b\n", "row 2: 2 columns instead of 3"),

@@ -69,10 +69,10 @@ def test_parquet_plain_and_gzipped_and_its_own_timestamps(tmp_path: Path) -> Non
         (b"PK\x03\x04" + bytes(40), "is a zip archive"),
         (b"\x00\x01\x02\x03", "is a binary file"),
         ("user_id,ts\n7,1\n".encode("utf-16"), "UTF-16"),
-        (gzip.compress(GOOD, mtime=0), "is gzipped, unlike its name says: call it clicks.csv.gz"),
+        (gzip.compress(GOOD, mtime=0), "is gzipped, contrary to its name: call it clicks.csv.gz"),
         (b"userid,ts\n7,1506816000000\n", "column 'user_id' is missing; did you mean 'userid'?"),
         (b"user_id;ts\n7;1506816000000\n", "column 'user_id' is missing and the header is not separated by ','"),
-        (b"user_id,ts,ts\n7,1,2\n", "column 'ts' stands 2 times"),
+        (b"user_id,ts,ts\n7,1,2\n", "column 'ts' occurs 2 times"),
         (GOOD + b"9,1506816001000\n", "row 3: 2 columns instead of 3"),
         (GOOD + b"9,1506816001000,a,b\n", "row 3: 4 columns instead of 3"),
         (GOOD + b"9,yesterday,a\n", "column 'ts', row 3: 'yesterday' is not a time"),
@@ -147,7 +147,7 @@ def test_numbers_that_are_none_name_their_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("cut", "name"), [(30, "clicks.csv.gz"), (-4, "clicks.csv.gz")])
 def test_a_torn_gzip_file_is_refused(tmp_path: Path, cut: int, name: str) -> None:
     path = zip_of(tmp_path, GOOD * 50, cut)
-    with pytest.raises(InputError, match=f"{name} is a torn gzip file"):
+    with pytest.raises(InputError, match=f"{name} is a damaged gzip file"):
         read(Source(path), KINDS)
 
 
@@ -162,7 +162,7 @@ def test_a_torn_parquet_file_and_its_decimal_ids_are_refused(tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"clicks.parquet: column 'user_id', row 1: 1.0 is stored as a decimal"):
         read(Source(path), KINDS)
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InputError, match=r"clicks.parquet is a torn Parquet file"):
+    with pytest.raises(InputError, match=r"clicks.parquet is a damaged Parquet file"):
         read(Source(path), KINDS)
 
 
