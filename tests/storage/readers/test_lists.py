@@ -104,7 +104,7 @@ def test_parquet_knows_its_types_so_text_against_whole_numbers_is_an_error(tmp_p
     ("name", "content", "said"),
     [
         ("run.txt", "1 Q0 a 1 0.9 x\n1 Q0 b 2 high x\n", "row 2: the score 'high' is not a number"),
-        ("run.csv", "user,item,scor\n1,a,0.5\n", "neither a column score nor rank"),
+        ("run.csv", "user,item,scor\n1,a,0.5\n", "there is no column score or rank"),
         ("run.csv", "user,itm,score\n1,a,0.5\n", "column 'item' is missing; did you mean 'itm'"),
         ("run.csv", "user,item,score\n1,a,0.5\n1,b\n", "row 2: 2 columns instead of 3"),
         ("run.csv", "user,item,score\n1,a,0.5\n2,b,\n", "the score of user '2' in row 2 is nan"),
