@@ -16,6 +16,7 @@ from recx.core.bounds import (
     Share,
     Unit,
     check,
+    checked,
 )
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError, did_you_mean
@@ -90,8 +91,8 @@ from recx.parts.shared.vectors import unit, unit_embedding
 # fmt: off
 __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # errors and settings
-    "InputError", "RecxError", "did_you_mean", "check", "Decay", "Duration", "NonNegativeFloat", "NonNegativeInt",
-    "PositiveFloat", "PositiveInt", "Seed", "Share", "Unit", "milliseconds", "HOUR", "SECOND",
+    "InputError", "RecxError", "did_you_mean", "check", "checked", "Decay", "Duration", "NonNegativeFloat",
+    "NonNegativeInt", "PositiveFloat", "PositiveInt", "Seed", "Share", "Unit", "milliseconds", "HOUR", "SECOND",
     # arrays and what passes between the parts
     "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",

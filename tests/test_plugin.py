@@ -79,6 +79,7 @@ NAMES = [
     "bar",
     "blocks",
     "check",
+    "checked",
     "design_blocks",
     "design_matrix",
     "did_you_mean",

@@ -1,7 +1,7 @@
-"""``lambdamart`` beside LightGBM's own ranker and beside ``linear``, on judged documents: ``python benchmarks/run.py``.
+"""Compares ``lambdamart`` with LightGBM's own ranker and ``linear`` on judged documents: ``python benchmarks/run.py``.
 
-The data lies in RECX_DATA, or in ../shared/data beside recx's checkout. LightGBM's own is fitted on the same
-queries and settings, outside of recx, and judged by recx's definition of ndcg_at_5.
+The data is in RECX_DATA, or in ../shared/data next to recx's checkout. LightGBM's own ranker is fitted on the same
+queries with the same settings, without recx, and evaluated by recx's definition of ndcg_at_5.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(folder: Path, *overrides: str) -> Any:
 
 
 def own_ndcg(result: Any) -> float:
-    """Return ndcg_at_5 of LightGBM's own ranker: the settings and number of trees of recx's, fitted by hand."""
+    """Return ndcg_at_5 of LightGBM's own ranker, fitted with the settings and number of trees of recx's."""
     settings, past, trees = result.experiment.ranker, result.split.past, result.notes["lambdamart_trees"]
     lists = result.experiment.retriever.fit(past.history).retrieve(past.history, past.requests, 1)
     grade = GroundTruth.of(past, ANY_GAIN).judge(lists).gain
@@ -65,7 +65,7 @@ def mq2008(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Print one line a data set, ranker and seed."""
+    """Print one line per data set, ranker and seed."""
     with tempfile.TemporaryDirectory() as temporary:
         for folder in (DATA / "lightgbm-lambdarank", mq2008(Path(temporary))):
             name = "mq2008" if folder == Path(temporary) else folder.name

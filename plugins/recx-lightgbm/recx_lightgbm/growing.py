@@ -1,4 +1,4 @@
-"""Growing trees with ``LGBMRanker``: rows in groups, grades as the labels that it asks for, early stopping."""
+"""Growing trees with ``LGBMRanker``: grouped rows, grades as labels, early stopping."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from lightgbm.callback import CallbackEnv
 
 from recx.plugin import Bools, Doubles, Examples, Features, Floats, Fold, InputError, Longs, bar, design_matrix
 
-LARGEST = 60.0  # a grade from which 2^grade - 1 drowns all others
+LARGEST = 60.0  # above this grade, 2^grade - 1 makes all others negligible
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """table: [n_rows, n_features]. gain: [n_rows], 0 for no target. lengths: rows of every user [n_users]."""
+    """Features and gains of candidates, grouped by user.
+
+    Attributes:
+        table: The features [n_rows, n_features].
+        gain: The gains [n_rows]; 0 if not a target.
+        lengths: The number of rows of each user [n_users].
+    """
 
     table: Floats
     gain: Doubles
@@ -26,21 +32,23 @@ class Rows:
 
     @classmethod
     def of(cls, examples: Examples, features: Features, fold: Fold) -> Rows:
-        """Return the features and gains of these users' candidates."""
+        """Return the features and gains of the examples' candidates."""
         table = design_matrix(features, examples.lists, fold.history, examples.requests)
         return cls(table, examples.gain, examples.lists.lengths)
 
     def take(self, users: Bools) -> Rows:
-        """Return the rows of some of the users, chosen by a mask [n_users]."""
+        """Return the rows of the users in a mask [n_users]."""
         rows = np.repeat(users, self.lengths)
         return Rows(self.table[rows], self.gain[rows], self.lengths[users])
 
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """LightGBM takes labels 0, 1, 2 ... and is told what each is worth.
+    """The labels 0, 1, 2 ... of distinct gains, and the value of each label for LightGBM.
 
-    gain: the distinct gains, rising from 0. worth: of each.
+    Attributes:
+        gain: The distinct gains, ascending from 0.
+        worth: The value of each.
     """
 
     gain: Doubles
@@ -48,47 +56,65 @@ class Grades:
 
     @classmethod
     def of(cls, gain: Doubles, exponential: bool) -> Grades:
-        """Return the grades of these gains, each worth itself or, ``exponential``, 2^gain - 1.
+        """Return the grades of these gains.
+
+        Args:
+            gain: The gains.
+            exponential: Value a gain at 2^gain - 1 instead of the gain itself.
 
         Raises:
-            InputError: 2^gain drowns all else.
+            InputError: A gain is so large that 2^gain makes all others negligible.
         """
         distinct = np.union1d(0.0, gain)
         if exponential and distinct[-1] > LARGEST:
             raise InputError(
-                f"ranker.gain=exponential: a target has the grade or weight {distinct[-1]:g}, and beside 2^"
-                f"{distinct[-1]:g} nothing else counts: choose ranker.gain=linear"
+                f"ranker.gain=exponential: a target has the grade or weight {distinct[-1]:g}, and 2^"
+                f"{distinct[-1]:g} makes all other grades negligible: choose ranker.gain=linear"
             )
         return cls(distinct, np.exp2(distinct) - 1 if exponential else distinct)
 
     def labels(self, gain: Doubles) -> Longs:
-        """Return the label of every gain [n]."""
+        """Return the label of each gain [n]."""
         return np.searchsorted(self.gain, gain)
 
 
 @dataclass(frozen=True, eq=False)
 class Grower:
-    """params: of ``LGBMRanker``. names: of the features."""
+    """Grows trees with the same parameters on different rows.
+
+    Attributes:
+        params: The parameters of ``LGBMRanker``.
+        grades: The labels and their values.
+        names: The names of the features.
+    """
 
     params: Mapping[str, Any]
     grades: Grades
     names: tuple[str, ...]
 
     def grow(self, rows: Rows, trees: int) -> Booster:
-        """Grow so many trees."""
+        """Return the given number of trees, grown on all rows."""
         return self._fit(rows, trees)
 
     def grow_validated(
         self, rows: Rows, valid: Rows, trees: int, *, k: int, patience: int
     ) -> tuple[Booster, list[float]]:
-        """Grow at most so many trees, until ``patience`` more have made ndcg_at_k no better for the users of ``valid``.
+        """Grow trees until the validation's ndcg_at_k stops improving.
 
-        Returns the trees, the best ``best_iteration`` of which count, and the figure after each tree.
+        Args:
+            rows: The rows to learn from.
+            valid: The rows of the validation.
+            trees: The maximum number of trees.
+            k: The cut of ndcg_at_k.
+            patience: The number of trees without improvement after which growing stops.
+
+        Returns:
+            The trees, of which the first ``best_iteration`` are used, and ndcg_at_k after each tree.
         """
         seen: dict[str, dict[str, list[float]]] = {}
         with bar() as show:
 
-            def tell(env: CallbackEnv) -> None:
+            def show_progress(env: CallbackEnv) -> None:
                 show((env.iteration + 1) / trees, f"tree {env.iteration + 1} of at most {trees}")
 
             booster = self._fit(
@@ -98,7 +124,7 @@ class Grower:
                 eval_y=self.grades.labels(valid.gain),
                 eval_group=[valid.lengths],
                 eval_at=[k],
-                callbacks=[early_stopping(patience, verbose=False), record_evaluation(seen), tell],
+                callbacks=[early_stopping(patience, verbose=False), record_evaluation(seen), show_progress],
             )
         ((curve,),) = (figures.values() for figures in seen.values())
         return booster, curve
@@ -117,5 +143,5 @@ class Grower:
 
 
 def _safe(names: tuple[str, ...]) -> Any:
-    """Return the names that stand in the saved text; ``auto`` where one has a character that LightGBM refuses."""
+    """Return the feature names for the saved model; ``auto`` if one has a character that LightGBM rejects."""
     return list(names) if all(re.fullmatch(r"[^\s\",:\[\]{}]+", name) for name in names) else "auto"

@@ -39,21 +39,31 @@ from recx_lightgbm.growing import Grades, Grower, Rows
 __all__ = ["FittedLambdamart", "Lambdamart"]
 
 MODEL, IMPORTANCES = "model.txt", "importances.json"
-LONGEST = 10_000  # rows that LightGBM takes in a list
+LONGEST = 10_000  # LightGBM's maximum of rows per list
 
 
 @dataclass(frozen=True)
 class Lambdamart:
-    """LambdaMART (Burges 2010), as LightGBM's ``LGBMRanker`` grows it.
+    """LambdaMART (Burges 2010), as implemented by LightGBM's ``LGBMRanker``.
 
-    trees: the most, of which the validation chooses. min_trees: it never chooses fewer, which on few users would be by
-    luck. leaves: of a tree. min_rows: candidates that a leaf must hold.
-    l2: penalty on the leaves' squared values. columns: share of the features that each tree may use.
-    gain: what a grade is worth: itself (``linear``, as in ``ndcg_at_k``), or 2^grade - 1 (``exponential``).
-    k: the validation's ndcg_at_k. truncation: pairs count that have one of the first so many.
-    validation_share: of the users, set apart by seed to choose the number of trees; 0: none, grow all ``trees``.
-    patience: trees without a better validation until it stops. refit_all: grow so many trees once more from all users;
-    False: keep those of the validation. missed, max_users: as in ``ranker=linear``.
+    Attributes:
+        features: Name -> feature.
+        trees: Maximum number of trees; the validation chooses.
+        min_trees: Minimum number of trees, since with few users a small number is chosen by chance.
+        leaves: Maximum number of leaves per tree.
+        learning_rate: Weight of each tree.
+        min_rows: Minimum number of candidates per leaf.
+        l2: Penalty on the leaves' squared values.
+        columns: Share of the features that each tree uses.
+        gain: Gain of a grade: ``linear``: the grade itself, as in ``ndcg_at_k``; ``exponential``: 2^grade - 1.
+        k: Cut of the validation's ndcg_at_k.
+        truncation: Only pairs with a candidate in the first so many places count.
+        validation_share: Share of the users held out to choose the number of trees; 0: none, grow all ``trees``.
+        patience: Number of trees without improvement after which growing stops.
+        refit_all: Grow as many trees again on all users; False: keep those of the validation.
+        missed: Targets that were not retrieved: ``drop`` them, or ``add`` them to the candidates for training.
+        max_users: Fit on a random sample of at most so many users.
+        seed: Seed of the samples.
     """
 
     features: Features
@@ -80,11 +90,15 @@ class Lambdamart:
             raise InputError("ranker=lambdamart has no features: choose a set such as feature=news, or ranker=identity")
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLambdamart:
-        """Learn to put ``fold.target`` first among its user's candidates.
+        """Learn to rank each user's targets above their other candidates.
+
+        Args:
+            candidates: The candidates of the past fold.
+            fold: The past fold, with its targets.
 
         Raises:
-            InputError: no user has a target among the candidates, one has more candidates than LightGBM takes, or there
-                are too few users to set some apart.
+            InputError: No user has a target among the candidates, a list is longer than LightGBM accepts, or there are
+                too few users to hold some out.
         """
         examples = Examples.of(candidates, fold, self.missed, self.max_users, self.seed)
         self._check(examples, fold.history)
@@ -94,31 +108,31 @@ class Lambdamart:
         if not self.validation_share:
             booster = grower.grow(rows, self.trees)
             return FittedLambdamart(self, names, booster, {**examples.notes, "lambdamart_trees": booster.num_trees()})
-        learnt, apart = examples.set_apart(self.validation_share, self.seed)
+        learned, apart = examples.set_apart(self.validation_share, self.seed)
         held = np.isin(examples.lists.user, apart.lists.user)
         booster, curve = grower.grow_validated(
             rows.take(~held), rows.take(held), self.trees, k=self.k, patience=self.patience
         )
         trees = min(self.trees, max(self.min_trees, booster.best_iteration))
-        booster.best_iteration = trees  # which LightGBM goes by when it predicts and saves
+        booster.best_iteration = trees  # which LightGBM uses when it predicts and saves
         if self.refit_all:
-            learnt, booster = examples, grower.grow(rows, trees)
-        notes = {**learnt.notes, "lambdamart_trees": trees, "lambdamart_validation_users": len(apart)}
+            learned, booster = examples, grower.grow(rows, trees)
+        notes = {**learned.notes, "lambdamart_trees": trees, "lambdamart_validation_users": len(apart)}
         return FittedLambdamart(self, names, booster, notes, curve)
 
     def _check(self, examples: Examples, history: Interactions) -> None:
-        """Raise InputError where a list is longer than LightGBM takes, or nobody can be set apart."""
+        """Raise InputError if a list is longer than LightGBM accepts, or no user can be held out."""
         lists = examples.lists
         longest = int(lists.lengths.argmax())
         if lists.lengths[longest] > LONGEST:
             raise InputError(
                 f"ranker=lambdamart: user {history.users.ids[lists.user[longest]]} has {lists.lengths[longest]} "
-                f"candidates, and LightGBM takes {LONGEST} in a list: lower n_candidates"
+                f"candidates, but LightGBM accepts at most {LONGEST} per list: lower n_candidates"
             )
         if self.validation_share and len(examples) < 2:
             raise InputError(
-                f"ranker.validation_share={self.validation_share}: the past fold has only one user to learn from, and "
-                "none can be set apart: set ranker.validation_share=0"
+                f"ranker.validation_share={self.validation_share}: the past fold has only one user to learn from, so "
+                "none can be held out: set ranker.validation_share=0"
             )
 
     def _params(self) -> dict[str, Any]:
@@ -131,16 +145,24 @@ class Lambdamart:
             "colsample_bytree": self.columns,
             "lambdarank_truncation_level": self.truncation,
             "random_state": self.seed,
-            "n_jobs": 0,  # as many threads as OpenMP is told; else LightGBM counts the cores itself
+            "n_jobs": 0,  # OpenMP's number of threads; otherwise LightGBM counts the cores itself
             "deterministic": True,
-            "force_row_wise": True,  # else it times both ways, which sum in different orders
+            "force_row_wise": True,  # otherwise it times both ways, which sum in different orders
             "verbosity": -1,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class FittedLambdamart:
-    """names: of the features. validated: the validation's ndcg_at_k after each tree. notes: counts of the fit."""
+    """A fitted LambdaMART ranker.
+
+    Attributes:
+        settings: The settings that it was fitted with.
+        names: The names of the features.
+        booster: The trees.
+        notes: Counts of the fit.
+        validated: The validation's ndcg_at_k after each tree.
+    """
 
     settings: Lambdamart
     names: tuple[str, ...]
@@ -152,8 +174,8 @@ class FittedLambdamart:
     def summary(self) -> FitSummary:
         """The validation after each tree, and the features' importances.
 
-        A feature's importance is its share of all that the splits gained, the largest first; all are 0 where nothing
-        was split.
+        A feature's importance is its share of the total gain of all splits, largest first; all are 0 if there are no
+        splits.
         """
         gained = self.booster.feature_importance("gain")
         share = gained / max(gained.sum(), np.finfo(np.float64).tiny)
@@ -165,7 +187,7 @@ class FittedLambdamart:
         )
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by falling score."""
+        """Return the candidates by descending score."""
         score: Floats = np.zeros(len(candidates), dtype=np.float32)
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
             if len(rows):
@@ -173,7 +195,7 @@ class FittedLambdamart:
         return candidates.reorder(score)
 
     def save(self, folder: Path) -> None:
-        """Write the trees as LightGBM's own text, and the importances."""
+        """Write the trees in LightGBM's text format, and the importances."""
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / MODEL) as temporary:
             self.booster.save_model(temporary)

@@ -1,4 +1,4 @@
-"""Worlds whose right order is known."""
+"""Test data whose right order is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class World:
 
 
 def make_world(users: int = 120, length: int = 10, seed: int = 0) -> World:
-    """Grades 0 to 2 follow from ``good`` where ``sign`` is positive, else from its opposite: no line can tell."""
+    """Grades 0 to 2 depend on ``good`` times the sign of ``sign``, which no linear model can learn."""
     rng = np.random.default_rng(seed)
     n = users * length
     good, sign, noise = (rng.normal(size=n).astype(np.float32) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The option file says what the settings' defaults are, and looking at it brings no LightGBM."""
+"""The option file lists the settings' defaults, and reading it imports no LightGBM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LambdaMART keeps a ranker's promises, learns what no line can, and is LightGBM's own to the bit."""
+"""LambdaMART fulfils a ranker's contract, learns what no linear model can, and equals LightGBM's own to the bit."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def fitted(world: Any, **settings: Any) -> FittedLambdamart:
 
 
 @pytest.mark.parametrize("settings", [{}, {"refit_all": False}, {"validation_share": 0.0, "missed": "add"}], ids=str)
-def test_it_keeps_the_promises_of_a_ranker(settings: dict[str, Any]) -> None:
+def test_it_fulfils_the_contract_of_a_ranker(settings: dict[str, Any]) -> None:
     ranker = Lambdamart(TINY, **{**QUICK, "min_rows": 1, **settings})
     check_ranker(ranker)
     check_ranker(ranker, tiny_world(times=False))
 
 
-def test_what_no_line_can_tell_is_learnt(world: Callable[..., Any]) -> None:
+def test_what_no_linear_model_can_tell_is_learned(world: Callable[..., Any]) -> None:
     past, now = world(), world(seed=1)
     ranked = fitted(past).rank(learnable(now), now.fold.history, now.fold.requests)
     assert ndcg(ranked, by_item(now)) > 0.85 > 0.6 > ndcg(learnable(now), by_item(now))
 
 
 def shuffled(world: Any, seed: int) -> Any:
-    """Return the world with every user's grades dealt anew among the candidates."""
+    """Return the data with every user's grades shuffled among the candidates."""
     lists, rng = world.candidates, np.random.default_rng(seed)
     place = np.concatenate([rng.permutation(row) for row in np.arange(len(lists)).reshape(lists.n_lists, -1)])
     moved = np.empty_like(lists.item)
@@ -176,7 +176,7 @@ def test_grades_may_be_any_numbers(world: Callable[..., Any]) -> None:
     assert ndcg(model.rank(learnable(now), now.fold.history, now.fold.requests), by_item(now)) > 0.8
 
 
-def test_a_grade_too_large_for_powers_of_two_is_told(world: Callable[..., Any]) -> None:
+def test_a_grade_too_large_for_powers_of_two_is_reported(world: Callable[..., Any]) -> None:
     past = world()
     target = past.fold.target
     assert target is not None
@@ -198,26 +198,26 @@ def test_lists_of_one_and_of_targets_alone_are_taken(world: Callable[..., Any]) 
         assert np.isfinite(ranked.score).all()
 
 
-def test_a_feature_that_is_not_finite_is_told(world: Callable[..., Any]) -> None:
+def test_a_feature_that_is_not_finite_is_reported(world: Callable[..., Any]) -> None:
     past = world()
     past.candidates.columns["noise"][17] = np.nan
     with pytest.raises(RecxError, match="feature noise is nan for user 1001"):
         fitted(past)
 
 
-def test_a_list_longer_than_lightgbm_takes_is_told(world: Callable[..., Any]) -> None:
-    with pytest.raises(InputError, match="user 1000 has 10001 candidates, and LightGBM takes 10000"):
+def test_a_list_longer_than_lightgbm_takes_is_reported(world: Callable[..., Any]) -> None:
+    with pytest.raises(InputError, match="user 1000 has 10001 candidates, but LightGBM accepts at most 10000"):
         fitted(world(users=2, length=10_001))
 
 
-def test_a_single_user_is_told_what_to_do(world: Callable[..., Any]) -> None:
+def test_a_single_user_is_reported_with_the_way_out(world: Callable[..., Any]) -> None:
     alone = world(users=1, length=50)
     with pytest.raises(InputError, match=r"set ranker\.validation_share=0"):
         fitted(alone)
     assert fitted(alone, validation_share=0.0).summary.notes["ranker_users_fitted_on"] == 1
 
 
-def test_nobody_with_a_target_is_told(world: Callable[..., Any]) -> None:
+def test_nobody_with_a_target_is_reported(world: Callable[..., Any]) -> None:
     past = world()
     empty = past.candidates.top(0)
     with pytest.raises(InputError, match="the ranker has nothing to learn from"):
@@ -238,7 +238,7 @@ def test_nobody_with_a_target_is_told(world: Callable[..., Any]) -> None:
         ({"validation_share": 1.0}, "ranker.validation_share=1.0: it must be 0 or more and below 1"),
     ],
 )
-def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:
+def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         Lambdamart(**{"features": TINY, **settings})
     assert str(error.value).startswith(said)

@@ -1,1 +1,1 @@
-"""Parts for recx. Found by the entry point in pyproject.toml; chosen by the option files in conf/."""
+"""Parts for recx, found by the entry point in pyproject.toml and selected by the option files in conf/."""

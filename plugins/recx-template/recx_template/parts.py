@@ -19,19 +19,23 @@ from recx.plugin import (
     Requests,
     Seen,
     Unit,
-    check,
+    checked,
     top_k,
 )
 
 
 @dataclass(frozen=True)
 class Newest:
-    """Retriever: the newest items first. seen: drop or keep what the user has had."""
+    """Retriever: the newest items first.
+
+    Attributes:
+        seen: ``drop`` or ``keep`` what the user has clicked.
+    """
 
     seen: Seen = "drop"
 
     def fit(self, history: Interactions) -> Newest:
-        return self  # nothing to learn; else return another object, the fitted retriever
+        return self  # nothing to learn; otherwise return another object, the fitted retriever
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         since = Eligibility(history, self.seen).since  # when each item was created or first clicked
@@ -40,17 +44,19 @@ class Newest:
         def score(block: Requests) -> Floats:
             return np.tile(newness.astype(np.float32), (len(block), 1))  # [requests of the block, items]
 
-        return top_k(score, history, requests, k, self.seen)  # leaves out what is seen or not yet published
+        return top_k(score, history, requests, k, self.seen)  # leaves out seen and not yet published items
 
 
 @dataclass(frozen=True)
+@checked("feature")  # checks each setting against its annotation
 class Freshness:
-    """Feature: 1 for an item of this moment, 1/2 after ``half_life_hours``; 0 where the data has no times."""
+    """Feature: 1 for a new item, 1/2 after ``half_life_hours``; 0 if the data has no times.
+
+    Attributes:
+        half_life_hours: The age in hours at which the value is 1/2.
+    """
 
     half_life_hours: PositiveFloat = 24.0
-
-    def __post_init__(self) -> None:
-        check(self, "feature")  # each setting against its annotation
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         since = Eligibility(history, "keep").since
@@ -62,13 +68,15 @@ class Freshness:
 
 
 @dataclass(frozen=True)
+@checked("ranker")
 class Blend:
-    """Ranker that needs no training: ``weight`` times freshness, the rest the retriever's reciprocal rank."""
+    """Ranker without training: a weighted mean of freshness and the retriever's reciprocal rank.
+
+    Attributes:
+        weight: The weight of freshness.
+    """
 
     weight: Unit = 0.5
-
-    def __post_init__(self) -> None:
-        check(self, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         fresh = Freshness()(candidates, history, requests)
@@ -76,13 +84,15 @@ class Blend:
 
 
 @dataclass(frozen=True)
+@checked("metric")
 class CappedRecall:
-    """Metric: targets shown in the first k / min(k, targets), so that 1 can be reached whatever k is."""
+    """Metric: targets among the first k / min(k, targets), so that 1 can be reached for any k.
+
+    Attributes:
+        k: The cut.
+    """
 
     k: PositiveInt = 10
-
-    def __post_init__(self) -> None:
-        check(self, "metric")
 
     @property
     def name(self) -> str:

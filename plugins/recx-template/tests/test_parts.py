@@ -1,4 +1,4 @@
-"""Every part keeps the promises of its kind, and does what its docstring says."""
+"""Every part fulfils the contract of its kind and does what its docstring says."""
 
 import numpy as np
 from recx_template.parts import Blend, CappedRecall, Freshness, Newest
@@ -7,7 +7,7 @@ from recx.plugin import RankedLists, Requests, indptr_of
 from recx.testing import check_feature, check_metric, check_option, check_ranker, check_retriever, tiny_world
 
 
-def test_the_parts_keep_their_promises() -> None:
+def test_the_parts_fulfil_their_contracts() -> None:
     check_retriever(Newest())
     check_ranker(Blend())
     check_feature(Freshness())
@@ -26,5 +26,5 @@ def test_freshness_halves() -> None:
         item=np.full(3, item, dtype=np.int32),
         score=np.zeros(3, dtype=np.float32),
     )
-    asked = Requests(lists.user, born + hours * 3_600_000)
-    assert np.allclose(Freshness()(lists, world, asked), [1, 0.5, 0.25])
+    requests = Requests(lists.user, born + hours * 3_600_000)
+    assert np.allclose(Freshness()(lists, world, requests), [1, 0.5, 0.25])

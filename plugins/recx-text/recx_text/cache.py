@@ -1,4 +1,4 @@
-"""Vectors kept by content: the vector of a text that was encoded once is read from then on."""
+"""A cache of vectors by content: a text is encoded once, and its vector is read from then on."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ KEYS, VECTORS = ".keys.npy", ".vectors.npy"
 
 
 def keys_of(texts: Iterable[str]) -> Array:
-    """Return 16 bytes for every text [n] that follow from its characters."""
+    """Return a 16-byte hash of each text [n]."""
     digests = (hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest() for text in texts)
     return np.frombuffer(b"".join(digests), dtype="S16")
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder for the vectors of one model; several processes may write at once.
+    """A folder for the vectors of one model, which several processes may write to at once.
 
-    Each ``keep`` makes two files, NAME.vectors.npy and, once that is whole, NAME.keys.npy.
+    Each ``keep`` writes two files: NAME.vectors.npy and, once that is complete, NAME.keys.npy.
+
+    Attributes:
+        folder: The folder.
     """
 
     folder: Path
 
     def find(self, keys: Array) -> tuple[Bools, Floats]:
-        """Return which of the keys [n] are known, and the vectors [n_known, d] of those, in their order.
+        """Return which of the keys [n] are cached, and their vectors [n_known, d] in the same order.
 
         Raises:
-            InputError: a file is damaged.
+            InputError: A file is damaged.
         """
         known, found = np.zeros(len(keys), dtype=bool), np.zeros((len(keys), 0), dtype=np.float32)
         for file in sorted(self.folder.glob(f"*{KEYS}")):
@@ -49,7 +52,7 @@ class Cache:
         return known, found[known]
 
     def keep(self, keys: Array, vectors: Floats) -> None:
-        """Keep the vectors [n, d] of keys [n] that rise."""
+        """Store the vectors [n, d] of keys [n] in ascending order."""
         self.folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
         _write(self.folder / f"{name}{VECTORS}", vectors)
@@ -60,12 +63,12 @@ def _read(file: Path) -> Array:
     try:
         array: Array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{file} is damaged ({error}): delete the folder, it will be made again") from error
+        raise InputError(f"{file} is damaged ({error}): delete the folder, it will be created again") from error
     return array
 
 
 def _write(file: Path, array: Array) -> None:
-    """Write under a name that no other process has, then rename."""
+    """Write to a unique temporary file, then rename it."""
     number, temporary = tempfile.mkstemp(dir=file.parent, suffix=".part")
     try:
         with os.fdopen(number, "wb") as opened:

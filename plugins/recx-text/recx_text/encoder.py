@@ -1,4 +1,4 @@
-"""``encoder=sentence_transformer``: texts as vectors, by a model that was trained on sentences."""
+"""``encoder=sentence_transformer``: texts as vectors, by a model trained on sentences."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from typing import ClassVar
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
 
-from recx.plugin import Array, Floats, PositiveInt, blocks, check, track, unit
+from recx.plugin import Array, Floats, PositiveInt, blocks, checked, track, unit
 from recx_text.cache import Cache, keys_of
 from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
 
-TEXTS = 2_000  # encoded before their vectors are kept
+TEXTS = 2_000  # texts encoded before their vectors are cached
 
 
 @dataclass(frozen=True)
+@checked("encoder")
 class SentenceTransformer:
     """A model of sentence-transformers (Reimers and Gurevych 2019).
 
-    model: a folder, or a name on the Hugging Face hub. max_length: tokens of a text that count; None: as many as the
-    model says. batch_size: texts at once. device: ``auto``: the first there is of cuda, mps and cpu. cache: folder that
-    keeps every text's vector; None: none.
+    Attributes:
+        model: A folder, or a name on the Hugging Face hub.
+        max_length: Maximum number of tokens of a text; None: the model's own maximum.
+        batch_size: Number of texts per batch.
+        device: ``cpu``, ``cuda``, ``mps``, or ``auto``: the first available of cuda, mps and cpu.
+        cache: Folder of the cached vectors; None: no cache.
     """
 
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
@@ -32,10 +36,7 @@ class SentenceTransformer:
     batch_size: PositiveInt = 64
     device: Device = "auto"
     cache: str | None = None
-    written: ClassVar = ("cache",)  # what lies there changes no outcome (see ``recx.storage.cache.keys``)
-
-    def __post_init__(self) -> None:
-        check(self, "encoder")
+    written: ClassVar = ("cache",)  # its content changes no result (see ``recx.storage.cache.keys``)
 
     @property
     def depends_on(self) -> list[Path | str]:
@@ -43,10 +44,10 @@ class SentenceTransformer:
         return depends_on(self.model, self.device, "encoder")
 
     def fit(self, texts: Array) -> FittedSentenceTransformer:
-        """Find the model; it learns nothing from these texts.
+        """Find the model; nothing is learned from the texts.
 
         Raises:
-            InputError: there is no such model or device.
+            InputError: The model or the device is not available.
         """
         folder = folder_of(self.model, "encoder")
         return FittedSentenceTransformer(self, folder, digest_of(folder), device_of(self.device, "encoder"))
@@ -54,7 +55,14 @@ class SentenceTransformer:
 
 @dataclass(frozen=True, eq=False)
 class FittedSentenceTransformer:
-    """folder: of the model's files. digest: of their content. device: where it computes."""
+    """An encoder with its model.
+
+    Attributes:
+        settings: The settings.
+        folder: The folder of the model's files.
+        digest: The digest of their content.
+        device: The device that it runs on.
+    """
 
     settings: SentenceTransformer
     folder: Path
@@ -62,15 +70,18 @@ class FittedSentenceTransformer:
     device: str
 
     def encode(self, texts: Array) -> Floats:
-        """Return a vector a text [n, d]; equal texts have the very same one, a blank text has 0.
+        """Return one unit vector per text [n, d]; equal texts get identical vectors, a blank text gets 0.
 
-        The model is loaded only where a text is not in the cache. Which texts are encoded together changes a vector by
-        rounding (1e-6).
+        The model is loaded only if a text is not in the cache. Vectors differ by rounding (1e-6) with the texts that
+        share a batch.
+
+        Args:
+            texts: The texts [n].
 
         Raises:
-            InputError: the model's files cannot be loaded, or the cache is damaged.
+            InputError: The model's files cannot be loaded, or the cache is damaged.
         """
-        words = [*map(readable, texts), ""]  # the last one tells how long vectors are, where there is no other
+        words = [*map(readable, texts), ""]  # the last one gives the length of vectors if there is no other
         keys, first, place = np.unique(keys_of(words), return_index=True, return_inverse=True)
         known, kept = self._cache.find(keys) if self._cache else (np.zeros(len(keys), dtype=bool), np.zeros((0, 0)))
         missing = np.flatnonzero(~known)
@@ -95,7 +106,7 @@ class FittedSentenceTransformer:
 
     @cached_property
     def _cache(self) -> Cache | None:
-        """The folder of what the vectors depend on: the model's files and the length."""
+        """The cache for what the vectors depend on: the model's files and the maximum length."""
         if self.settings.cache is None:
             return None
         of = hashlib.blake2b(f"{self.digest} {self.settings.max_length}".encode(), digest_size=16).hexdigest()
@@ -104,7 +115,7 @@ class FittedSentenceTransformer:
 
 @lru_cache(maxsize=1)
 def _model(folder: Path, digest: str, device: str, max_length: int | None) -> Model:
-    """Load a model once for all histories of a run; ``digest`` tells when its files are others."""
+    """Load a model once for all histories of a run; ``digest`` detects changed files."""
     with loading(folder, "encoder"):
         model = Model(str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True})
     if max_length is not None:

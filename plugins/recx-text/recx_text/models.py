@@ -1,4 +1,4 @@
-"""Where a model's files lie, which model they are to the bit, and where it computes."""
+"""Files of models: where they are, the digest of their content, and how they are loaded; and the device."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from recx.plugin import InputError
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 OTHER_FORMATS = ["*.bin", "*.h5", "*.ot", "*.msgpack", "*.onnx", "*.tflite", "onnx/*", "openvino/*"]
-"""Not fetched: the same weights for other libraries, and as pickles."""
+"""Files that are not downloaded: the same weights for other libraries, and pickles."""
 SCORING = ("ForSequenceClassification", "ForCausalLM")
-"""How the names of networks end that say a number of a text, or of a pair of texts."""
+"""Suffixes of the names of networks that score a text or a pair of texts."""
 
 
 def folder_of(model: str, stage: str) -> Path:
-    """Return the folder of a model's files: the one named, or that of the Hugging Face hub's model of that name.
+    """Return the folder of a model's files: the given folder, or that of the Hugging Face hub's model of that name.
 
-    What the hub's local cache has is not asked for again.
+    Models in the hub's local cache are not downloaded again.
+
+    Args:
+        model: A folder, or a name on the hub.
+        stage: The kind of part, for errors.
 
     Raises:
-        InputError: there is no such folder, and the hub has no such model or cannot be reached.
+        InputError: There is no such folder, and the hub has no such model or cannot be reached.
     """
     named = Path(model).expanduser()
     if model and named.is_dir():
@@ -39,15 +43,15 @@ def folder_of(model: str, stage: str) -> Path:
             return Path(snapshot_download(model, local_files_only=True))
         except LocalEntryNotFoundError:
             return Path(snapshot_download(model, ignore_patterns=OTHER_FORMATS))
-    except Exception as error:  # the hub's client and what carries it have many kinds
+    except Exception as error:  # the hub's client and its transport raise many types
         raise InputError(
-            f"{stage}.model={model}: it is no folder, and no model of that name is on this machine or can be fetched "
-            f"({type(error).__name__}): give a folder with the model's files"
+            f"{stage}.model={model}: it is not a folder, and no model of that name is in the local cache or can be "
+            f"downloaded ({type(error).__name__}): give a folder with the model's files"
         ) from error
 
 
 def digest_of(folder: Path) -> str:
-    """Return a number of the content of a model's files; one that was trained further has another."""
+    """Return a digest of the content of a model's files, which changes if the model is trained further."""
     digest = hashlib.blake2b(digest_size=16)
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(file.relative_to(folder).as_posix().encode())
@@ -57,43 +61,45 @@ def digest_of(folder: Path) -> str:
 
 
 def device_of(name: str, stage: str) -> str:
-    """Return the device of this name; ``auto``: the first there is of cuda, mps and cpu.
+    """Return the device with this name; ``auto``: the first available of cuda, mps and cpu.
 
     Raises:
-        InputError: there is no such device.
+        InputError: The device is not available.
     """
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return next(kind for kind, found in there.items() if found)
     if not there[name]:
-        raise InputError(f"{stage}.device={name}: this machine or this PyTorch has none: choose auto or cpu")
+        raise InputError(
+            f"{stage}.device={name}: it is not available on this machine or in this PyTorch: choose auto or cpu"
+        )
     return name
 
 
 def scores_pairs(folder: Path) -> bool:
-    """Whether a model was trained to say numbers of texts; the library gives any other one random weights for that."""
+    """Return whether a model was trained to score texts; the library gives any other one random weights for that."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return any(str(name).endswith(SCORING) for name in config.get("architectures") or ())
 
 
 def depends_on(model: str, device: str, stage: str) -> list[Path | str]:
-    """Return what a model's numbers depend on besides the settings: its files, and the processor that was found.
+    """Return what a model's numbers depend on besides the settings: its files, and the processor in use.
 
     Raises:
-        InputError: there is no such model or device.
+        InputError: The model or the device is not available.
     """
     found = device_of(device, stage)
     return [folder_of(model, stage), torch.cuda.get_device_name() if found == "cuda" else found]
 
 
 def readable(text: object) -> str:
-    """Return the text with a question mark for each half of a character (surrogate), which tokenizers refuse."""
+    """Return the text with a question mark for each half of a character (surrogate), which tokenizers reject."""
     return str(text).encode("utf-8", "replace").decode("utf-8")
 
 
 @contextmanager
 def loading(folder: Path, stage: str) -> Iterator[None]:
-    """Turn whatever goes wrong while a model's files are read into one sentence, and keep the library quiet."""
+    """Turn any error while a model's files are read into an InputError, and silence the library."""
     from transformers import utils
 
     logging: Any = utils.logging
@@ -102,7 +108,7 @@ def loading(folder: Path, stage: str) -> Iterator[None]:
     logging.set_verbosity_error()
     try:
         yield
-    except Exception as error:  # the libraries that read them have many kinds
+    except Exception as error:  # the libraries that read them raise many types
         said = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
             f"{stage}.model: the files in {folder} cannot be loaded ({type(error).__name__}: {said}): "

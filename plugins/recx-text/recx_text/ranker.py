@@ -1,4 +1,4 @@
-"""``ranker=cross_encoder``: reads the user's text and the item's together and says how well they go with each other."""
+"""``ranker=cross_encoder``: scores how well the user's text and the item's match by reading them together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recx.plugin import (
     RankedLists,
     Requests,
     blocks,
-    check,
+    checked,
     max_of_groups,
     texts_of,
     track,
@@ -35,16 +35,20 @@ from recx_text.models import (
     scores_pairs,
 )
 
-PAIRS = 2_000  # scored between two lines of progress
+PAIRS = 2_000  # pairs scored between two progress messages
 
 
 @dataclass(frozen=True)
+@checked("ranker")
 class CrossEncoder:
-    """A cross-encoder of sentence-transformers (Nogueira and Cho 2019), as it was trained; it learns nothing more.
+    """A cross-encoder of sentence-transformers (Nogueira and Cho 2019), used without further training.
 
-    model: a folder, or a name on the Hugging Face hub. top: how many of each list it reads, the others keep their order
-    below; None: all. max_length: tokens of a pair that count; None: as many as the model says. batch_size: pairs at
-    once. device: ``auto``: the first there is of cuda, mps and cpu.
+    Attributes:
+        model: A folder, or a name on the Hugging Face hub.
+        top: Number of candidates of each list that it scores, the others keep their order below; None: all.
+        max_length: Maximum number of tokens of a pair; None: the model's own maximum.
+        batch_size: Number of pairs per batch.
+        device: ``cpu``, ``cuda``, ``mps``, or ``auto``: the first available of cuda, mps and cpu.
     """
 
     model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
@@ -53,19 +57,17 @@ class CrossEncoder:
     batch_size: PositiveInt = 64
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self, "ranker")
-
     @property
     def depends_on(self) -> list[Path | str]:
         """The model's files and the processor (see ``recx.storage.cache.keys``)."""
         return depends_on(self.model, self.device, "ranker")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by how well their texts go with the user's.
+        """Return the candidates ordered by how well their texts match the user's.
 
         Raises:
-            InputError: the users or the items have no texts, there is no such model or device, or it is no reranker.
+            InputError: The users or the items have no texts, the model or the device is not available, or the model is
+                not a reranker.
         """
         users, items = texts_of(history.users, "users"), texts_of(history.items, "items")
         folder = folder_of(self.model, "ranker")
@@ -79,7 +81,7 @@ class CrossEncoder:
         return candidates.reorder(np.where(read, score, below))
 
     def _scores(self, model: Model, texts: Array, others: Array) -> Floats:
-        """Return how well each text goes with the other [n]: the network's own number, before any sigmoid."""
+        """Return how well each pair of texts matches [n]: the network's output before any sigmoid."""
         scores: Floats = np.empty(len(texts), dtype=np.float32)
         for start, stop in track(list(blocks(len(texts), PAIRS)), f"blocks of {PAIRS} pairs scored"):
             pairs = list(zip(map(readable, texts[start:stop]), map(readable, others[start:stop]), strict=True))
@@ -89,8 +91,8 @@ class CrossEncoder:
 
 @lru_cache(maxsize=1)
 def _model(folder: Path, digest: str, device: str, max_length: int | None) -> Model:
-    """Load a model once for all lists of a run; ``digest`` tells when its files are others."""
-    raw = torch.nn.Identity()  # a sigmoid in float32 would tie the best with each other
+    """Load a model once for all lists of a run; ``digest`` detects changed files."""
+    raw = torch.nn.Identity()  # a sigmoid in float32 would create ties among the best
     with loading(folder, "ranker"):
         trained = scores_pairs(folder)
         model: Model = Model(
@@ -103,7 +105,7 @@ def _model(folder: Path, digest: str, device: str, max_length: int | None) -> Mo
         )
     if not trained or model.num_labels != 1:
         raise InputError(
-            f"ranker.model: the model in {folder} is no reranker, which says one number of a pair of texts: choose a "
-            "cross-encoder"
+            f"ranker.model: the model in {folder} is not a reranker, which gives one score per pair of texts: choose "
+            "a cross-encoder"
         )
     return model

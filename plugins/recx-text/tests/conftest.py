@@ -1,4 +1,4 @@
-"""Models that need no network: a small one of sentences that a package carries, and tiny cross-encoders of chance."""
+"""Models that need no network: a small sentence model from a package, and tiny random cross-encoders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def triples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_cross_encoder(folder: Path, labels: int) -> None:
-    """Write a network of chance that reads letter by letter and says so many numbers of a pair."""
+    """Write a random network that reads letter by letter and gives so many numbers per pair."""
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

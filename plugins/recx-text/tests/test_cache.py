@@ -1,4 +1,4 @@
-"""Keys follow from the texts, vectors come back to the bit, and what is damaged is told."""
+"""Keys depend on the texts, vectors are read back to the bit, and damaged files are reported."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_half_written_file_is_left_or_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", b"\x80\x04K\x01."], ids=["empty", "text", "pickle"])
-def test_a_damaged_file_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path, content: bytes) -> None:
     cache = Cache(tmp_path)
     cache.keep(keys_of(["a"]), np.ones((1, 3), dtype=np.float32))
     next(tmp_path.glob("*.vectors.npy")).write_bytes(content)

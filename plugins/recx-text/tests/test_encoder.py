@@ -1,4 +1,4 @@
-"""Vectors mean what they should, are kept by content, and cost one encoding a text."""
+"""Vectors capture meaning, are cached by content, and each text is encoded once."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_many_texts_are_kept_block_by_block(sentences: Path, tmp_path: Path, mon
         ({"device": "tpu"}, "encoder.device=tpu: did you mean 'cpu'?"),
     ],
 )
-def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:
+def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         SentenceTransformer("somewhere", **settings)
     assert str(error.value) == said

@@ -1,4 +1,4 @@
-"""Models are found by folder or name, told apart by content, and what cannot be used is told in one sentence."""
+"""Models are found by folder or name and distinguished by content; unusable ones are reported in one sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recx.plugin import InputError
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a hub's local cache that is empty; the hub itself cannot be asked."""
+    """Return the empty folder of the hub's local cache; the hub itself is unreachable."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     return tmp_path / "hub"
@@ -40,9 +40,9 @@ def test_a_name_is_found_in_the_hubs_local_cache(hub: Path, pairs: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["nobody/nothing", "no such folder/at all", ""])
-def test_what_is_nowhere_is_told(hub: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_nowhere_is_reported(hub: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=f"^encoder.model={name}: it is no folder, and no model of that name"):
+    with pytest.raises(InputError, match=f"^encoder.model={name}: it is not a folder, and no model of that name"):
         folder_of(name, "encoder")
 
 
@@ -55,7 +55,7 @@ def test_a_model_that_was_trained_further_is_another(pairs: Path, tmp_path: Path
     assert digest_of(copy) != digest_of(pairs)
 
 
-def test_damaged_weights_are_told(pairs: Path, tmp_path: Path) -> None:
+def test_damaged_weights_are_reported(pairs: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(pairs, copy)
     (copy / "model.safetensors").write_bytes(b"no weights")
@@ -74,9 +74,9 @@ def test_pickled_weights_are_refused(pairs: Path, tmp_path: Path) -> None:
         fitted.encode(np.array(["a"]))
 
 
-def test_a_device_that_is_not_there_is_told(pairs: Path) -> None:
+def test_a_device_that_is_not_there_is_reported(pairs: Path) -> None:
     missing = "cuda" if not torch.cuda.is_available() else "mps"
-    with pytest.raises(InputError, match=f"encoder.device={missing}: this machine"):
+    with pytest.raises(InputError, match=f"encoder.device={missing}: it is not available on this machine"):
         SentenceTransformer(str(pairs), device=missing).fit(np.array([]))
     assert device_of("auto", "ranker") in ("cpu", "cuda", "mps")
     assert CrossEncoder(str(pairs)).device == "auto"

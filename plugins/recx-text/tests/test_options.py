@@ -1,4 +1,4 @@
-"""The option files say what the settings' defaults are, and looking at them brings no torch."""
+"""The option files list the settings' defaults, and reading them imports no torch."""
 
 from __future__ import annotations
 

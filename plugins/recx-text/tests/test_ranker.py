@@ -1,4 +1,4 @@
-"""A cross-encoder keeps a ranker's promises and its network's own order."""
+"""A cross-encoder fulfils a ranker's contract and keeps its network's own order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def world(times: bool = True) -> Interactions:
 
 
 @pytest.mark.parametrize("settings", [{}, {"top": 3, "batch_size": 2, "max_length": 8}], ids=str)
-def test_it_keeps_the_promises_of_a_ranker(pairs: Path, settings: dict[str, Any]) -> None:
+def test_it_fulfils_the_contract_of_a_ranker(pairs: Path, settings: dict[str, Any]) -> None:
     check_ranker(CrossEncoder(str(pairs), device="cpu", **settings), world())
     check_ranker(CrossEncoder(str(pairs), device="cpu", **settings), world(times=False))
 
@@ -46,7 +46,7 @@ def test_the_order_is_that_of_the_network_alone(pairs: Path) -> None:
     users, items = fold.history.users.table["text"], fold.history.items.table["text"]
     said = [(users[user], items[item]) for user, item in zip(ranked.user[ranked.list_of_row], ranked.item, strict=True)]
     assert np.allclose(ranked.score, network.predict(said, show_progress_bar=False), atol=1e-5)
-    assert len(np.unique(np.round(ranked.score, 4))) > 50  # a network of chance, but not one that says the same of all
+    assert len(np.unique(np.round(ranked.score, 4))) > 50  # a random network, but not a constant one
 
 
 def test_what_is_not_read_keeps_its_order_below(pairs: Path) -> None:
@@ -60,19 +60,23 @@ def test_what_is_not_read_keeps_its_order_below(pairs: Path) -> None:
     assert np.array_equal(ranked.item[~below], whole.item)
 
 
-def test_a_world_without_texts_is_told(pairs: Path) -> None:
+def test_a_world_without_texts_is_reported(pairs: Path) -> None:
     fold = last_out(tiny_world())
     with pytest.raises(InputError, match="the users of this dataset have no text"):
         CrossEncoder(str(pairs), device="cpu").rank(some_candidates(fold), fold.history, fold.requests)
 
 
-def test_a_model_that_ranks_nothing_is_told(pairs: Path, triples: Path, sentences: Path, tmp_path: Path) -> None:
+def test_a_model_that_ranks_nothing_is_reported(pairs: Path, triples: Path, sentences: Path, tmp_path: Path) -> None:
     fold = last_out(world())
     candidates = some_candidates(fold)
     damaged = tmp_path / "damaged"
     shutil.copytree(pairs, damaged)
     (damaged / "config.json").write_text("{")
-    for folder, said in ((sentences, "is no reranker"), (triples, "is no reranker"), (damaged, "cannot be loaded")):
+    for folder, said in (
+        (sentences, "is not a reranker"),
+        (triples, "is not a reranker"),
+        (damaged, "cannot be loaded"),
+    ):
         with pytest.raises(InputError, match=said):
             CrossEncoder(str(folder), device="cpu").rank(candidates, fold.history, fold.requests)
 
@@ -85,7 +89,7 @@ def test_a_model_that_ranks_nothing_is_told(pairs: Path, triples: Path, sentence
         ({"device": "gpu"}, "ranker.device=gpu: did you mean 'cpu'?"),
     ],
 )
-def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:
+def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         CrossEncoder(**settings)
     assert str(error.value) == said

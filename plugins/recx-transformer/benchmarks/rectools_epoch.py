@@ -1,7 +1,7 @@
-"""One epoch of RecTools' SASRECModel on a file of sequences, on a Python that has RecTools: prints its events a second.
+"""Prints the events per second of one epoch of RecTools' SASRecModel on a file of sequences; needs RecTools.
 
-The settings are those that our speed is measured with: width 64, 2 blocks, 1 head, length 50, full softmax. An event is
-a position whose next item is foreseen; seconds are those of the whole ``fit``, less those of a fit of one batch.
+The settings are those of our own measurement: width 64, 2 blocks, 1 head, length 50, full softmax. An event is a
+position whose next item is predicted; seconds are those of the whole ``fit``, minus those of a fit of one batch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def seconds_of(frame: pd.DataFrame) -> float:
 
 
 def main() -> None:
-    """Read the file, leave the last item of every line out as our split does, and train."""
+    """Read the file, leave out the last item of every line as our split does, and train."""
     with gzip.open(sys.argv[1], "rt") as lines:
         rows = [(line.split()[0], item, n) for line in lines for n, item in enumerate(line.split()[1:-1])]
     frame = pd.DataFrame(rows, columns=["user_id", "item_id", "datetime"])

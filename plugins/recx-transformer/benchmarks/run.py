@@ -1,8 +1,8 @@
-"""Measures what the README states: `python benchmarks/run.py [NAME ...]`, of beauty, speed, retrieval and news.
+"""Measures the figures of the README: `python benchmarks/run.py [beauty] [speed] [retrieval] [news]`.
 
-Every command runs in a process and a folder of its own. Prints one Markdown table. Real data is looked for in
-../shared/data beside the checkout of recx, or where RECX_DATA says. ``speed`` compares with RecTools where
-RECTOOLS_PYTHON names a Python that has ``rectools[torch]==0.19.0`` (its pins do not go together with ours).
+Every command runs in its own process and folder. Prints one Markdown table. The data is in RECX_DATA, or in
+../shared/data next to recx's checkout. ``speed`` compares with RecTools if RECTOOLS_PYTHON names a Python that has
+``rectools[torch]==0.19.0`` (its pins conflict with ours).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ BLEND = [
 Row = tuple[str, str, str]
 
 
-def recx(*words: str) -> tuple[float, dict[str, float]]:
+def recx(*overrides: str) -> tuple[float, dict[str, float]]:
     """Run one experiment in an empty folder; return its seconds and its metrics."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "recx", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-m", "recx", *overrides], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - start
         [found] = Path(folder).glob("outputs/*/*/metrics.json")
         return seconds, json.loads(found.read_text())
@@ -64,7 +64,7 @@ def beauty() -> Iterator[Row]:
 
 
 def speed() -> Iterator[Row]:
-    """Events a second in training: width 64, 2 blocks, 1 head, looking back on 50 events."""
+    """Events per second in training: width 64, 2 blocks, 1 head, sequences of 50 events."""
     other, theirs = os.environ.get("RECTOOLS_PYTHON"), None
     if other:
         done = subprocess.run([other, HERE / "rectools_epoch.py", BEAUTY], check=True, capture_output=True, text=True)
@@ -78,7 +78,7 @@ def speed() -> Iterator[Row]:
 
 
 def events_a_second(**settings: Any) -> float:
-    """Return the speed of one epoch of Beauty, without what comes before and after it."""
+    """Return the events per second of one epoch of Beauty, without setup."""
     history = LeaveLast().split(Sequences(str(BEAUTY)).load(), "test").fold.history
     part, device = Transformer(**settings), device_of("auto")
     learner = Learner.of(part, history, device, dtype_on(device, "auto"))
@@ -93,7 +93,7 @@ def events_a_second(**settings: Any) -> float:
 
 
 def retrieval() -> Iterator[Row]:
-    """The best 50 of 12,101 items for 20,000 users, by a network that has learnt for one epoch."""
+    """The best 50 of 12,101 items for 20,000 users, by a network trained for one epoch."""
     fold = LeaveLast().split(Sequences(str(BEAUTY)).load(), "test").fold
     fitted = Transformer(epochs=1, validation_users=0, loss="bce").fit(fold.history)
     start = time.perf_counter()
@@ -103,7 +103,7 @@ def retrieval() -> Iterator[Row]:
 
 
 def news() -> Iterator[Row]:
-    """Real clicks: the Transformer alone beside co-clicks alone, and as one more source of the union."""
+    """Real clicks: the transformer alone compared with co-clicks alone, and as one more source of the union."""
     for name in ("globo-tianchi-day1", "globo-tianchi-25k"):
         path = f"dataset.path={DATA / name}"
         recall = {}
@@ -121,7 +121,7 @@ def news() -> Iterator[Row]:
             yield f"{name}: {experiment}, end_to_end/ndcg_at_5", f"{ndcg[experiment]:.4f}", ""
             yield f"{name}: {experiment}, candidate_recall", f"{metrics['funnel/candidate_recall']:.4f}", ""
         yield f"{name}: news_transformer, whole command", f"{seconds:.0f} s", ""
-        yield f"{name}: what the Transformer adds", f"{ndcg['news_transformer'] / ndcg['news'] - 1:+.1%}", "> 0"
+        yield f"{name}: gain by the transformer", f"{ndcg['news_transformer'] / ndcg['news'] - 1:+.1%}", "> 0"
 
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {

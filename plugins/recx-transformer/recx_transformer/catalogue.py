@@ -1,4 +1,4 @@
-"""Which items a fitted network knows by a vector of their own, and what it is told of any item."""
+"""The items that have a vector of their own in a fitted network, and the inputs that describe any item."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from recx_transformer.model import Items
 class Catalogue:
     """The items that were clicked in the history of the fit.
 
-    ids: their raw ids [n_known]. category: int64 [n_known], their codes (-1: unknown), or None where the network is not
-    told. embedding: length of the given embeddings, 0 where it is not told.
+    Attributes:
+        ids: Their raw ids [n_known].
+        category: Their category codes, int64 [n_known], -1 where unknown; None if the network does not use categories.
+        embedding: The length of the given embeddings; 0 if the network does not use them.
     """
 
     ids: Array
@@ -38,20 +40,20 @@ class Catalogue:
 
     @property
     def n_categories(self) -> int:
-        """Number of categories that occur, and one for all others; 0 where the network is not told."""
+        """The number of categories that occur, plus one for all others; 0 if the network does not use categories."""
         return 0 if self.category is None else len(self._codes) + 1
 
     @property
     def _codes(self) -> Longs:
-        """The category codes that occur, rising."""
+        """The category codes that occur, in ascending order."""
         assert self.category is not None
         return np.unique(self.category[self.category >= 0])
 
     def describe(self, items: Entities) -> Items:
-        """Return what the network is told of these items, which may be others than those of the fit.
+        """Return the network's inputs for these items, which may differ from those of the fit.
 
         Raises:
-            InputError: embeddings have another length, or categories are numbered otherwise, than in the fit.
+            InputError: The embeddings have a different length, or the categories different codes, than in the fit.
         """
         row = self._rows(items.ids)
         embedding = category = None
@@ -61,8 +63,8 @@ class Catalogue:
                 embedding = unit_embedding(items)
             elif items.embedding is not None:
                 raise InputError(
-                    f"the items' embeddings have {items.embedding.shape[1]} numbers and had {self.embedding} when "
-                    "retriever=transformer was fitted: fit it again, or give the embeddings that it was fitted with"
+                    f"the items' embeddings have length {items.embedding.shape[1]}, but {self.embedding} when "
+                    "retriever=transformer was fitted: fit it again, or use the embeddings that it was fitted with"
                 )
         if self.category is not None:
             category = self._categories(items, row)
@@ -77,20 +79,20 @@ class Catalogue:
 
         if len(ids) and len(self.ids) and (ids.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
             raise InputError(
-                f"items are called {ids[0]!r} here and were called {self.ids[0]!r} when retriever=transformer was "
-                "fitted: give ids of one type"
+                f"item ids are like {ids[0]!r} here, but were like {self.ids[0]!r} when retriever=transformer was "
+                "fitted: use ids of one type"
             )
         return np.asarray(pd.Index(self.ids).get_indexer(pd.Index(ids)), dtype=np.int64)
 
     def _categories(self, items: Entities, row: Longs) -> Longs:
-        """Return each item's category, from 1 in the order of the codes of the fit, 0 where it is another."""
+        """Return each item's category, numbered from 1 in the order of the codes of the fit; 0 for any other."""
         assert self.category is not None
         codes = items.table.get("category")
         if codes is None:
             return np.zeros(len(items), dtype=np.int64)
         if (codes[row >= 0] != self.category[row[row >= 0]]).any():
             raise InputError(
-                "the items' categories are numbered otherwise than when retriever=transformer was fitted: load the "
+                "the items' categories are not numbered as when retriever=transformer was fitted: load the "
                 "items with the same metadata, or fit it again"
             )
         known = self._codes

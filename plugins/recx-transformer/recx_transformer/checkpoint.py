@@ -1,7 +1,7 @@
-"""Checkpoints: one safetensors file each, whole or not there at all, with all else as JSON in its header.
+"""Checkpoints: one safetensors file each, written atomically, with everything but the tensors as JSON in its header.
 
 A file is named after the settings and the data of its training, so trainings never overwrite each other's. Random
-numbers follow from the seed and the number of a step, so there is no random state to keep.
+numbers depend only on the seed and the number of the step, so no random state is stored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ from torch import Tensor
 from recx.plugin import InputError, Interactions, replacing
 
 RUNNING, DONE = ".running.safetensors", ".done.safetensors"
-KEPT = 20  # outcomes
-SHOWN = 4  # differences that an error names
+KEPT = 20  # results of finished trainings
+SHOWN = 4  # differences listed in an error
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds: where the training stands, and the numbers."""
+    """The content of a checkpoint.
+
+    Attributes:
+        course: The progress of the training, as the fields of ``Course``.
+        tensors: Weights and optimiser state by name.
+    """
 
     course: dict[str, Any]
     tensors: dict[str, Tensor]
@@ -35,10 +40,15 @@ class Saved:
 
 @dataclass
 class Keeper:
-    """Writes the checkpoints of one training and finds the one to go on from.
+    """Writes the checkpoints of one training and finds the one to resume from.
 
-    A training that is done leaves its outcome, so that a run with several of them need not repeat it; the ``KEPT``
-    newest stay. folder: None to keep nothing. of: what the training depends on, name -> value.
+    A finished training leaves its result, so that a run with several trainings need not repeat it; the ``KEPT`` newest
+    are kept.
+
+    Attributes:
+        folder: The folder of the checkpoints; None to write none.
+        of: What the training depends on: name -> value.
+        minutes: Minutes between two checkpoints within an epoch.
     """
 
     folder: Path | None
@@ -47,17 +57,17 @@ class Keeper:
     _last: float = field(default_factory=time.monotonic)
 
     def due(self) -> bool:
-        """Whether it is time for a checkpoint within an epoch."""
+        """Return whether a checkpoint within an epoch is due."""
         return self.folder is not None and time.monotonic() - self._last > self.minutes * 60
 
     def save(self, saved: Saved) -> None:
-        """Write a checkpoint in the place of the one before."""
+        """Write a checkpoint, replacing the previous one."""
         if self.folder is not None:
             self._write(self.folder / f"{self._key}{RUNNING}", saved)
             self._last = time.monotonic()
 
     def finish(self, saved: Saved) -> None:
-        """Write the outcome in the place of the last checkpoint."""
+        """Write the result, replacing the last checkpoint."""
         if self.folder is not None:
             self._write(self.folder / f"{self._key}{DONE}", saved)
             self.forget()
@@ -65,15 +75,15 @@ class Keeper:
                 file.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Take the checkpoint away."""
+        """Delete the checkpoint."""
         if self.folder is not None:
             (self.folder / f"{self._key}{RUNNING}").unlink(missing_ok=True)
 
     def resumed(self) -> Saved | None:
-        """Return the checkpoint or the outcome of this very training; None where it has to start.
+        """Return the checkpoint or the result of this training; None if there is neither.
 
         Raises:
-            InputError: trainings were interrupted, but only others: with other settings or on other data.
+            InputError: The only interrupted trainings have other settings or other data.
         """
         if self.folder is None:
             return None
@@ -81,10 +91,10 @@ class Keeper:
             if file.is_file():
                 return Saved(_header(file)["course"], load_file(file))
         for file in sorted(self.folder.glob(f"*{RUNNING}")):
-            told = _differences(_header(file)["of"], json.loads(json.dumps(self.of)))
+            differences = _differences(_header(file)["of"], json.loads(json.dumps(self.of)))
             raise InputError(
-                f"{file} is the checkpoint of another training ({told}): go on with its settings and data, delete it, "
-                "or set retriever.resume=false to start anew"
+                f"{file} is the checkpoint of another training ({differences}): use its settings and data, delete it, "
+                "or set retriever.resume=false to start from scratch"
             )
         return None
 
@@ -107,18 +117,18 @@ def _header(file: Path) -> dict[str, Any]:
             return dict(json.loads(reader.metadata()["recx"]))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{file} is no checkpoint that can be read ({type(error).__name__}): delete it to start anew"
+            f"{file} cannot be read as a checkpoint ({type(error).__name__}): delete it to start from scratch"
         ) from error
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
-    told = [f"{name} {there.get(name)} there, {here.get(name)} here" for name in names[:SHOWN]]
-    return "; ".join(told) + (f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    shown = [f"{name} {there.get(name)} there, {here.get(name)} here" for name in names[:SHOWN]]
+    return "; ".join(shown) + (f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def fingerprint(history: Interactions) -> dict[str, Any]:
-    """Return what tells a history from others: its sizes, and a digest of all that a fit reads of it."""
+    """Return what identifies a history: its sizes, and a digest of everything that a fit reads from it."""
     digest = blake2b(digest_size=8)
     items = history.items
     for array in (history.indptr, history.item, history.time, items.table.get("category"), items.embedding):

@@ -1,4 +1,4 @@
-"""A world in which everybody walks in a circle, and settings that learn it in a second."""
+"""Test data in which every user walks through the items in a circle, and a network that learns it in a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recx_transformer.retriever import Transformer
 
 
 def circle(users: int = 200, events: int = 10, items: int = 20) -> Interactions:
-    """Return users who start anywhere and go on to the next item each time."""
+    """Return users who start at a random item and move on to the next one each time."""
     start = np.random.default_rng(0).integers(0, items, users)
     item = ((start[:, None] + np.arange(events)) % items).astype(np.int32).ravel()
     return Interactions(

@@ -1,4 +1,4 @@
-"""Where a network is trained, in which numbers, and how its random draws are kept from everybody else's."""
+"""The device and precision of a training, and the isolation of its random numbers."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from recx.plugin import InputError
 
 
 def device_of(name: str) -> torch.device:
-    """Return the device of this name; ``auto``: the first there is of cuda, mps and cpu.
+    """Return the device with this name; ``auto``: the first available of cuda, mps and cpu.
 
     Raises:
-        InputError: there is no such device.
+        InputError: The device is not available.
     """
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         name = next(kind for kind, found in there.items() if found)
     if not there[name]:
-        raise InputError(f"retriever.device={name}: this machine or this PyTorch has none: choose auto or cpu")
+        raise InputError(
+            f"retriever.device={name}: it is not available on this machine or in this PyTorch: choose auto or cpu"
+        )
     return torch.device(name)
 
 
 def processor(device: torch.device) -> str:
-    """Return what tells a device from others that round otherwise."""
+    """Return a name that distinguishes a device from others that round differently."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def dtype_on(device: torch.device, precision: str) -> torch.dtype:
-    """Return the type of products while training; ``auto``: bfloat16 where the device multiplies it faster."""
+    """Return the type of matrix products in training; ``auto``: bfloat16 where the device multiplies it faster."""
     if precision == "auto":
         if device.type == "cuda":
             fast = torch.cuda.is_bf16_supported()
@@ -46,7 +48,7 @@ def dtype_on(device: torch.device, precision: str) -> torch.dtype:
 
 @contextmanager
 def reproducible(device: torch.device) -> Iterator[None]:
-    """Keep PyTorch's random state as it was for whoever comes after, and its sums in one order on a GPU."""
+    """Restore PyTorch's random state afterwards, and use deterministic algorithms on a GPU."""
     on_gpu = device.type == "cuda"
     before = torch.are_deterministic_algorithms_enabled()
     if on_gpu:
@@ -60,5 +62,5 @@ def reproducible(device: torch.device) -> Iterator[None]:
 
 
 def draw_from(*numbers: int) -> None:
-    """Let all of PyTorch's draws from here follow from these numbers: there is no state to keep between steps."""
+    """Seed PyTorch with these numbers, so that no random state needs to be kept between steps."""
     torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0]))

@@ -1,4 +1,4 @@
-"""Dropout whose random bits are cheap on a CPU, where PyTorch's own takes a sixth of the time of training."""
+"""Dropout with cheap random bits on a CPU, where PyTorch's own takes a sixth of the training time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ _WHOLE = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
 
 
 class Dropout(nn.Module):
-    """Sets a share ``p`` of the numbers to 0 and raises the others to keep the mean, only while training.
+    """Dropout: in training, sets a share ``p`` of the values to 0 and scales the others to keep the mean.
 
-    On a CPU ``p`` is rounded to a whole number of 256ths: every number costs one random byte.
+    On a CPU, ``p`` is rounded to a multiple of 1/256, since each value takes one random byte.
+
+    Args:
+        p: The share of values set to 0.
     """
 
     def __init__(self, p: float) -> None:
@@ -30,9 +33,9 @@ class Dropout(nn.Module):
 
 
 def _mask(x: Tensor, dropped: int) -> Tensor:
-    """Return 0 for a share of ``dropped`` / 256 and 256 / (256 - dropped) for the rest, shaped like ``x``.
+    """Return a tensor shaped like ``x``: 0 for a share of ``dropped`` / 256, else 256 / (256 - dropped).
 
-    Whole-number arithmetic makes the bits of the floats: comparing and casting would take three times as long.
+    Integer arithmetic produces the bits of the floats: comparing and casting would take three times as long.
     """
     whole = _WHOLE[x.dtype]
     scale = torch.tensor(256 / (256 - dropped), dtype=x.dtype).view(whole).item()

@@ -1,4 +1,4 @@
-"""The fitted retriever: states after the users' last events against the vectors of all items."""
+"""The fitted retriever, which multiplies users' states after their last events with the vectors of all items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ MODEL, FACTS = "model.safetensors", "model.json"
 
 @dataclass(frozen=True, eq=False)
 class FittedTransformer:
-    """summary: counts of the fit, and curves of one value an epoch."""
+    """A fitted transformer.
+
+    Attributes:
+        settings: The settings that it was fitted with.
+        network: The trained network.
+        catalogue: The items of the fit.
+        summary: Counts of the fit, and curves with one value per epoch.
+    """
 
     settings: Settings
     network: Network
@@ -47,16 +54,21 @@ class FittedTransformer:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items with the highest scores that may be shown.
 
-        A user without events gets what was clicked last, where recent clicks count, and else an empty list. An item
-        that was not clicked in the history of the fit is found by its content, where the network is told of any.
+        A user without events gets recently clicked items if the network uses recent clicks, else an empty list. An
+        item without clicks in the history of the fit is found by its content, if the network uses content.
+
+        Args:
+            history: The events known at the requests.
+            requests: The users, and the times of their requests.
+            k: The maximum length of a list.
 
         Raises:
-            InputError: the items are described otherwise than when the network was fitted.
+            InputError: The items are not described as they were when the network was fitted.
         """
         self.network.eval()
         scores = Scores.of(self, history)
         order = np.arange(len(requests))
-        if requests.time is not None:  # recent clicks are counted along the clock
+        if requests.time is not None:  # recent clicks are counted in the order of time
             order = np.argsort(requests.time, kind="stable")
         lists = top_k(scores, history, requests[order], k, self.settings.seen)
         back = np.empty_like(order)
@@ -66,7 +78,7 @@ class FittedTransformer:
         return replace(lists.take(back), notes={**self.summary.notes, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write the network and what it needs to retrieve for other histories: two files, none of them a pickle."""
+        """Write the network and what it needs to retrieve for other histories: two files, neither of them a pickle."""
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
         category = self.catalogue.category
@@ -88,8 +100,13 @@ class FittedTransformer:
 class Scores:
     """Scores of all items for blocks of requests.
 
-    table: the items' vectors [n_items, d]. reachable: which of them have one [n_items]. clicks: None where recent
-    clicks do not count.
+    Attributes:
+        network: The trained network.
+        history: The events known at the requests.
+        events: The network's inputs for these events.
+        table: The items' vectors [n_items, d].
+        reachable: Which items have a vector [n_items].
+        clicks: The counter of recent clicks; None if they are not used.
     """
 
     network: Network
@@ -101,7 +118,7 @@ class Scores:
 
     @classmethod
     def of(cls, fitted: FittedTransformer, history: Interactions) -> Scores:
-        """Return what scores the items of this history."""
+        """Return the scores of the items of this history."""
         network, shape, time = fitted.network, fitted.network.shape, history.time
         items = fitted.catalogue.describe(history.items).to(network.own.device)
         has_content = bool(shape.embedding or shape.categories)
@@ -118,7 +135,7 @@ class Scores:
         )
 
     def __call__(self, block: Requests) -> Floats:
-        """Return float32 [n_lists, n_items], -inf where an item or a user is out of reach."""
+        """Return float32 [n_lists, n_items]; -inf where an item or a user has no vector."""
         known = torch.from_numpy(self.history.lengths[block.user] > 0)
         state = self.table.new_zeros(len(block), self.network.shape.width)
         if known.any():
@@ -139,27 +156,29 @@ class Scores:
 
 
 def saved_in(folder: Path) -> Path:
-    """Return where a run's only fitted transformer lies: in the retriever's folder, or in that of a source of a union.
+    """Return the folder of a run's only fitted transformer: the retriever's, or that of a source of a union.
 
     Raises:
-        InputError: there are several.
+        InputError: There are several.
     """
     found = sorted(path.parent for path in folder.rglob(FACTS))
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
-        raise InputError(f"{folder} holds several fitted transformers ({names}): name the run of a single one")
+        raise InputError(f"{folder} contains several fitted transformers ({names}): choose a run with only one")
     return found[0] if found else folder
 
 
 def load(folder: Path | str) -> FittedTransformer:
-    """Return the retriever that ``save`` wrote into this folder, on the first device there is.
+    """Return the retriever that ``save`` wrote to this folder, on the first available device.
 
     Raises:
-        InputError: there is none, or its files are damaged.
+        InputError: The folder has none, or its files are damaged.
     """
     folder = Path(folder)
     if not (folder / FACTS).is_file():
-        raise InputError(f"{folder} holds no fitted transformer (no {FACTS}): name a run with retriever=transformer")
+        raise InputError(
+            f"{folder} contains no fitted transformer (no {FACTS}): choose a run with retriever=transformer"
+        )
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         network = Network(Shape(**facts["shape"]))
@@ -169,7 +188,7 @@ def load(folder: Path | str) -> FittedTransformer:
         settings = Settings(**facts["settings"])
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise InputError(
-            f"{folder} holds a transformer that cannot be read ({type(error).__name__}): run the experiment again"
+            f"{folder} contains a transformer that cannot be read ({type(error).__name__}): run the experiment again"
         ) from error
     summary = FitSummary(notes=facts["notes"], curves=facts["curves"])
     return FittedTransformer(settings, network.to(device_of("auto")), catalogue, summary)

@@ -1,4 +1,4 @@
-"""One training in memory: the network, its optimiser and its lessons, and what a step does with them."""
+"""The state of a training: the network, its optimiser and its lessons; and the training step."""
 
 from __future__ import annotations
 
@@ -10,21 +10,30 @@ from torch import Tensor, nn
 
 from recx.plugin import Interactions, position_of_rows
 from recx_transformer.catalogue import Catalogue
-from recx_transformer.losses import Asked, bce, full_softmax, sampled_softmax
+from recx_transformer.losses import LossInputs, bce, full_softmax, sampled_softmax
 from recx_transformer.model import Items, Network, Shape
 from recx_transformer.recent import Fading, Recent
 from recx_transformer.sequences import Batch, Events, Lessons, row_width
 from recx_transformer.settings import Settings
 
 CLIP = 1.0
-"""Length of the longest gradient; a longer one is shortened."""
+"""The maximum norm of the gradient; a larger one is scaled down."""
 
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What a training changes (network, optimiser), and what it learns from.
+    """The network and optimiser of a training, and the data that it learns from.
 
-    items: the clicked ones. share: [n_clicked], each one's share of what is to be foreseen. dtype: of the products.
+    Attributes:
+        settings: The settings of the retriever.
+        catalogue: The clicked items.
+        lessons: The packed events to learn from.
+        items: The network's inputs for the clicked items.
+        share: The share of each clicked item among the targets [n_clicked].
+        recent: Recent clicks at the moments of training; None if they are not used.
+        network: The network.
+        optimiser: Its optimiser.
+        dtype: The type of matrix products.
     """
 
     settings: Settings
@@ -39,7 +48,7 @@ class Learner:
 
     @classmethod
     def of(cls, settings: Settings, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
-        """Return a learner at its start; its first weights are drawn from PyTorch's present random state."""
+        """Return a new learner; its initial weights are drawn from PyTorch's current random state."""
         catalogue, number = Catalogue.of(history, category=settings.category, embedding=settings.embedding)
         item, n = number[history.item], len(catalogue.ids)
         recent = moment = None
@@ -63,7 +72,7 @@ class Learner:
 
     @property
     def rows(self) -> int:
-        """Packed rows of a batch."""
+        """The number of packed rows of a batch."""
         return max(1, self.settings.batch_size // row_width(self.settings.max_length))
 
     @property
@@ -71,7 +80,12 @@ class Learner:
         return self.network.own.device
 
     def step(self, batch: Batch, rate: float) -> Tensor:
-        """Learn from one batch at this learning rate; return the sum of its losses."""
+        """Learn from one batch and return the sum of its losses.
+
+        Args:
+            batch: The batch.
+            rate: The learning rate.
+        """
         self.network.train()
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -92,15 +106,15 @@ class Learner:
             table = network.table(self.items, keep)
             state = network(batch, table)
             weight = None if network.recent is None else network.recent(state).float()
-        asked = Asked(state.float(), table.float(), batch.target, self.dtype, self.recent, weight, batch.moment)
+        inputs = LossInputs(state.float(), table.float(), batch.target, self.dtype, self.recent, weight, batch.moment)
         if self.settings.loss == "full_softmax":
-            return full_softmax(asked)
+            return full_softmax(inputs)
         if self.settings.loss == "bce":
-            return bce(asked, self._uniform(len(batch.target)))
-        return sampled_softmax(asked, *self._sample(batch.target))
+            return bce(inputs, self._uniform(len(batch.target)))
+        return sampled_softmax(inputs, *self._sample(batch.target))
 
     def _sample(self, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return items, one half drawn from all and one from the batch's targets, and how often each was expected."""
+        """Return items, half drawn from all and half from the batch's targets, and the expected count of each."""
         others = self.settings.negatives // 2
         seen = self.settings.negatives - others
         drawn = target[torch.randint(len(target), (seen,)).to(self.device)]
@@ -111,7 +125,7 @@ class Learner:
         return torch.randint(len(self.share), (n,)).to(self.device)
 
     def tensors(self, *, moments: bool) -> dict[str, Tensor]:
-        """Return the weights by name, and the optimiser's moments if asked for."""
+        """Return the weights by name; ``moments``: the optimiser's state too."""
         found: dict[str, Tensor] = {f"weight/{name}": tensor for name, tensor in self.network.named_parameters()}
         if not moments:
             return found
@@ -121,7 +135,7 @@ class Learner:
         return found
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Take over what ``tensors`` returned."""
+        """Restore what ``tensors`` returned."""
         for name, parameter in self.network.named_parameters():
             parameter.data.copy_(tensors[f"weight/{name}"])
             state = {kind: tensors.get(f"{kind}/{name}") for kind in ("step", "exp_avg", "exp_avg_sq")}
@@ -147,7 +161,7 @@ def _shape(settings: Settings, catalogue: Catalogue, events: Events, recent: Rec
 
 
 def _optimiser(network: Network, settings: Settings) -> torch.optim.AdamW:
-    """Return AdamW; biases, norms and other vectors are not drawn to 0."""
+    """Return AdamW, without weight decay for biases, norms and other vectors."""
     tensors = list(network.parameters())
     groups = [
         {"params": [tensor for tensor in tensors if tensor.dim() > 1], "weight_decay": settings.l2},

@@ -1,7 +1,7 @@
-"""What is made small: the surprise at the next item, among all items or among a sample.
+"""Losses of the next item: cross-entropy over all items or a sample, and binary cross-entropy.
 
-Every loss takes ``Asked`` and returns the mean over its positions. A score is the product of a state and an item's
-vector, plus, where recent clicks count, the sum of ``weight`` times their logarithms.
+Every loss takes ``LossInputs`` and returns the mean over its positions. A score is the product of a state and an item's
+vector, plus, if recent clicks are used, the sum of ``weight`` times their logarithms.
 """
 
 from __future__ import annotations
@@ -16,19 +16,25 @@ from torch.nn import functional as F
 from recx_transformer.recent import Recent
 
 CELLS = {"cpu": 4_000_000}
-"""Scores that are in memory at once, by kind of device: a CPU's cache should hold them."""
+"""Scores in memory at once, by kind of device: on a CPU they should fit the cache."""
 MORE_CELLS = 64_000_000
 
 LEAST = 1e-30
-"""Shares below this count as this much when the loss is told; its gradient is exact."""
+"""Smaller probabilities count as this in the reported loss; the gradient is exact."""
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """One batch of a loss.
+class LossInputs:
+    """The inputs of a loss for one batch of n positions.
 
-    state: [n, d]. table: the items' vectors [m, d]. target: int64 [n]. dtype: of the products. recent: recent clicks,
-    or None; else weight: [n, n_half_lives] and moment: int64 [n].
+    Attributes:
+        state: The states [n, d].
+        table: The items' vectors [m, d].
+        target: The next item of each position, int64 [n].
+        dtype: The type of matrix products.
+        recent: Recent clicks; None if they are not used.
+        weight: The weights of recent clicks [n, n_half_lives].
+        moment: The row of ``recent`` for each position, int64 [n].
     """
 
     state: Tensor
@@ -40,7 +46,7 @@ class Asked:
     moment: Tensor | None = None
 
     def scores_of(self, item: Tensor) -> Tensor:
-        """Return the score of one item a position: int64 [n] -> [n]."""
+        """Return the score of one item per position: int64 [n] -> [n]."""
         score = (self.state * F.embedding(item, self.table)).sum(dim=1)
         if self.recent is None or self.weight is None or self.moment is None:
             return score
@@ -54,31 +60,37 @@ class Asked:
         return score + (self.recent.at(self.moment[:, None], item) * self.weight[:, None]).sum(dim=-1)
 
 
-def bce(asked: Asked, negative: Tensor) -> Tensor:
+def bce(inputs: LossInputs, negative: Tensor) -> Tensor:
     """Return the mean of -log s(target) - log(1 - s(negative)), s the logistic function (Kang and McAuley 2018).
 
-    negative: int64 [n], one item a position; where it is the target itself it does not count.
+    Args:
+        inputs: The inputs of the loss.
+        negative: One item per position, int64 [n]; it does not count where it equals the target.
     """
-    wrong = F.softplus(asked.scores_of(negative)).masked_fill(negative == asked.target, 0)
-    return (F.softplus(-asked.scores_of(asked.target)) + wrong).mean()
+    wrong = F.softplus(inputs.scores_of(negative)).masked_fill(negative == inputs.target, 0)
+    return (F.softplus(-inputs.scores_of(inputs.target)) + wrong).mean()
 
 
-def sampled_softmax(asked: Asked, negative: Tensor, expected: Tensor) -> Tensor:
+def sampled_softmax(inputs: LossInputs, negative: Tensor, expected: Tensor) -> Tensor:
     """Return the mean of -log softmax over the target and a sample of items that all positions share.
 
-    negative: int64 [k]. expected: [k], how often each of them is expected in the sample. Dividing by it (logQ
-    correction) makes the sum over the sample an unbiased estimate of the sum over all other items; the target itself
-    is left out of the sample (Bengio and Senécal 2008).
+    Dividing by the expected counts (logQ correction) makes the sum over the sample an unbiased estimate of the sum over
+    all other items; the target itself is left out of the sample (Bengio and Senécal 2008).
+
+    Args:
+        inputs: The inputs of the loss.
+        negative: The sampled items, int64 [k].
+        expected: The expected count of each of them in the sample [k].
     """
-    others = asked.scores_of_all(negative) - expected.log()
-    others = others.masked_fill_(negative == asked.target[:, None], float("-inf"))
-    return F.softplus(torch.logsumexp(others, dim=1) - asked.scores_of(asked.target)).mean()
+    others = inputs.scores_of_all(negative) - expected.log()
+    others = others.masked_fill_(negative == inputs.target[:, None], float("-inf"))
+    return F.softplus(torch.logsumexp(others, dim=1) - inputs.scores_of(inputs.target)).mean()
 
 
-def full_softmax(asked: Asked) -> Tensor:
+def full_softmax(inputs: LossInputs) -> Tensor:
     """Return the mean of -log softmax over all items."""
     apply: Any = _FullSoftmax.apply
-    loss: Tensor = apply(asked.state, asked.table, asked.weight, asked)
+    loss: Tensor = apply(inputs.state, inputs.table, inputs.weight, inputs)
     return loss
 
 
@@ -86,20 +98,20 @@ class _FullSoftmax(torch.autograd.Function):
     """Softmax and its gradient in one pass over blocks of positions, so that scores never reach main memory."""
 
     @staticmethod
-    def forward(ctx: Any, state: Tensor, table: Tensor, weight: Tensor | None, asked: Asked) -> Tensor:
-        n, keys = len(state), table.to(asked.dtype)
+    def forward(ctx: Any, state: Tensor, table: Tensor, weight: Tensor | None, inputs: LossInputs) -> Tensor:
+        n, keys = len(state), table.to(inputs.dtype)
         to_state, to_table = torch.empty_like(state), torch.zeros_like(table)
         to_weight = None if weight is None else torch.empty_like(weight)
         rows = max(1, CELLS.get(state.device.type, MORE_CELLS) // len(table))
         loss = torch.zeros((), dtype=state.dtype, device=state.device)
         for start in range(0, n, rows):
             block = slice(start, min(start + rows, n))
-            query, clicks = state[block].to(asked.dtype), _clicks(asked, block)
+            query, clicks = state[block].to(inputs.dtype), _clicks(inputs, block)
             score = query @ keys.T
             if weight is not None:
                 for number, row in enumerate(clicks):
-                    score.addcmul_(row, weight[block, number, None].to(asked.dtype))
-            surprise, gap = _shares_minus_truth(score, asked.target[block])
+                    score.addcmul_(row, weight[block, number, None].to(inputs.dtype))
+            surprise, gap = _shares_minus_truth(score, inputs.target[block])
             loss += surprise
             to_state[block] = gap @ keys
             to_table += gap.T @ query
@@ -114,15 +126,15 @@ class _FullSoftmax(torch.autograd.Function):
         return *(None if part is None else part * grads[0] for part in ctx.saved_tensors), None
 
 
-def _clicks(asked: Asked, block: slice) -> list[Tensor]:
-    """Return the logarithms of recent clicks [n_block, m], one a half-life."""
-    if asked.recent is None or asked.moment is None:
+def _clicks(inputs: LossInputs, block: slice) -> list[Tensor]:
+    """Return the logarithms of recent clicks [n_block, m], one table per half-life."""
+    if inputs.recent is None or inputs.moment is None:
         return []
-    return [table.index_select(0, asked.moment[block]).to(asked.dtype) for table in asked.recent.table]
+    return [table.index_select(0, inputs.moment[block]).to(inputs.dtype) for table in inputs.recent.table]
 
 
 def _shares_minus_truth(score: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sum of -log softmax at the targets, and softmax - truth, the gradient by the scores [n, m]."""
+    """Return the sum of -log softmax at the targets, and the gradient by the scores, softmax - truth [n, m]."""
     share = torch.softmax(score, dim=1)
     flat = share.view(-1)  # ``scatter_`` takes as long as a product
     at = torch.arange(len(target), device=target.device) * score.shape[1] + target

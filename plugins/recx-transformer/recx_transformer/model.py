@@ -15,11 +15,21 @@ from recx_transformer.sequences import GAPS, HOURS, Batch
 
 @dataclass(frozen=True)
 class Shape:
-    """What the network is made of.
+    """The dimensions and inputs of a network.
 
-    items: items with a vector of their own. embedding: length of the items' given embeddings, 0 for none. categories:
-    number of categories, that of unknown ones included, 0 for none. gap, hour: whether it is told of time. recent:
-    click counts (half-lives) that are added to its scores.
+    Attributes:
+        items: The number of items with a vector of their own.
+        width: The length of states and item vectors.
+        blocks: The number of attention blocks.
+        heads: The number of attention heads.
+        longest: The maximum length of a sequence.
+        relative: Whether positions are biases by distance instead of vectors by place.
+        dropout: The share of values set to 0 in training.
+        embedding: The length of the items' given embeddings; 0 for none.
+        categories: The number of categories, including that of unknown ones; 0 for none.
+        gap: Whether the time since the previous event is an input.
+        hour: Whether the hour is an input.
+        recent: The number of half-lives of click counts that are added to the scores.
     """
 
     items: int
@@ -38,10 +48,12 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items that a table of vectors is made for.
+    """The network's inputs for n items.
 
-    row: int64 [n], number of each one's own vector, -1 where it has none. embedding: float32 [n, e], 0 where unknown.
-    category: int64 [n], 0 where unknown.
+    Attributes:
+        row: The row of each item's own vector, int64 [n]; -1 if it has none.
+        embedding: The given embeddings, float32 [n, e]; 0 where unknown.
+        category: The categories, int64 [n]; 0 where unknown.
     """
 
     row: Tensor
@@ -49,7 +61,7 @@ class Items:
     category: Tensor | None
 
     def to(self, device: torch.device) -> Items:
-        """Return the same on a device."""
+        """Return the items on a device."""
         return self._each(lambda part: part.to(device))
 
     def take(self, chosen: Tensor) -> Items:
@@ -62,7 +74,11 @@ class Items:
 
 
 class Network(nn.Module):
-    """Turns a batch of packed sequences into states; a state's product with an item's vector is the item's score."""
+    """Turns a batch of packed sequences into states; a state's product with an item's vector is the item's score.
+
+    Args:
+        shape: The dimensions and inputs.
+    """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -87,7 +103,12 @@ class Network(nn.Module):
             nn.init.constant_(self.recent.bias, 1 / shape.recent)
 
     def table(self, items: Items, keep: Tensor | None = None) -> Tensor:
-        """Return the items' vectors [n, d]. keep: bool [n], whose own vector counts; the others have content only."""
+        """Return the items' vectors [n, d].
+
+        Args:
+            items: The items.
+            keep: The items whose own vector is used, bool [n]; the others get their content only. None: all.
+        """
         own = F.embedding(items.row.clamp(min=0), self.own)
         with_own = items.row >= 0 if keep is None else (items.row >= 0) & keep
         table = own if bool(with_own.all()) else own * with_own[:, None]
@@ -98,7 +119,7 @@ class Network(nn.Module):
         return table
 
     def forward(self, batch: Batch, table: Tensor) -> Tensor:
-        """Return the states [n, d] after the cells that the batch asks for."""
+        """Return the states [n, d] at the batch's cells, given the vectors of all items."""
         x = F.embedding(batch.item, table) * self.shape.width**0.5
         if self.place is not None:
             x = x + self.place(batch.place)
@@ -120,7 +141,7 @@ class Network(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then two layers for each event alone; each on normalised input and added to it (pre-norm)."""
+    """Attention, then a two-layer network per event; both normalise their input and are added to it (pre-norm)."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -129,7 +150,7 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(d)
         self.asked = nn.Linear(d, 3 * d)
         self.mixed = nn.Linear(d, d)
-        # One number a head and distance: how much an event so many places back counts.
+        # One bias per head and distance between two events.
         self.distance = nn.Parameter(torch.zeros(shape.heads, shape.longest)) if shape.relative else None
         self.norm_alone = nn.LayerNorm(d)
         self.wide = nn.Linear(d, 4 * d)
@@ -155,9 +176,9 @@ class Block(nn.Module):
 
 
 def _apart(place: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how far back the second of two cells lies [width, width], and who may look at whom [n_rows, width, width].
+    """Return the distance back to each cell [width, width], and the attention mask [n_rows, width, width].
 
-    A cell may look at itself and at the earlier cells of its own piece: as far back as its place in the piece.
+    A cell attends to itself and to the earlier cells of its own piece: as far back as its place in the piece.
     """
     cell = torch.arange(place.shape[1], device=place.device)
     back = cell[:, None] - cell

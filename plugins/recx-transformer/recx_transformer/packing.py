@@ -1,4 +1,4 @@
-"""Packs pieces of sequences into rows of one width, so that cost follows events and not users x longest sequence."""
+"""Packs pieces of sequences into rows of one width, so that cost grows with events, not users x longest sequence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from recx.plugin import Array, Longs, indptr_of, position_of_rows
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Where every piece lies. Pieces are numbered by falling length.
+    """The places of all pieces, which are numbered by falling length.
 
-    length, row, start: int64 [n_pieces]: a piece lies in cells ``start : start + length`` of its row.
+    Attributes:
+        length: The length of each piece, int64 [n_pieces].
+        row: The row of each piece, int64 [n_pieces].
+        start: The first cell of each piece in its row, int64 [n_pieces].
+        n_rows: The number of rows.
+        width: The number of cells of a row.
     """
 
     length: Longs
@@ -23,19 +28,22 @@ class Packing:
     width: int
 
     def shuffled(self, rng: np.random.Generator) -> tuple[Packing, Longs]:
-        """Return the same packing with its rows in another order, and a new piece for every place.
+        """Return the packing with its rows in random order, and the piece for every place.
 
-        The pieces change places with others of their length, so that rows hold other company in every epoch.
+        Pieces swap places with others of the same length, so that rows combine different pieces in every epoch.
         """
         order = np.lexsort((rng.random(len(self.length)), -self.length))
         place = rng.permutation(self.n_rows)
         return Packing(self.length, place[self.row], self.start, self.n_rows, self.width), order
 
     def grid(self, first: Longs) -> tuple[Longs, Longs]:
-        """Return (event, place), both int64 [n_rows, width].
+        """Return the event in each cell and the cell's place in its piece.
 
-        first: number of every piece's first event [n_pieces]; its others follow. ``event`` is -1 where a cell is
-        empty, ``place`` is the cell's place in its piece (0 in an empty cell).
+        Args:
+            first: The number of each piece's first event [n_pieces]; the others follow.
+
+        Returns:
+            (event, place), both int64 [n_rows, width]; -1 and 0 in an empty cell.
         """
         event = np.full(self.n_rows * self.width, -1, dtype=np.int64)
         place = np.zeros(self.n_rows * self.width, dtype=np.int64)
@@ -47,10 +55,10 @@ class Packing:
 
 
 def pack(lengths: Array, width: int) -> tuple[Packing, Longs]:
-    """Return a packing of pieces with these lengths (1 to ``width``) and the pieces in its order (longest first).
+    """Return a packing of pieces with these lengths (1 to ``width``), and the pieces in its order (longest first).
 
-    Best fit by falling length: a row takes the longest pieces that still fit. What one row takes is taken by as many
-    rows as there are pieces for, so the work grows with the number of distinct lengths and not of pieces.
+    Best fit by falling length: a row takes the longest pieces that still fit. The same combination fills as many rows
+    as there are pieces for, so the work grows with the number of distinct lengths, not of pieces.
     """
     order = np.argsort(-lengths, kind="stable")
     counts = np.bincount(lengths, minlength=width + 1)
@@ -73,7 +81,7 @@ def pack(lengths: Array, width: int) -> tuple[Packing, Longs]:
 
 
 def _one_row(counts: Longs, width: int) -> list[tuple[int, int]]:
-    """Return (length, number of pieces) of what one row takes."""
+    """Return the (length, number of pieces) pairs that fill one row."""
     taken, free = [], width
     for length in np.flatnonzero(counts)[::-1].tolist():
         number = min(int(counts[length]), free // length)
@@ -84,9 +92,17 @@ def _one_row(counts: Longs, width: int) -> list[tuple[int, int]]:
 
 
 def pieces(start: Longs, lengths: Longs, longest: int) -> tuple[Longs, Longs]:
-    """Cut groups into pieces of at most ``longest`` events: (first event, length) of each.
+    """Cut groups into pieces of at most ``longest`` events.
 
-    start, lengths: int64 [n_groups]. A group is cut from its end, so that its newest events stand together.
+    A group is cut from its end, so that its newest events stay together.
+
+    Args:
+        start: The first event of each group, int64 [n_groups].
+        lengths: The number of events of each group, int64 [n_groups].
+        longest: The maximum length of a piece.
+
+    Returns:
+        The first event and the length of each piece, int64 [n_pieces].
     """
     number = -(-lengths // longest)
     group = np.repeat(np.arange(len(lengths)), number)

@@ -1,4 +1,4 @@
-"""``retriever=transformer``: what the user chooses next, foreseen by causal self-attention over their events."""
+"""``retriever=transformer``: predicts the user's next choice by causal self-attention over their events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Transformer(Settings):
 
     @property
     def depends_on(self) -> list[Path | str]:
-        """The processor that was found, what it computes in, and the network of another run."""
+        """The processor in use, its precision, and the folder of the network of another run."""
         device = device_of(self.device)
         found: list[Path | str] = [processor(device), str(dtype_on(device, self.precision))]
         return found if self.from_run is None else [*found, self._saved]
@@ -32,11 +32,11 @@ class Transformer(Settings):
         return saved_in(results.load(str(self.from_run)).folder / "retriever")
 
     def fit(self, history: Interactions) -> FittedTransformer:
-        """Train on a history, or take the network of ``from_run``.
+        """Train on a history, or load the network of ``from_run``.
 
         Raises:
-            InputError: the device, the checkpoint or the run cannot be used.
-            RecxError: the loss became NaN.
+            InputError: The device, the checkpoint or the run cannot be used.
+            RecxError: The loss became NaN.
         """
         if self.from_run is None:
             return fit(self, history)

@@ -1,4 +1,4 @@
-"""From a history to packed batches: what the network is told of every event, and what it must foresee."""
+"""From a history to packed batches: the network's inputs for every event, and the next events as targets."""
 
 from __future__ import annotations
 
@@ -14,20 +14,27 @@ from recx_transformer.packing import Packing, pack, pieces
 
 HOURS = 24
 GAPS = 33
-"""Classes of the time since the event before: by powers of two of seconds, and ``FIRST`` for a first event."""
+"""Classes of the time since the previous event: powers of two in seconds, and ``FIRST`` for a first event."""
 FIRST = GAPS - 1
 
 ROW = 64
-"""Cells of a packed row, or more where sequences may be longer."""
+"""Cells of a packed row; more if sequences may be longer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Packed rows. ``item``, ``place``, ``gap`` and ``hour`` are int64 [n_rows, width], the others [n].
+    """Packed rows: int64 [n_rows, width] for every event, and [n] for the predictions.
 
-    item: number in the table of items. place: place in its piece (see ``packing``). gap, hour: classes of when it
-    happened. cell: the cells (row * width + column) whose next event is asked for. next_gap, next_hour: classes of
-    when that is. target: its item. moment: number of the moment as of which recent clicks count.
+    Attributes:
+        item: The item's row in the table of items [n_rows, width].
+        place: The place in the piece (see ``packing``) [n_rows, width].
+        cell: The cells (row * width + column) whose next event is predicted [n].
+        gap: The class of the time since the previous event [n_rows, width].
+        hour: The hour of the event [n_rows, width].
+        next_gap: The class of the time until the next event [n].
+        next_hour: The hour of the next event [n].
+        target: The next event's item [n].
+        moment: The row of the recent clicks that count at the next event [n].
     """
 
     item: Tensor
@@ -52,7 +59,7 @@ def row_width(longest: int) -> int:
 
 
 def gap_class(gap: Longs) -> Longs:
-    """Return the class of a time between two events, ms [n]."""
+    """Return the class of times between two events in ms [n]."""
     return np.minimum(np.log2(np.maximum(gap, 0) / SECOND + 1), FIRST - 1).astype(np.int64)
 
 
@@ -63,7 +70,13 @@ def hour_class(time: Longs) -> Longs:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What is told of every event of a history; all int64 [n_events], None where it is not told."""
+    """The network's inputs for the events of a history, int64 [n_events]; None if not used.
+
+    Attributes:
+        item: The item's row in the table of items.
+        gap: The class of the time since the user's previous event.
+        hour: The hour of the event.
+    """
 
     item: Longs
     gap: Longs | None
@@ -71,7 +84,14 @@ class Events:
 
     @classmethod
     def of(cls, history: Interactions, item: Longs, *, gap: bool, hour: bool) -> Events:
-        """Return the events' classes; ``gap`` and ``hour`` need times. item: numbers in the table of items."""
+        """Return the inputs for the events of a history.
+
+        Args:
+            history: The events.
+            item: Their rows in the table of items.
+            gap: Whether to use the time since the previous event, if the data has times.
+            hour: Whether to use the hour, if the data has times.
+        """
         gaps = hours = None
         if gap and history.time is not None:
             since = np.zeros(len(history), dtype=np.int64)
@@ -85,10 +105,13 @@ class Events:
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """All events that have a next one, which is to be foreseen, packed.
+    """All events that have a next one, which is to be predicted, packed.
 
-    first: number of every piece's first event, in the packing's order. moment: int64 [n_events], the moment as of which
-    recent clicks count when an event is foreseen; None where they do not.
+    Attributes:
+        events: The network's inputs for all events.
+        packing: The places of the pieces.
+        first: The number of each piece's first event, in the packing's order.
+        moment: The row of the recent clicks that count when an event is predicted, int64 [n_events]; None if unused.
     """
 
     events: Events
@@ -98,7 +121,7 @@ class Lessons:
 
     @classmethod
     def of(cls, history: Interactions, events: Events, longest: int, moment: Longs | None = None) -> Lessons:
-        """Return the lessons of a history; the last event of each user is foreseen only."""
+        """Return the lessons of a history; the last event of each user is only a target."""
         first, length = pieces(history.indptr[:-1], np.maximum(history.lengths - 1, 0), longest)
         packing, order = pack(length, row_width(longest))
         return cls(events, packing, first[order], moment)
@@ -107,11 +130,11 @@ class Lessons:
         return int(self.packing.length.sum())
 
     def steps(self, rows: int) -> int:
-        """Return the number of batches of so many rows in an epoch."""
+        """Return the number of batches in an epoch, given the rows of a batch."""
         return -(-self.packing.n_rows // rows)
 
     def epoch(self, rows: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Yield the batches of one epoch, of so many rows each, in an order of its own."""
+        """Yield the batches of one epoch in random order, given the rows of a batch."""
         packing, order = self.packing.shuffled(rng)
         event, place = packing.grid(self.first[order])
         for start, stop in blocks(packing.n_rows, rows):
@@ -130,7 +153,7 @@ class Lessons:
 
 
 def packed(events: Events, event: Longs, place: Longs) -> Batch:
-    """Return the batch of a grid of events (-1: empty cell), every event's next one asked for."""
+    """Return the batch of a grid of events (-1: empty cell), with a prediction after every event."""
     filled = np.maximum(event, 0)
     return Batch(
         item=torch.from_numpy(events.item[filled]),
@@ -142,9 +165,15 @@ def packed(events: Events, event: Longs, place: Longs) -> Batch:
 
 
 def last_events(events: Events, history: Interactions, requests: Requests, longest: int) -> Batch:
-    """Return the batch of the requesters' last events, at most ``longest`` each, the very last one asked for.
+    """Return the batch of the requesting users' last events, with one prediction after each user's very last event.
 
-    Every requester must have an event. ``cell`` is in the requests' order.
+    Every user must have an event. ``cell`` is in the requests' order.
+
+    Args:
+        events: The network's inputs for the history's events.
+        history: The events known at the requests.
+        requests: The users, and the times of their requests.
+        longest: The maximum number of events per user.
     """
     length = np.minimum(history.lengths[requests.user], longest)
     packing, order = pack(length, row_width(longest))

@@ -1,4 +1,4 @@
-"""The settings of the transformer: what its training, its learner and the fitted retriever go by."""
+"""The settings of the transformer, shared by its training, its learner and the fitted retriever."""
 
 from __future__ import annotations
 
@@ -28,21 +28,42 @@ DropoutRate = Annotated[float, Interval(ge=0, lt=1)]
 class Settings:
     """The settings of ``Transformer``.
 
-    factors: width of the network. blocks, heads: of attention. dropout: share of numbers set to 0 while training.
-    positions: ``relative``, a number for every distance between two events, or ``learned``, a vector for every place.
-    max_length: events that the network looks back on; longer sequences are learnt in pieces.
-    embedding, category, time_gap, time_of_day: what it is told besides the item, where the data has it: the item's own
-        embedding and category, the time since the event before (and from the last event to the request), the hour.
-    recent: half-lives of click counts as of the request; their logarithms are added to the scores with weights that
-        depend on the user's state. Where the data has no times there are none.
-    id_dropout: share of items that go without a vector of their own in a step, so that content learns to stand in.
-    loss: ``full_softmax``, ``sampled_softmax`` (``negatives`` shared by a batch) or ``bce`` (one negative an event).
-    epochs: the most, of which the inner validation chooses. patience: epochs without a better one until it stops.
-    validation: on the last event of ``users``, or on what lies after the last ``validation_share`` of events began
-        (``clock``); ``auto``: by the clock where the data has times. At most ``validation_users`` are asked; 0: none.
-    refit_all: train once more on all of the history; False: keep the best network of the validation.
-    learning_rate: after ``warmup`` steps; falls in a line to 0. l2: weight decay (AdamW). batch_size: events of a step.
-    precision: of products while training. checkpoints: folder; None: keep none. from_run: take the network of that run.
+    Attributes:
+        factors: Width of the network; a multiple of ``heads``.
+        blocks: Number of attention blocks.
+        heads: Number of attention heads.
+        dropout: Share of values set to 0 in training.
+        positions: ``relative``: a bias per distance between two events; ``learned``: a vector per place.
+        max_length: Maximum number of events that the network looks back on; longer sequences are split into pieces.
+        embedding: Use the item's own embedding, if the data has it.
+        category: Use the item's category, if the data has it.
+        time_gap: Use the time since the previous event and from the last event to the request, if the data has times.
+        time_of_day: Use the hour, if the data has times.
+        recent: Half-lives of click counts up to the request, whose logarithms are added to the scores with weights that
+            depend on the user's state. Ignored if the data has no times.
+        id_dropout: Share of items whose own vector is left out of a step, so that their content learns to replace it.
+        loss: ``full_softmax``, ``sampled_softmax`` over a sample shared by the batch, or ``bce`` with one negative per
+            event.
+        negatives: Size of that sample.
+        epochs: Maximum number of epochs, among which the inner validation chooses.
+        patience: Number of epochs without improvement after which training stops.
+        validation: ``users``: on the last event of a sample of users; ``clock``: on the last part of the history;
+            ``auto``: ``clock`` if the data has times, else ``users``.
+        validation_share: Share of the events that ``clock`` holds back.
+        validation_users: Maximum number of users in the validation; 0: no validation.
+        refit_all: Train once more on the whole history; False: keep the best network of the validation.
+        learning_rate: Learning rate after the warm-up; it falls linearly to 0.
+        warmup: Number of warm-up steps.
+        l2: Weight decay (AdamW).
+        batch_size: Number of events per step.
+        device: ``cpu``, ``cuda``, ``mps``, or ``auto``: the first available of cuda, mps and cpu.
+        precision: Type of matrix products in training.
+        checkpoints: Folder of the checkpoints; None: write none.
+        checkpoint_minutes: Minutes between two checkpoints within an epoch.
+        resume: Resume from the checkpoint of the same settings and data.
+        from_run: Load the network of this run instead of training.
+        seed: Seed of initial weights, dropout and order.
+        seen: ``drop`` or ``keep`` what the user has clicked.
     """
 
     factors: PositiveInt = 128
@@ -77,7 +98,7 @@ class Settings:
     from_run: str | None = None
     seed: Seed = 0
     seen: Seen = "drop"
-    written: ClassVar = ("checkpoints",)  # what lies there changes no outcome (see ``recx.storage.cache.keys``)
+    written: ClassVar = ("checkpoints",)  # its content changes no result (see ``recx.storage.cache.keys``)
 
     def __post_init__(self) -> None:
         check(self, "retriever")

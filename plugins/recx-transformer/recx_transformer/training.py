@@ -1,4 +1,4 @@
-"""A fit: choose the number of epochs on an inner cut of the history, then train once more on all of it."""
+"""Fitting: choose the number of epochs by an inner validation, then train once more on the whole history."""
 
 from __future__ import annotations
 
@@ -22,16 +22,23 @@ from recx_transformer.validation import Inner, by_clock, by_users
 LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transformer/valid_ndcg_at_10"
 
 OUTSIDE = ("device", "checkpoints", "checkpoint_minutes", "resume", "from_run")
-"""Settings that do not make a training another one; the device that was found does."""
+"""Settings that do not distinguish trainings; the device in use does."""
 
 
 @dataclass
 class Course:
-    """Where a training stands.
+    """The progress of a training.
 
-    phase: ``choose`` the number of epochs, or ``refit`` on all of the history. epochs: planned. epoch: finished ones.
-    step: finished steps of the epoch under way; loss, positions: their sums. best_epoch, best: of the validation.
-    curves: name -> one value an epoch.
+    Attributes:
+        phase: ``choose`` the number of epochs, or ``refit`` on the whole history.
+        epochs: The number of planned epochs.
+        epoch: The number of finished epochs.
+        step: The number of finished steps of the current epoch.
+        loss: The sum of the losses of the current epoch.
+        positions: The number of predictions in the current epoch.
+        best_epoch: The epoch with the best validation.
+        best: Its ndcg_at_10.
+        curves: Name -> one value per epoch.
     """
 
     phase: Literal["choose", "refit"]
@@ -46,17 +53,17 @@ class Course:
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """What all random draws follow from, besides the seed and the number of the step."""
+        """The seed of all random draws, together with the setting ``seed`` and the number of the step."""
         return ("choose", "refit").index(self.phase), self.epoch
 
     def close_epoch(self) -> None:
-        """Note the mean loss of the epoch and turn to the next."""
+        """Record the mean loss of the epoch and begin the next."""
         name = LOSS if self.phase == "choose" or NDCG not in self.curves else REFIT_LOSS
         self.curves.setdefault(name, []).append(self.loss / max(1, self.positions))
         self.epoch, self.step, self.loss, self.positions = self.epoch + 1, 0, 0.0, 0
 
     def close_validation(self, ndcg: float) -> bool:
-        """Note what the epoch reached; return whether it is the best so far."""
+        """Record the epoch's ndcg_at_10; return whether it is the best so far."""
         self.curves.setdefault(NDCG, []).append(ndcg)
         better = ndcg > self.best
         if better:
@@ -67,10 +74,14 @@ class Course:
 def fit(settings: Settings, history: Interactions) -> FittedTransformer:
     """Return the network fitted on a history.
 
+    Args:
+        settings: The settings of the retriever.
+        history: The events to learn from.
+
     Raises:
-        InputError: the device is not there, or the checkpoint to go on from is another training's.
-        RecxError: the loss became NaN.
-        Pruned: as a trial of a sweep it is not worth going on with.
+        InputError: The device is not available, or the checkpoint belongs to another training.
+        RecxError: The loss became NaN.
+        Pruned: The pruner of a sweep ended the trial.
     """
     device = device_of(settings.device)
     depends = {name: value for name, value in asdict(settings).items() if name not in OUTSIDE}
@@ -79,7 +90,7 @@ def fit(settings: Settings, history: Interactions) -> FittedTransformer:
     try:
         return _trained(settings, history, keeper)
     except Pruned:
-        keeper.forget()  # nobody will go on from there
+        keeper.forget()  # a pruned trial is never resumed
         raise
 
 
@@ -108,7 +119,14 @@ def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> Fitte
 
 @dataclass
 class Study:
-    """A training under way. best: the weights of the best epoch, kept where the refit will not replace them."""
+    """A running training.
+
+    Attributes:
+        learner: The network, its optimiser and its data.
+        course: The progress.
+        keeper: The checkpoints.
+        best: The weights of the best epoch, kept if there is no refit.
+    """
 
     learner: Learner
     course: Course
@@ -119,7 +137,7 @@ class Study:
     def of(
         cls, settings: Settings, history: Interactions, course: Course, keeper: Keeper, saved: Saved | None
     ) -> Study:
-        """Return the training of a history at its start, or where a checkpoint left it."""
+        """Return the training of a history at its start, or as restored from a checkpoint."""
         device = device_of(settings.device)
         draw_from(settings.seed, *Course(course.phase, 0).numbers)
         learner = Learner.of(settings, history, device, dtype_on(device, settings.precision))
@@ -132,7 +150,7 @@ class Study:
         return cls(learner, course, keeper, best)
 
     def run(self, inner: Inner | None) -> None:
-        """Train until the course is done; ``inner`` says after each epoch what was reached."""
+        """Train until the course is done, and validate on ``inner`` after each epoch."""
         while not self._done():
             with bar() as show:
                 rate = self._epoch(show)
@@ -152,13 +170,13 @@ class Study:
         return not len(self.learner.lessons) or course.epoch >= course.epochs or (course.phase == "choose" and waited)
 
     def _epoch(self, show: Callable[[float, str], None]) -> float:
-        """Train until the end of the epoch; return the events a second."""
+        """Train until the end of the epoch; return the events per second."""
         course, settings, learner = self.course, self.learner.settings, self.learner
         steps = learner.lessons.steps(learner.rows)
         started, before = time.perf_counter(), course.positions
         rng = np.random.default_rng((settings.seed, *course.numbers))
         for number, batch in enumerate(learner.lessons.epoch(learner.rows, rng)):
-            if number < course.step:  # learnt before the checkpoint
+            if number < course.step:  # learned before the checkpoint
                 continue
             draw_from(settings.seed, *course.numbers, number + 1)
             loss = learner.step(batch, self._rate(course.epoch * steps + number, steps)).item()
@@ -180,9 +198,9 @@ class Study:
         return (course.positions - before) / max(1e-9, time.perf_counter() - started)
 
     def _rate(self, step: int, steps: int) -> float:
-        """Return the learning rate: it rises over the first steps, and falls in a line to 0 at the last planned epoch.
+        """Return the learning rate: it rises in the warm-up and falls linearly to 0 at the last planned epoch.
 
-        A refit of fewer epochs goes the same way, and ends where the validation was best.
+        A refit of fewer epochs follows the same schedule and ends where the validation was best.
         """
         settings = self.learner.settings
         rise = min(1.0, (step + 1) / max(1, settings.warmup))
@@ -194,19 +212,19 @@ class Study:
         return curves[REFIT_LOSS if REFIT_LOSS in curves else LOSS][-1]
 
     def _standing(self, place: str, loss: float, rate: float) -> str:
-        """Return what to say of this moment."""
+        """Return the progress message."""
         course = self.course
-        asked = course.phase == "choose" and NDCG in course.curves
-        valid = f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}" if asked else ""
+        validated = course.phase == "choose" and NDCG in course.curves
+        valid = f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}" if validated else ""
         return f"{course.phase}: {place} of {course.epochs}, loss {loss:.4f}{valid}, {rate:,.0f} events/s"
 
     def tensors(self, *, moments: bool = True) -> dict[str, Tensor]:
-        """Return all numbers of the training by name; ``moments``: those of the optimiser too."""
+        """Return all tensors of the training by name; ``moments``: the optimiser's state too."""
         best = {f"best/{name}": part for name, part in self.best.items()}
         return {**self.learner.tensors(moments=moments), **best}
 
     def fitted(self, validation_users: int = 0) -> FittedTransformer:
-        """Return the retriever with the weights of this moment."""
+        """Return the retriever with the current weights."""
         course, learner = self.course, self.learner
         notes = {
             "transformer_epochs": course.epoch if course.phase == "refit" else course.best_epoch,
@@ -217,7 +235,7 @@ class Study:
 
 
 def _inner(settings: Settings, history: Interactions) -> Inner | None:
-    """Return the inner cut, or None where the settings want none or the history is too short for one."""
+    """Return the inner validation, or None if it is disabled or the history is too short."""
     if not settings.validation_users:
         return None
     rng = np.random.default_rng(settings.seed)

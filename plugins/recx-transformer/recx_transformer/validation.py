@@ -1,4 +1,4 @@
-"""An inner validation cut: what a fit holds back of its own history to see when it has learnt enough."""
+"""The inner validation: events that a fit holds back from its own history to decide when to stop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ K = 10
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A part of a history to fit on, and questions whose answers lie in the rest.
+    """A part of a history to fit on, and requests whose targets are in the rest.
 
-    train: what is fitted on. known: what is known at the requests: ``train`` and, with a cut by the clock, other users'
-    later events. target: the item that each request's user chose next [n_requests].
+    Attributes:
+        train: The events to fit on.
+        known: The events known at the requests: ``train`` and, if split by time, later events of other users.
+        requests: The requests.
+        target: The item that each request's user chose next [n_requests].
     """
 
     train: Interactions
@@ -32,7 +35,7 @@ class Inner:
 
 
 def by_users(history: Interactions, users: int, rng: np.random.Generator) -> Inner:
-    """Hold back the last event of a sample of the users who have three (two to learn from)."""
+    """Hold back the last event of a sample of the users with at least three events (two to learn from)."""
     able = np.flatnonzero(history.lengths > 2)
     chosen = np.sort(rng.choice(able, size=min(users, len(able)), replace=False))
     last = np.zeros(len(history), dtype=bool)
@@ -43,9 +46,9 @@ def by_users(history: Interactions, users: int, rng: np.random.Generator) -> Inn
 
 
 def by_clock(history: Interactions, users: int, share: float, rng: np.random.Generator) -> Inner:
-    """Fit on what lies before the last ``share`` of the events; ask a sample of users for their first event after it.
+    """Hold back the last ``share`` of the events; the targets are the first of them of a sample of users.
 
-    Needs times.
+    The history must have times.
     """
     assert history.time is not None
     border = np.quantile(history.time, 1 - share, method="higher")

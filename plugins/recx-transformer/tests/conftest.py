@@ -1,4 +1,4 @@
-"""Worlds here are tiny, so more threads would only wait for each other."""
+"""The test data is tiny, so more threads would only wait for each other."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A killed training goes on and ends with the very weights of an uninterrupted one; other trainings are refused."""
+"""A resumed training ends with the weights of an uninterrupted one; checkpoints of other trainings are rejected."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_resuming_ends_with_the_weights_of_an_uninterrupted_run(
     assert same_weights(whole, repeated)
 
 
-def test_steps_that_were_learnt_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_were_learned_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"epochs": 2, "validation_users": 0, "checkpoints": str(tmp_path), "batch_size": 128}
     killed_after(4, monkeypatch, **settings, checkpoint_minutes=1e-9)
     taken = 0
@@ -103,7 +103,7 @@ def test_a_damaged_checkpoint_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     killed_after(3, monkeypatch, checkpoints=str(tmp_path), epochs=2)
     [file] = tmp_path.glob("*")
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match="no checkpoint that can be read"):
+    with pytest.raises(InputError, match="cannot be read as a checkpoint"):
         small(checkpoints=str(tmp_path), epochs=2, resume=True).fit(WORLD)
 
 
@@ -142,5 +142,5 @@ def test_a_kill_in_the_middle_of_a_checkpoint_leaves_the_one_before(tmp_path: Pa
     written = max([written, *map(int, rest)])
     saved = Keeper(tmp_path, {"a": 1}, 1.0).resumed()
     assert saved is not None
-    assert saved.course["epoch"] in (written, written + 1)  # renamed, perhaps, but not yet told
+    assert saved.course["epoch"] in (written, written + 1)  # renamed, perhaps, but not yet reported
     assert (saved.tensors["x"] == saved.course["epoch"]).all()

@@ -1,4 +1,4 @@
-"""Dropout keeps the mean and sets the asked share to 0."""
+"""Dropout keeps the mean and sets the given share to 0."""
 
 from __future__ import annotations
 

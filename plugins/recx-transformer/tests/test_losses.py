@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from recx_transformer import losses
-from recx_transformer.losses import Asked, bce, full_softmax, sampled_softmax
+from recx_transformer.losses import LossInputs, bce, full_softmax, sampled_softmax
 from recx_transformer.recent import Recent
 from torch.nn import functional as F
 
@@ -19,25 +19,25 @@ TARGET = torch.tensor([2, 0])
 
 def test_full_softmax_by_hand() -> None:
     # Shares of the targets: 3 / (1 + 2 + 3) and 4 / (4 + 1 + 1).
-    assert full_softmax(Asked(STATE, ITEMS, TARGET)).item() == pytest.approx((math.log(2) + math.log(1.5)) / 2)
+    assert full_softmax(LossInputs(STATE, ITEMS, TARGET)).item() == pytest.approx((math.log(2) + math.log(1.5)) / 2)
 
 
 def test_sampled_softmax_by_hand() -> None:
     negative, expected = torch.tensor([1, 1, 2]), torch.tensor([2.0, 2.0, 0.5])
     # First: 3 against 2/2 + 2/2, the third is the target itself. Second: 4 against 1/2 + 1/2 + 1/0.5.
-    loss = sampled_softmax(Asked(STATE, ITEMS, TARGET), negative, expected)
+    loss = sampled_softmax(LossInputs(STATE, ITEMS, TARGET), negative, expected)
     assert loss.item() == pytest.approx((math.log(5 / 3) + math.log(7 / 4)) / 2)
 
 
 def test_a_sample_of_every_item_once_is_the_full_softmax() -> None:
-    asked = Asked(torch.randn(5, 4), torch.randn(7, 4), torch.randint(7, (5,)))
-    sampled = sampled_softmax(asked, torch.arange(7), torch.ones(7))
-    assert sampled.item() == pytest.approx(full_softmax(asked).item(), abs=1e-5)
+    inputs = LossInputs(torch.randn(5, 4), torch.randn(7, 4), torch.randint(7, (5,)))
+    sampled = sampled_softmax(inputs, torch.arange(7), torch.ones(7))
+    assert sampled.item() == pytest.approx(full_softmax(inputs).item(), abs=1e-5)
 
 
 def test_bce_by_hand() -> None:
     # First: s(log 3) = 3/4 against s(log 2) = 2/3. Second: s(log 4) = 4/5, and its negative is the target itself.
-    loss = bce(Asked(STATE, ITEMS, TARGET), torch.tensor([1, 0]))
+    loss = bce(LossInputs(STATE, ITEMS, TARGET), torch.tensor([1, 0]))
     assert loss.item() == pytest.approx((math.log(4 / 3) + math.log(3) + math.log(5 / 4)) / 2)
 
 
@@ -50,7 +50,7 @@ def test_full_softmax_is_pytorchs_cross_entropy_in_whatever_blocks(cells: int, m
     ours = [torch.randn(9, 4, requires_grad=True), torch.randn(11, 4, requires_grad=True), torch.randn(9, 2)]
     ours[2].requires_grad_()
     theirs = [part.detach().clone().requires_grad_() for part in ours]
-    loss = full_softmax(Asked(ours[0], ours[1], target, torch.float32, recent, ours[2], moment))
+    loss = full_softmax(LossInputs(ours[0], ours[1], target, torch.float32, recent, ours[2], moment))
     clicks = torch.stack([table[moment] for table in recent.table], dim=1)
     score = theirs[0] @ theirs[1].T + (clicks * theirs[2][:, :, None]).sum(dim=1)
     known = F.cross_entropy(score, target)
@@ -65,14 +65,14 @@ def test_full_softmax_is_pytorchs_cross_entropy_in_whatever_blocks(cells: int, m
 def test_recent_clicks_count_alike_in_every_loss() -> None:
     torch.manual_seed(0)
     recent, moment, target = Recent((torch.rand(3, 7),)), torch.tensor([0, 2, 1, 1, 2]), torch.randint(7, (5,))
-    asked = Asked(torch.randn(5, 4), torch.randn(7, 4), target, torch.float32, recent, torch.rand(5, 1), moment)
-    scores = asked.scores_of_all(torch.arange(7))
-    assert torch.allclose(asked.scores_of(target), scores.gather(1, target[:, None])[:, 0], atol=1e-6)
-    assert full_softmax(asked).item() == pytest.approx(F.cross_entropy(scores, target).item(), abs=1e-6)
+    inputs = LossInputs(torch.randn(5, 4), torch.randn(7, 4), target, torch.float32, recent, torch.rand(5, 1), moment)
+    scores = inputs.scores_of_all(torch.arange(7))
+    assert torch.allclose(inputs.scores_of(target), scores.gather(1, target[:, None])[:, 0], atol=1e-6)
+    assert full_softmax(inputs).item() == pytest.approx(F.cross_entropy(scores, target).item(), abs=1e-6)
 
 
 def test_products_in_bfloat16_are_near() -> None:
     torch.manual_seed(0)
     state, table, target = torch.randn(50, 16), torch.randn(200, 16) / 4, torch.randint(200, (50,))
-    exact, near = (full_softmax(Asked(state, table, target, dtype)) for dtype in (torch.float32, torch.bfloat16))
+    exact, near = (full_softmax(LossInputs(state, table, target, dtype)) for dtype in (torch.float32, torch.bfloat16))
     assert near.item() == pytest.approx(exact.item(), rel=5e-3)

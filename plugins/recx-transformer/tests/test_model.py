@@ -33,23 +33,23 @@ def events(n: int) -> Events:
     return Events(rng.integers(0, N_ITEMS, n), rng.integers(0, GAPS, n), rng.integers(0, HOURS, n))
 
 
-def batch_of(lengths: list[int], told: Events, *, padded: bool) -> Batch:
+def batch_of(lengths: list[int], inputs: Events, *, padded: bool) -> Batch:
     """Pack the sequences, or give each one a row of its own."""
     first = indptr_of(np.array(lengths))[:-1]
     if not padded:
         packing, order = pack(np.array(lengths), 16)
-        return packed(told, *packing.grid(first[order]))
+        return packed(inputs, *packing.grid(first[order]))
     column = np.arange(16)
     inside = column < np.array(lengths)[:, None]
-    return packed(told, np.where(inside, first[:, None] + column, -1), np.where(inside, column, 0))
+    return packed(inputs, np.where(inside, first[:, None] + column, -1), np.where(inside, column, 0))
 
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_packing_equals_padding(relative: bool) -> None:
     lengths, net = [3, 8, 1, 5, 8, 2, 7, 4], network(replace(SHAPE, relative=relative))
-    told, found = events(sum(lengths)), {}
+    inputs, found = events(sum(lengths)), {}
     for padded in (True, False):
-        batch = batch_of(lengths, told, padded=padded)
+        batch = batch_of(lengths, inputs, padded=padded)
         table = net.table(ITEMS)
         states = net(batch, table)
         target = (batch.item.flatten()[batch.cell] * 7 + 3) % N_ITEMS
@@ -59,23 +59,23 @@ def test_packing_equals_padding(relative: bool) -> None:
 
 def test_a_later_item_never_changes_an_earlier_state() -> None:
     lengths, net = [8, 5, 3], network()
-    told = events(sum(lengths))
-    later = replace(told, item=np.where(np.arange(16) == 6, (told.item + 1) % N_ITEMS, told.item))
+    inputs = events(sum(lengths))
+    later = replace(inputs, item=np.where(np.arange(16) == 6, (inputs.item + 1) % N_ITEMS, inputs.item))
     packing, order = pack(np.array(lengths), 16)
     event, place = packing.grid(indptr_of(np.array(lengths))[:-1][order])
-    before, after = (net(packed(made, event, place), net.table(ITEMS)) for made in (told, later))
+    before, after = (net(packed(made, event, place), net.table(ITEMS)) for made in (inputs, later))
     changed = (before != after).any(dim=1).numpy()
     number = event[event >= 0]
     assert set(number[changed]) == {6, 7}  # the changed event and the one after it, in the same sequence of eight
 
 
 def test_a_state_does_not_depend_on_who_shares_the_row() -> None:
-    net, told = network(), events(16)
-    both = batch_of([8, 8], told, padded=False)
-    alone = batch_of([8], told, padded=False)
+    net, inputs = network(), events(16)
+    both = batch_of([8, 8], inputs, padded=False)
+    alone = batch_of([8], inputs, padded=False)
     together = net(both, net.table(ITEMS))
     number = both.item.flatten()[both.cell]
-    assert torch.equal(number[:8], torch.from_numpy(told.item[:8]))
+    assert torch.equal(number[:8], torch.from_numpy(inputs.item[:8]))
     assert torch.allclose(together[:8], net(alone, net.table(ITEMS)), atol=1e-6)
 
 

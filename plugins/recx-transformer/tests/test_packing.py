@@ -1,4 +1,4 @@
-"""Packing loses nothing: every event lies in one cell, pieces lie side by side, and rows are full."""
+"""Packing loses nothing: every event lies in one cell, pieces stay contiguous, and rows are full."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_event_has_one_cell_and_pieces_stay_whole(lengths: np.ndarray) -> 
     assert np.array_equal(np.sort(filled), np.arange(lengths.sum()))
     assert np.array_equal(packing.length, lengths[order])
     row, column = np.nonzero((event >= 0) & (place > 0))
-    assert (event[row, column - 1] == event[row, column] - 1).all()  # the event before stands beside it
+    assert (event[row, column - 1] == event[row, column] - 1).all()  # the event before is next to it
     assert (place[row, column - 1] == place[row, column] - 1).all()
     assert (place[event < 0] == 0).all()
 

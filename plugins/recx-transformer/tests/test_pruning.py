@@ -1,4 +1,4 @@
-"""The network tells what every epoch reached, so that a sweep may end a trial that is behind the others."""
+"""The network reports every epoch's validation, so that a sweep can end a trial that is behind the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recx.testing import FirstFit, noted, watched
 NDCG = "transformer/valid_ndcg_at_10"
 
 
-def test_every_epoch_of_the_choice_is_told_and_none_of_the_refit() -> None:
+def test_every_epoch_of_the_choice_is_reported_and_none_of_the_refit() -> None:
     with noted() as steps:
         fitted = small(epochs=3).fit(circle(60, 8))
     assert steps == list(enumerate(fitted.summary.curves[NDCG], start=1))
@@ -25,7 +25,7 @@ def test_every_epoch_of_the_choice_is_told_and_none_of_the_refit() -> None:
     assert "transformer/refit_loss" in fitted.summary.curves
 
 
-def test_without_validation_nothing_is_told() -> None:
+def test_without_validation_nothing_is_reported() -> None:
     with noted() as steps:
         small(epochs=2, validation_users=0).fit(circle(60, 8))
     assert steps == []
@@ -38,7 +38,7 @@ def test_a_fit_that_is_pruned_leaves_no_checkpoint(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_training_that_goes_on_tells_its_earlier_epochs_first(
+def test_a_training_that_is_resumed_reports_its_earlier_epochs_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with noted() as whole:

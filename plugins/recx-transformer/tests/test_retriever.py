@@ -1,4 +1,4 @@
-"""The retriever's promises, what it can learn, and what it leaves behind."""
+"""The retriever's contract, what it can learn, and the files that it writes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "bat
 
 @pytest.mark.parametrize("world", [{}, {"times": False}, {"embeddings": False}], ids=str)
 @pytest.mark.parametrize("settings", [{}, {"seen": "keep", "recent": (), "loss": "sampled_softmax"}], ids=str)
-def test_it_keeps_the_promises_of_a_retriever(world: dict[str, Any], settings: dict[str, Any]) -> None:
+def test_it_fulfils_the_contract_of_a_retriever(world: dict[str, Any], settings: dict[str, Any]) -> None:
     check_retriever(Transformer(**{**QUICK, **settings}), tiny_world(**world))
 
 
-def test_it_keeps_them_without_refit_and_with_learned_places() -> None:
+def test_it_does_so_without_refit_and_with_learned_places() -> None:
     check_retriever(Transformer(**QUICK, refit_all=False, positions="learned", validation="users"))
 
 
 @pytest.mark.parametrize("loss", ["full_softmax", "sampled_softmax", "bce"])
-def test_a_circle_is_learnt(loss: str) -> None:
+def test_a_circle_is_learned(loss: str) -> None:
     world = circle()
     fitted = small(loss=loss, seen="keep", epochs=20).fit(world)
-    asked = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
+    lists = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
     following = (world.item[world.indptr[1:] - 1] + 1) % world.n_items
-    assert (asked.item == following).mean() > 0.95
+    assert (lists.item == following).mean() > 0.95
 
 
-def test_the_curves_have_one_value_an_epoch() -> None:
+def test_the_curves_have_one_value_per_epoch() -> None:
     fitted = small(epochs=4, patience=4).fit(circle(60, 8))
     curves = fitted.summary.curves
     assert len(curves["transformer/loss"]) == len(curves["transformer/valid_ndcg_at_10"]) == 4
@@ -48,7 +48,7 @@ def test_the_curves_have_one_value_an_epoch() -> None:
     assert fitted.summary.notes["transformer_validation_users"] == 50
 
 
-def test_it_stops_when_the_validation_grows_no_more() -> None:
+def test_it_stops_when_the_validation_stops_improving() -> None:
     fitted = small(epochs=60, patience=2).fit(circle(60, 8))
     assert len(fitted.summary.curves["transformer/loss"]) < 60
     best = int(np.argmax(fitted.summary.curves["transformer/valid_ndcg_at_10"])) + 1
@@ -70,8 +70,8 @@ def test_another_seed_makes_another_network() -> None:
 def test_a_longer_history_asks_without_a_new_fit() -> None:
     world = circle(events=8)
     fitted = small(seen="keep", epochs=15).fit(last_out(world).history)
-    asked = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
-    assert (asked.item == (world.item[world.indptr[1:] - 1] + 1) % world.n_items).mean() > 0.9
+    lists = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
+    assert (lists.item == (world.item[world.indptr[1:] - 1] + 1) % world.n_items).mean() > 0.9
 
 
 def content_world(n_items: int) -> Interactions:
@@ -90,10 +90,10 @@ def content_world(n_items: int) -> Interactions:
     )
 
 
-@pytest.mark.parametrize("told", ["embedding", "category"])
-def test_items_that_nobody_clicked_are_reached_through_their_content(told: str) -> None:
+@pytest.mark.parametrize("content", ["embedding", "category"])
+def test_items_that_nobody_clicked_are_reached_through_their_content(content: str) -> None:
     world = content_world(24)  # the last four were never clicked
-    settings: dict[str, Any] = {"embedding": told == "embedding", "category": told == "category", "seen": "keep"}
+    settings: dict[str, Any] = {"embedding": content == "embedding", "category": content == "category", "seen": "keep"}
     fitted = small(epochs=20, id_dropout=0.5, **settings).fit(world)
     lists = fitted.retrieve(world, Requests(np.arange(300, dtype=np.int32)), 6)
     fresh = lists.item >= 20
@@ -161,7 +161,7 @@ def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: p
     assert fitted.settings.seen == "keep"
     assert fitted.settings.factors == 32
     (folder / "retriever" / "model.json").unlink()
-    with pytest.raises(InputError, match="holds no fitted transformer"):
+    with pytest.raises(InputError, match="contains no fitted transformer"):
         Transformer(from_run="last").fit(world)
 
 
@@ -169,10 +169,10 @@ def test_other_content_than_at_the_fit_is_refused() -> None:
     history, requests = everyone_asks(tiny_world())
     fitted = Transformer(**QUICK).fit(history)
     table = {**history.items.table, "category": (history.items.table["category"] + 1).astype(np.int32)}
-    with pytest.raises(InputError, match="categories are numbered otherwise"):
+    with pytest.raises(InputError, match="categories are not numbered as"):
         fitted.retrieve(replace(history, items=replace(history.items, table=table)), requests, 5)
     longer = np.ones((history.n_items, 7), dtype=np.float32)
-    with pytest.raises(InputError, match="7 numbers and had 6"):
+    with pytest.raises(InputError, match="length 7, but 6"):
         fitted.retrieve(replace(history, items=replace(history.items, embedding=longer)), requests, 5)
     with pytest.raises(InputError, match="ids of one type"):
         fitted.retrieve(replace(history, items=replace(history.items, ids=history.items.ids.astype(str))), requests, 5)
@@ -196,13 +196,13 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence(monkeypatch: pytest.MonkeyP
         ({"epochs": 0}, "retriever.epochs=0: it must be 1 or more"),
     ],
 )
-def test_wrong_settings_are_told_by_their_key(settings: dict[str, Any], said: str) -> None:
+def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         Transformer(**settings)
     assert str(error.value).startswith(said)
 
 
-def test_a_device_that_is_not_there_is_told() -> None:
+def test_a_device_that_is_not_there_is_reported() -> None:
     missing = "cuda" if not torch.cuda.is_available() else "mps"
     with pytest.raises(InputError, match=f"retriever.device={missing}"):
         Transformer(device=missing).fit(circle(20, 5))
@@ -222,5 +222,5 @@ def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
     monkeypatch.chdir(tmp_path)
     assert Transformer(from_run="last").fit(world).settings.factors == 32
     small(epochs=1).fit(world).save(folder / "retriever" / "other")
-    with pytest.raises(InputError, match=r"holds several fitted transformers \(network, other\)"):
+    with pytest.raises(InputError, match=r"contains several fitted transformers \(network, other\)"):
         Transformer(from_run="last").fit(world)

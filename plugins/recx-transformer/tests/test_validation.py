@@ -1,4 +1,4 @@
-"""The inner cut holds back answers, and never lets a fit see one."""
+"""The inner validation holds back targets, and no fit sees one."""
 
 from __future__ import annotations
 
