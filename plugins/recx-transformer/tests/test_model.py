@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from recx_transformer.losses import Asked, full_softmax
+from recx_transformer.losses import LossInputs, full_softmax
 from recx_transformer.model import Items, Network, Shape
 from recx_transformer.packing import pack
 from recx_transformer.sequences import GAPS, HOURS, Batch, Events, packed
@@ -53,7 +53,7 @@ def test_packing_equals_padding(relative: bool) -> None:
         table = net.table(ITEMS)
         states = net(batch, table)
         target = (batch.item.flatten()[batch.cell] * 7 + 3) % N_ITEMS
-        found[padded] = full_softmax(Asked(states, table, target)).item()
+        found[padded] = full_softmax(LossInputs(states, table, target)).item()
     assert found[True] == pytest.approx(found[False], abs=1e-5)
 
 
