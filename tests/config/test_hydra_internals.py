@@ -85,10 +85,10 @@ def test_the_parser_of_flags_has_the_flags_that_are_read() -> None:
         ("a=tag(log,interval(1,2))", "swept interval", "a", "a=1.0", None),
     ],
 )
-def test_an_override_tells_what_it_is(word: str, kinds: str, key: str, first: str, values: Any) -> None:
+def test_kinds_of_overrides(word: str, kinds: str, key: str, first: str, values: Any) -> None:
     [override] = internals.parse([word])
-    told = {"deletion": internals.is_deletion, "swept": internals.is_swept, "interval": internals.is_interval}
-    assert {name for name, holds in told.items() if holds(override)} == set(kinds.split())
+    tests = {"deletion": internals.is_deletion, "swept": internals.is_swept, "interval": internals.is_interval}
+    assert {name for name, holds in tests.items() if holds(override)} == set(kinds.split())
     found = (internals.typed(override), internals.key_of(override), internals.first_value(override))
     assert found == (word, key, first)
     if values is not None:

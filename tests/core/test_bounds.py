@@ -89,7 +89,7 @@ MISFITS = [
 
 
 @pytest.mark.parametrize(("value", "hint", "sentence"), MISFITS)
-def test_a_misfit_is_told_by_its_key(value: object, hint: Any, sentence: str) -> None:
+def test_a_wrong_value_names_its_key(value: object, hint: Any, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         coerce(value, hint, "a.b")
     assert sentence in str(caught.value)
@@ -129,7 +129,7 @@ def test_a_part_made_in_python_is_brought_into_its_types() -> None:
         ({"mode": "kep"}, "retriever.mode=kep: did you mean 'keep'?"),
     ],
 )
-def test_a_part_made_in_python_is_refused_by_its_key(settings: dict[str, Any], sentence: str) -> None:
+def test_a_wrong_setting_in_python_names_its_key(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         Part(**settings)
     assert str(caught.value).startswith(sentence)

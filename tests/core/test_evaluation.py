@@ -219,7 +219,7 @@ def test_a_metric_may_have_a_threshold_of_its_own() -> None:
 
 @dataclass(frozen=True)
 class Length:
-    """A metric of somebody else's that goes by the threshold of all."""
+    """A metric of another package that uses the common threshold."""
 
     name: str = "length"
 
@@ -232,10 +232,10 @@ def test_no_figure_depends_on_which_others_are_asked_for() -> None:
     """A lower threshold of one metric brings users in whom the others must not see."""
     names = ["coverage_at_1", "gini", "accuracy", "auc_pooled", "hit_num_at_1", "num_queries", "ndcg", Length()]
     alone = recx.evaluate(LISTS, TRUTH, names, rel_threshold=2)
-    beside = recx.evaluate(LISTS, TRUTH, [*names, recx.metric("mrr", rel_threshold=0.5)], rel_threshold=2)
-    assert len(beside.users) == len(alone.users) + 2
-    assert {name: beside.means[name] for name in alone.means} == pytest.approx(alone.means)
-    assert beside.values["length"] == pytest.approx([3, 2, np.nan, np.nan], nan_ok=True)
+    both = recx.evaluate(LISTS, TRUTH, [*names, recx.metric("mrr", rel_threshold=0.5)], rel_threshold=2)
+    assert len(both.users) == len(alone.users) + 2
+    assert {name: both.means[name] for name in alone.means} == pytest.approx(alone.means)
+    assert both.values["length"] == pytest.approx([3, 2, np.nan, np.nan], nan_ok=True)
 
 
 def test_a_metric_that_returns_the_wrong_shape_is_named() -> None:
@@ -265,7 +265,7 @@ def test_a_threshold_of_float64_does_not_widen_grades_of_float32() -> None:
         assert recx.evaluate(lists, target, [recx.metric("hit", 1, rel_threshold=threshold)]).means["hit_at_1"] == 1
 
 
-def test_a_label_tells_two_metrics_of_one_name_apart() -> None:
+def test_a_label_distinguishes_two_metrics_of_one_name() -> None:
     twice = [recx.metric("ndcg", 5), recx.metric("ndcg", 5, rel_threshold=2)]
     with pytest.raises(InputError, match="'ndcg_at_5' is listed twice: remove one of them, or give it a label"):
         recx.evaluate(LISTS, TRUTH, twice)
@@ -331,7 +331,7 @@ def test_history_and_items_come_from_files_too(tmp_path: Path) -> None:
         (ITEMS[:0], "items has no rows"),
     ],
 )
-def test_a_catalogue_that_cannot_be_used_is_refused(items: pd.DataFrame, said: str) -> None:
+def test_an_invalid_catalogue_is_rejected(items: pd.DataFrame, said: str) -> None:
     with pytest.raises(InputError, match=said):
         recx.evaluate(LISTS, TRUTH, ["coverage"], items=items)
 
@@ -399,7 +399,9 @@ FEW = arrays([[0]], [(0, 0, 1.0)], n_items=2)[1]
         ({}, {"items": Entities(np.arange(2))}, "number users and items the same way"),
     ],
 )
-def test_arrays_that_break_a_promise_are_refused(lists: dict[str, Any], settings: dict[str, Any], said: str) -> None:
+def test_arrays_that_violate_an_invariant_are_rejected(
+    lists: dict[str, Any], settings: dict[str, Any], said: str
+) -> None:
     assert recx.evaluate(*BOTH, ["mrr"]).means["mrr"] == 0.75
     with pytest.raises(InputError, match=said):
         recx.evaluate(replace(BOTH[0], **lists), BOTH[1], ["mrr"], **settings)

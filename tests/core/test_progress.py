@@ -13,7 +13,7 @@ from recx.core.progress import Stages, bar, say, shown_on, track
 
 
 class Clock:
-    """Time that passes when told to."""
+    """A clock that advances on request."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""Epochs are told to whoever watches, and the first fit of a trial is judged by them."""
+"""Epochs are reported to the watching function, and the first fit of a trial is judged by them."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def test_a_fit_that_is_pruned_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_the_trackers_run_of_a_pruned_trial_ends_in_order() -> None:
-    told: dict[str, Any] = {}
+    logged: dict[str, Any] = {}
 
     class Remembers(UntrackedRun):
         def log_curves(self, curves: Mapping[str, Any]) -> None:
-            told.update(curves)
+            logged.update(curves)
 
         def log_tags(self, tags: Mapping[str, str]) -> None:
-            told.update(tags)
+            logged.update(tags)
 
     class Tracker:
         @contextmanager
@@ -128,7 +128,7 @@ def test_the_trackers_run_of_a_pruned_trial_ends_in_order() -> None:
                 yield Remembers()
             except BaseException:
                 pytest.fail("it ended as if it had failed")
-            told["ended"] = "in order"
+            logged["ended"] = "in order"
 
     with (
         watched(FirstFit(lambda course: len(course) == 2)),
@@ -136,4 +136,4 @@ def test_the_trackers_run_of_a_pruned_trial_ends_in_order() -> None:
         _tracked(Tracker(), {"name": "x"}, ALONE),
     ):
         fits(3)
-    assert told == {"pruning/reached": [0.1, 0.2], "recx.pruned": "pruned at epoch 2", "ended": "in order"}
+    assert logged == {"pruning/reached": [0.1, 0.2], "recx.pruned": "pruned at epoch 2", "ended": "in order"}

@@ -90,7 +90,7 @@ def test_rows_by_group_are_a_stable_sort(groups: list[int]) -> None:
 
 
 @given(st.data(), LENGTHS)
-def test_scores_that_rise_within_a_group_are_told(data: st.DataObject, lengths: list[int]) -> None:
+def test_scores_that_rise_within_a_group_are_found(data: st.DataObject, lengths: list[int]) -> None:
     values, groups = values_for(data, lengths)
     indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))
     expected = [place > 0 and group[place] > group[place - 1] for group in groups for place in range(len(group))]

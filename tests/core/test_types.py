@@ -194,7 +194,7 @@ def test_valid_lists_pass_and_come_back() -> None:
         (lists_of([(3, 1.0)], [(3, 2.0), (4, 2.5)], []), "scores that rise along the list for user 1"),
     ],
 )
-def test_a_broken_promise_is_named_with_its_maker(lists: RankedLists, reason: str) -> None:
+def test_a_violated_invariant_names_the_maker(lists: RankedLists, reason: str) -> None:
     with pytest.raises(RecxError, match=f"^mine .*{reason}"):
         checked(lists, Requests(THREE.user), 10, "mine")
 
@@ -224,7 +224,7 @@ def test_what_metrics_start_from() -> None:
     assert judged.at(1.0) is judged
 
 
-def test_means_leave_out_whom_a_line_leaves_out() -> None:
+def test_means_exclude_users_that_a_stage_excludes() -> None:
     values = {"ranking/hit_at_5": np.array([1, np.nan, 0, 0]), "ranking/none": np.full(4, np.nan)}
     means = Evaluation(np.arange(4), values, {"funnel/users": 4}).means
     assert means["ranking/hit_at_5"] == pytest.approx(1 / 3)
@@ -232,7 +232,7 @@ def test_means_leave_out_whom_a_line_leaves_out() -> None:
     assert means["funnel/users"] == 4.0
 
 
-def test_another_threshold_leaves_out_who_has_no_such_target() -> None:
+def test_another_threshold_excludes_users_without_a_relevant_target() -> None:
     """User 0 has targets of grade 2 and 0.5, user 1 one of 1, user 2 two of 1; the second list is empty."""
     data = Interactions.from_frame(FRAME)
     judged = JudgedLists(

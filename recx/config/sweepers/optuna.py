@@ -11,16 +11,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from recx.config.hydra_internals import (
-    Override,
-    first_value,
-    is_interval,
-    key_of,
-    optuna_sweeper,
-    parse,
-    suggest,
-    values_of,
-)
+from recx.config import hydra_internals as internals
 from recx.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,21 +29,21 @@ class Branch:
         ranges: The ranges that apply then.
     """
 
-    condition: Override
-    ranges: tuple[Override, ...]
+    condition: internals.Override
+    ranges: tuple[internals.Override, ...]
 
     @property
     def key(self) -> str:
         """The key or group of the condition."""
-        return key_of(self.condition)
+        return internals.key_of(self.condition)
 
     def applies(self, value: str) -> bool:
         """Return whether a value of the key, as it is typed, meets the condition."""
-        return value in map(_typed, values_of(self.condition))
+        return value in map(_typed, internals.values_of(self.condition))
 
     def first(self) -> dict[str, str]:
         """Return key -> override with the first value, for the condition and each range, to check that keys exist."""
-        return {key_of(one): first_value(one) for one in (self.condition, *self.ranges)}
+        return {internals.key_of(one): internals.first_value(one) for one in (self.condition, *self.ranges)}
 
 
 def branches(when: Mapping[str, Mapping[str, Any]] | None) -> list[Branch]:
@@ -71,8 +62,8 @@ def _branch(condition: str, ranges: Any) -> Branch:
             f"hydra.sweeper.when: {condition!r} is not a condition with ranges: write KEY=VALUE and, below it, KEY: "
             "RANGE, such as retriever=item_knn: {retriever.neighbours: 'range(50,500,50)'}"
         )
-    [first, *others] = parse([condition, *(f"{key}={values}" for key, values in ranges.items())])
-    if is_interval(first):
+    [first, *others] = internals.parse([condition, *(f"{key}={values}" for key, values in ranges.items())])
+    if internals.is_interval(first):
         raise InputError(f"hydra.sweeper.when: {condition!r} is not a condition: name one value or several, KEY=A,B")
     return Branch(first, tuple(others))
 
@@ -91,8 +82,8 @@ class _Proposals:
             known = {str(key).lstrip("+"): _typed(value) for key, value in {**trial.user_attrs, **trial.params}.items()}
             if branch.applies(known.get(branch.key) or _composed(config, branch.key)):
                 for one in branch.ranges:
-                    if key_of(one) not in known:  # otherwise the command line takes precedence
-                        suggest(trial, one)
+                    if internals.key_of(one) not in known:  # otherwise the command line takes precedence
+                        internals.suggest(trial, one)
 
 
 class Search(Sweeper):
@@ -111,7 +102,7 @@ class Search(Sweeper):
         logging.set_verbosity(logging.WARNING)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)  # ``group``, which is as old as TPE's other settings
-            self.inner = optuna_sweeper(settings, lambda own: _Proposals(branches(when), own))
+            self.inner = internals.optuna_sweeper(settings, lambda own: _Proposals(branches(when), own))
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Set up the inner sweeper."""

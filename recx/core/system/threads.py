@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from recx.core.errors import InputError
 
@@ -28,27 +28,21 @@ def limited_to(threads: object) -> Iterator[int]:
     Raises:
         InputError: The number is not a positive integer.
     """
+    from threadpoolctl import threadpool_limits
+
     if threads is not None and (type(threads) is not int or threads < 1):
         raise InputError(f"runtime.threads={threads}: it must be a positive whole number, or null for every core")
     number = threads if isinstance(threads, int) else available()
     before = {name: os.environ[name] for name in _POOLS if name in os.environ}
     os.environ.update(dict.fromkeys(_POOLS, str(number)))
     try:
-        with _loaded_pools(number):
+        # The pools of libraries that are loaded already do not read the environment again.
+        with threadpool_limits(number) if "numpy" in sys.modules else nullcontext():
             yield number
     finally:
         for name in _POOLS:
             os.environ.pop(name, None)
         os.environ.update(before)
-
-
-def _loaded_pools(number: int) -> Any:
-    """Limit the thread pools of libraries that have read the environment already."""
-    if "numpy" not in sys.modules:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(number)
 
 
 def available() -> int:

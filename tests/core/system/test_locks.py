@@ -1,4 +1,4 @@
-"""Taking turns: one at a time, whoever dies lets go, and nothing is left behind."""
+"""Locks: one holder at a time, released when the process exits, and no file is left behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     most: list[int] = []
 
     def work() -> None:
-        for _ in range(20):  # the file comes and goes under those who wait for it
+        for _ in range(20):  # the file comes and goes while others wait for it
             with turn(path):
                 inside.append(1)
                 most.append(len(inside))
@@ -53,7 +53,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_who_does_not_wait_is_told(tmp_path: Path) -> None:
+def test_without_waiting_a_held_lock_raises(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with turn(path):
         for _ in range(2):
@@ -65,7 +65,7 @@ def test_who_does_not_wait_is_told(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with holder(path) as process:
         with pytest.raises(BlockingIOError), turn(path, wait=False):
@@ -76,7 +76,7 @@ def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_was_swept_away_lets_nobody_take_the_next_ones(tmp_path: Path) -> None:
+def test_a_deleted_lock_file_does_not_admit_a_second_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first = turn(path)
     first.__enter__()
@@ -88,7 +88,7 @@ def test_a_file_that_was_swept_away_lets_nobody_take_the_next_ones(tmp_path: Pat
             raise AssertionError("two are inside")
 
 
-def test_what_fails_inside_is_told_and_lets_go(tmp_path: Path) -> None:
+def test_an_error_inside_is_raised_and_releases_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with pytest.raises(FileNotFoundError), turn(path):
         (tmp_path / "none").unlink()
@@ -96,7 +96,7 @@ def test_what_fails_inside_is_told_and_lets_go(tmp_path: Path) -> None:
         assert path.exists()
 
 
-def test_where_no_file_can_be_made_it_is_told(tmp_path: Path) -> None:
+def test_a_lock_file_that_cannot_be_created_raises(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "file" / "lock", tmp_path / "folder"):

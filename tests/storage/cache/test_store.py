@@ -51,9 +51,9 @@ def cache(tmp_path: Path) -> Cache:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[Path]:
+def printed(tmp_path: Path) -> Iterator[Path]:
     """Give the file that progress is written to."""
-    path = tmp_path / "told.txt"
+    path = tmp_path / "printed.txt"
     with path.open("w") as file, shown_on(Console(file=file, width=200)):
         yield path
 
@@ -103,7 +103,7 @@ def test_what_files_cannot_hold_is_made_each_time(cache: Cache) -> None:
     assert not files(cache)
 
 
-def test_what_a_part_fails_at_is_told_and_leaves_nothing(cache: Cache) -> None:
+def test_an_error_of_a_part_is_raised_and_leaves_no_entry(cache: Cache) -> None:
     def fail() -> int:
         raise FileNotFoundError("no such data")
 
@@ -124,15 +124,15 @@ def shorten(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [flip, shorten, Path.unlink])
 @pytest.mark.parametrize("name", ["0.npy", "value.json", "entry.json"])
-def test_a_damaged_entry_is_noticed_and_made_again(name: str, damage: Any, cache: Cache, told: Path) -> None:
+def test_a_damaged_entry_is_noticed_and_computed_again(name: str, damage: Any, cache: Cache, printed: Path) -> None:
     make = Maker()
     cache.kept("load", ab, make)
     damage(cache.place(KEY) / name)
     for _ in range(2):
         np.testing.assert_array_equal(cache.kept("load", ab, make), NUMBERS)
     # A flipped bit of what only describes the entry does no harm.
-    assert make.made == (1 if (name, damage) == ("entry.json", flip) and not told.read_text() else 2)
-    lines = told.read_text().splitlines()
+    assert make.made == (1 if (name, damage) == ("entry.json", flip) and not printed.read_text() else 2)
+    lines = printed.read_text().splitlines()
     assert len(lines) == make.made - 1
     assert all("(load) is damaged" in line and "computing it again" in line for line in lines)
 
@@ -144,7 +144,9 @@ def test_a_reader_leaves_a_damaged_entry_where_it_is(cache: Cache, tmp_path: Pat
     assert cache.place(KEY).is_dir()
 
 
-def test_a_full_disk_ends_in_one_line_and_no_entry(cache: Cache, told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_prints_one_line_and_leaves_no_entry(
+    cache: Cache, printed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -152,12 +154,12 @@ def test_a_full_disk_ends_in_one_line_and_no_entry(cache: Cache, told: Path, mon
     for key in (ab, cd):
         np.testing.assert_array_equal(cache.kept("load", key, Maker()), NUMBERS)
     assert not files(cache)
-    assert told.read_text().splitlines() == [
+    assert printed.read_text().splitlines() == [
         "  the cache keeps no load (No space left on device): check the disk, or choose cache=off"
     ]
 
 
-def test_the_key_tells_stages_and_threads_apart(cache: Cache, tmp_path: Path) -> None:
+def test_the_key_depends_on_stage_and_threads(cache: Cache, tmp_path: Path) -> None:
     two = Cache(tmp_path, threads=2)
     assert cache.key("rank", "fit", 1) != cache.key("retrieve", "fit", 1)
     assert cache.key("rank", "fit", 1) != cache.key("rank", "fit", 2)

@@ -119,7 +119,7 @@ def test_an_order_in_memory_is_kept(tmp_path: Path) -> None:
     [{1: 2}, {"a": {1, 2}}, np.array(["a", None], dtype=object), np.array([1, "a"], dtype=object), Path("a"), len],
     ids=str,
 )
-def test_what_files_cannot_hold_is_refused(value: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_stored_is_rejected(value: Any, tmp_path: Path) -> None:
     with pytest.raises(values.NotStorableError):
         values.write(value, tmp_path)
 

@@ -70,7 +70,7 @@ def test_trec_files_are_split_at_blanks_alone(tmp_path: Path, run: str, qrels: s
         ("u a 1\n", "column 'user' is missing"),
     ],
 )
-def test_qrels_of_another_shape_are_refused(tmp_path: Path, qrels: str, said: str) -> None:
+def test_qrels_with_other_columns_are_rejected(tmp_path: Path, qrels: str, said: str) -> None:
     (tmp_path / "run.txt").write_text("u Q0 a 1 0.9 x\n")
     (tmp_path / "qrels.txt").write_text(qrels)
     with pytest.raises(InputError, match=said) as caught:
@@ -127,7 +127,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_sentence(tmp_path: Path, name:
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told_the_near_match(tmp_path: Path) -> None:
+def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
     written(tmp_path, "csv")
     with pytest.raises(InputError, match=r"no such file; did you mean 'run.csv'"):
         read(tmp_path / "run.cvs", "recommendations")

@@ -89,7 +89,7 @@ def test_parquet_plain_and_gzipped_and_its_own_timestamps(tmp_path: Path) -> Non
         (b"us\xe9r_id,ts\n7,1506816000000\n", "is not text in UTF-8"),
     ],
 )
-def test_a_bad_file_is_told_in_one_sentence_with_file_and_place(tmp_path: Path, content: bytes, said: str) -> None:
+def test_an_invalid_file_is_one_sentence_with_file_and_place(tmp_path: Path, content: bytes, said: str) -> None:
     path = write(tmp_path, content)
     with pytest.raises(InputError) as error:
         read(Source(path), KINDS)
@@ -99,7 +99,7 @@ def test_a_bad_file_is_told_in_one_sentence_with_file_and_place(tmp_path: Path, 
     assert "\n" not in sentence
 
 
-def test_times_in_ms_where_seconds_are_expected_are_refused(tmp_path: Path) -> None:
+def test_times_in_ms_where_seconds_are_expected_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"clicks.csv: column 'ts': .* set dataset.time_unit=ms"):
         read(Source(write(tmp_path, GOOD)), {"ts": "s"})
 
@@ -145,18 +145,18 @@ def test_numbers_that_are_none_name_their_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("cut", "name"), [(30, "clicks.csv.gz"), (-4, "clicks.csv.gz")])
-def test_a_torn_gzip_file_is_refused(tmp_path: Path, cut: int, name: str) -> None:
+def test_a_truncated_gzip_file_is_rejected(tmp_path: Path, cut: int, name: str) -> None:
     path = zip_of(tmp_path, GOOD * 50, cut)
     with pytest.raises(InputError, match=f"{name} is a damaged gzip file"):
         read(Source(path), KINDS)
 
 
-def test_a_file_that_is_not_gzipped_as_it_says_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_gzipped_despite_its_name_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"clicks.csv.gz is not gzipped, .* call it clicks.csv"):
         read(Source(write(tmp_path, GOOD, "clicks.csv.gz")), KINDS)
 
 
-def test_a_torn_parquet_file_and_its_decimal_ids_are_refused(tmp_path: Path) -> None:
+def test_a_truncated_parquet_file_and_decimal_ids_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "clicks.parquet"
     pd.DataFrame({"user_id": [1.0, 2.0], "ts": [1, 2]}).to_parquet(path)
     with pytest.raises(InputError, match=r"clicks.parquet: column 'user_id', row 1: 1.0 is stored as a decimal"):
@@ -190,7 +190,7 @@ def test_ids_of_parquet_keep_their_kind(tmp_path: Path) -> None:
         read(Source(tmp_path / "c.parquet"), {"named": "number"})
 
 
-def test_a_missing_file_names_the_near_match(tmp_path: Path) -> None:
+def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
     write(tmp_path, GOOD, "clicks.csv")
     with pytest.raises(InputError, match=r"click.csv: no such file; did you mean 'clicks.csv'"):
         read(Source(tmp_path / "click.csv"), KINDS)
