@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, make_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -20,13 +20,37 @@ from recx.config.hydra_internals import register
 from recx.config.sweepers.grid import Grid
 from recx.config.sweepers.optuna import Search
 
-_SETTINGS = ("name", "seed", "fold", "n_candidates", "refit", "seen", "objective", "allow_tuning_on_test", "cache")
-_CHAIN = ("dataset", "split", "feature", "encoder", "retriever", "ranker", "evaluator")
-_AROUND = ("tracker", "report", "pruner", "benchmark")
-_Runtime = make_dataclass("_Runtime", [("threads", Any, None)])
-_fields = [(key, Any, None) for key in (*_SETTINGS, *_CHAIN, *_AROUND)]
-Schema = make_dataclass("Schema", [*_fields, ("runtime", _Runtime, field(default_factory=_Runtime))])
-"""Every key of the top level, so that a typo in a file is an error; ``recx.experiment.build`` checks types."""
+
+@dataclass
+class _Runtime:
+    threads: Any = None
+
+
+@dataclass
+class Schema:
+    """Every key of the top level, so that a typo in a file is an error; ``recx.experiment.build`` checks types."""
+
+    name: Any = None
+    seed: Any = None
+    fold: Any = None
+    n_candidates: Any = None
+    refit: Any = None
+    seen: Any = None
+    objective: Any = None
+    allow_tuning_on_test: Any = None
+    cache: Any = None
+    runtime: _Runtime = field(default_factory=_Runtime)
+    dataset: Any = None
+    split: Any = None
+    feature: Any = None
+    encoder: Any = None
+    retriever: Any = None
+    ranker: Any = None
+    evaluator: Any = None
+    tracker: Any = None
+    report: Any = None
+    pruner: Any = None
+    benchmark: Any = None
 
 
 class PluginSearchPath(SearchPathPlugin):

@@ -28,7 +28,7 @@ HANDLED = {
 }
 SAID = {
     "nan_scores_rejected": "score of user 'u' in row 1 is nan",
-    "k_must_be_positive": "k=-1: k must be a whole number from 1 up",
+    "k_must_be_positive": "mrr.k=-1: it must be 1 or more",
     "all_users_missing": "no user in common",
     "int_vs_str_ids": "item ids differ in type .int in recommendations, str in relevance.",
 }
