@@ -151,7 +151,7 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
         if field.name in getattr(value, "written", ()):
             _feed_text(digest, setting)
         else:
-            _feed(digest, Path(setting) if field.name == "path" and isinstance(setting, str) else setting)
+            _feed(digest, Path(setting) if field.name == "path" and isinstance(setting, str) and setting else setting)
 
 
 def _path_of(setting: str | Path) -> Path | None:

@@ -131,6 +131,12 @@ def test_settings_count_in_nested_parts_too() -> None:
     assert key_of_part(Linear({"a": Clicks()})) == key_of_part(linear[0])
 
 
+def test_an_empty_path_names_nothing(here: Path) -> None:
+    before = key_of_part(Reads(""))
+    (here / "clicks.csv").write_text("1,2")  # the working directory is not what an empty path names
+    assert key_of_part(Reads("")) == before != key_of_part(Reads("."))
+
+
 def test_files_count_by_content_wherever_they_lie(tmp_path: Path) -> None:
     def part(folder: str, text: str, name: str = "clicks.csv") -> Reads:
         (tmp_path / folder).mkdir()
