@@ -37,7 +37,9 @@ class Median:
             InputError: It is not.
         """
         if find_spec("optuna") is None:
-            raise InputError("pruner=median: Optuna is not installed: pip install 'recx[sweep]', or choose pruner=null")
+            raise InputError(
+                "pruner=median: Optuna is not installed: pip install -e '.[sweep]' in recx's checkout, or choose pruner=null"
+            )
 
     def prune(self, course: Mapping[int, float], others: Sequence[Mapping[int, float]]) -> bool:
         """Return whether to end a trial.

@@ -173,7 +173,9 @@ def _check_installed(kind: str, target: str) -> None:
         found = None
     if found is None:
         extra = "ray" if "_ray_" in package else "sweep"
-        raise InputError(f"hydra/{kind}: the package {package} is not installed: pip install 'recx[{extra}]'")
+        raise InputError(
+            f"hydra/{kind}: the package {package} is not installed: pip install -e '.[{extra}]' in recx's checkout"
+        )
 
 
 def _check_threads(jobs: object, threads: object) -> None:

@@ -18,7 +18,8 @@ from recx.tracking.store import open_client
 
 pytestmark = pytest.mark.slow
 pytest.importorskip(
-    "hydra_plugins.hydra_ray_launcher", reason="Ray's launcher is not installed: pip install 'recx[ray]'"
+    "hydra_plugins.hydra_ray_launcher",
+    reason="Ray's launcher is not installed: pip install -e '.[ray]' in recx's checkout",
 )
 
 ROOT = Path(__file__).resolve().parents[3]
