@@ -11,7 +11,7 @@ from recx.core.ragged import repeats, rises, same_items
 from recx.core.types import Bools, RankedLists, Requests
 
 
-def checked(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
+def check_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
     """Return these lists if they satisfy every invariant of the type.
 
     Args:

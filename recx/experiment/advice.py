@@ -1,31 +1,22 @@
 """What the figures of a run call for: one sentence each, with the figures it is based on.
 
-The rules are in ``advice.toml``; each sentence shows its bounds or figures, so that anyone can disagree.
+The bounds are rules of thumb, shown in each sentence so that anyone can disagree.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from math import log, nan
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from math import log
 
-RULES = tomllib.loads(Path(__file__).with_name("advice.toml").read_text(encoding="utf-8"))["advice"]
-FIGURES = {
-    "queries": ("num_queries",),
-    "top_1": ("end_to_end/top_1_accuracy",),
-    "top_3": ("end_to_end/top_3_accuracy",),
-    "recall": ("funnel/candidate_recall",),
-    "mrr": ("ranking/mrr", "ranking/mrr_at_10"),
-    "auc": ("end_to_end/auc_pooled", "end_to_end/auc", "calibration/auc_after"),
-    "loss": ("end_to_end/logloss", "calibration/logloss_after"),
-    "targets": ("data/targets",),
-    "candidates": ("data/candidates",),
-}
-"""Figure of the rules -> metrics, of which the first that is a number counts."""
+Metrics = Mapping[str, float]
+
+USABLE, GOOD, EXCELLENT = 0.5, 0.7, 0.9  # of the top-1 accuracy
+HIGH_TOP_3, LOW_MRR, HIGH_RECALL, LOW_RECALL = 0.8, 0.3, 0.8, 0.5
+HIGH_AUC, LOW_AUC = 0.75, 0.6
+FEW_QUERIES = 100
 
 
-def advice(metrics: Mapping[str, float]) -> list[str]:
+def advice(metrics: Metrics) -> list[str]:
     """Return what a run's figures call for.
 
     Args:
@@ -34,27 +25,90 @@ def advice(metrics: Mapping[str, float]) -> list[str]:
     Returns:
         One sentence for each rule that applies; none if nothing was evaluated.
     """
-    if "num_queries" not in metrics:
-        return []
-    numbers = {name: value for name, value in metrics.items() if value == value}
-    figures = {
-        figure: next((numbers[name] for name in names if name in numbers), nan) for figure, names in FIGURES.items()
-    }
-    figures["base"] = _loss_of_the_base_rate(**{name: figures[name] for name in ("targets", "candidates", "recall")})
-    excess = figures["loss"] - figures["base"]
-    figures["miscalibrated"] = float(excess > 0) if excess == excess else nan
+    return [sentence for rule in RULES for sentence in rule(metrics)] if "num_queries" in metrics else []
+
+
+def top_1(metrics: Metrics) -> Iterator[str]:
+    """Grade the top-1 accuracy, and compare it with the top-3 accuracy."""
+    first, third = _first(metrics, "end_to_end/top_1_accuracy"), _first(metrics, "end_to_end/top_3_accuracy")
+    if first is None:
+        return
+    grade = next((name for name, bound in _GRADES.items() if first >= bound), "too low")
+    yield f"top-1 accuracy {first:.3f} is {grade} ({USABLE} is usable, {GOOD} good, {EXCELLENT} excellent)"
+    if third is not None and first < USABLE and third >= HIGH_TOP_3:
+        yield (
+            f"top-1 accuracy {first:.3f} is low and top-3 {third:.3f} high: the right candidate is near the top, so "
+            "work on the weights of the features (ranker.l2, ranker.missed, more users to learn from)"
+        )
+
+
+def ranks(metrics: Metrics) -> Iterator[str]:
+    """Compare the recall of the candidates with how high the ranker puts the targets among them."""
+    recall, mrr = _first(metrics, "funnel/candidate_recall"), _first(metrics, "ranking/mrr", "ranking/mrr_at_10")
+    if recall is None or mrr is None:
+        return
+    if recall < LOW_RECALL and mrr < LOW_MRR:
+        yield (
+            f"candidate recall {recall:.3f} and mrr of the ranking {mrr:.3f} are both low: look at the data first "
+            "(`python -m recx doctor`)"
+        )
+    elif recall < LOW_RECALL:
+        yield f"candidate recall {recall:.3f} is low and mrr of the ranking {mrr:.3f} is not: work on the retriever"
+    elif recall >= HIGH_RECALL and mrr < LOW_MRR:
+        yield (
+            f"candidate recall {recall:.3f} is high and mrr of the ranking {mrr:.3f} low: work on the ranker and its "
+            "features, which do not separate the right candidates from the others"
+        )
+    elif mrr < LOW_MRR:
+        yield f"mrr of the ranking {mrr:.3f} is low: look for features that separate right candidates from others"
+
+
+def probabilities(metrics: Metrics) -> Iterator[str]:
+    """Read AUC, whether the order is right, together with log loss, whether the probabilities are."""
+    auc = _first(metrics, "end_to_end/auc_pooled", "end_to_end/auc", "calibration/auc_after")
+    loss, base = _first(metrics, "end_to_end/logloss", "calibration/logloss_after"), _loss_of_the_base_rate(metrics)
+    if auc is None or loss is None or base is None:
+        return
+    figures = f"auc {auc:.3f}, log loss {loss:.3f} against {base:.3f} for always predicting the base rate"
+    if auc >= HIGH_AUC and loss > base:
+        yield f"{figures}: the order is good and the probabilities are not: calibrate them (ranker.probabilities=platt)"
+    elif auc < LOW_AUC and loss > base:
+        yield f"{figures}: neither the order nor the probabilities are good: look at features, model and data"
+    elif auc < LOW_AUC:
+        yield f"{figures}: it is right about a subset only: find it with `recx compare RUN RUN --by history_length`"
+
+
+def queries(metrics: Metrics) -> Iterator[str]:
+    """Warn of a small number of queries."""
+    n = metrics["num_queries"]
+    if n < FEW_QUERIES:
+        yield f"{n:.0f} queries are fewer than {FEW_QUERIES}: a difference between two runs may well be chance"
+
+
+def strictness(metrics: Metrics) -> Iterator[str]:
+    """Warn if only the very first place counts."""
     judged = {name.removeprefix("end_to_end/") for name in metrics if name.startswith("end_to_end/")} - {"users"}
-    figures["only_first_place"] = bool(judged) and judged <= {"hit_at_1", "top_1_accuracy", "precision_at_1"}
-    return [
-        rule["say"].format(**figures, metrics=", ".join(sorted(judged)))
-        for rule in RULES
-        if all(low <= figures[name] < high for name, (low, high) in rule["if"].items())
-    ]
+    if judged and judged <= {"hit_at_1", "top_1_accuracy", "precision_at_1"}:
+        yield (
+            f"{', '.join(sorted(judged))} alone is too strict, since a second place counts for nothing: "
+            "add mrr_at_10, ndcg_at_10 or top_3_accuracy to evaluator.end_to_end"
+        )
 
 
-def _loss_of_the_base_rate(targets: float, candidates: float, recall: float) -> float:
+RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (top_1, ranks, probabilities, queries, strictness)
+_GRADES = {"excellent": EXCELLENT, "good": GOOD, "usable": USABLE}
+
+
+def _first(metrics: Metrics, *names: str) -> float | None:
+    """Return the first of these figures that is a number; None if none is."""
+    return next((metrics[name] for name in names if name in metrics and metrics[name] == metrics[name]), None)
+
+
+def _loss_of_the_base_rate(metrics: Metrics) -> float | None:
     """Return the approximate log loss of predicting the share of targets among the candidates for every row."""
-    if not candidates or not targets * recall > 0:
-        return nan
+    targets, candidates = _first(metrics, "data/targets"), _first(metrics, "data/candidates")
+    recall = _first(metrics, "funnel/candidate_recall")
+    if not targets or not candidates or not recall:
+        return None
     share = min(targets * recall / candidates, 1.0)
     return 0.0 if share == 1 else -share * log(share) - (1 - share) * log(1 - share)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recx.core.bounds import PositiveInt, check
-from recx.core.contracts import check_same_pairs, checked
+from recx.core.contracts import check_lists, check_same_pairs
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
@@ -84,7 +84,7 @@ class Experiment:
             candidates = self._retrieve(late, now)
         with stage("rank"):
             recommendations = ranker.rank(candidates, now.history, now.requests)
-            checked(recommendations, now.requests, now.history.n_items, "the ranker")
+            check_lists(recommendations, now.requests, now.history.n_items, "the ranker")
             check_same_pairs(candidates, recommendations)
 
         report = None
@@ -132,7 +132,7 @@ class Experiment:
     def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
         k = min(self.n_candidates, fold.history.n_items)
         candidates = retriever.retrieve(fold.history, fold.requests, k)
-        return checked(candidates, fold.requests, fold.history.n_items, "the retriever")
+        return check_lists(candidates, fold.requests, fold.history.n_items, "the retriever")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.contracts import checked
+from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Explainable, FittedRanker, Ranker, Reloadable
@@ -262,7 +262,7 @@ class Reopened:
     def _lists(self, frame: pd.DataFrame, file: str) -> RankedLists:
         """Return the lists of a run's file as they passed between its parts."""
         try:
-            return checked(self._parsed(frame), self.fold.requests, self.interactions.n_items, "the run")
+            return check_lists(self._parsed(frame), self.fold.requests, self.interactions.n_items, "the run")
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, RecxError) as error:

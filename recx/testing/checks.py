@@ -18,7 +18,7 @@ import numpy as np
 
 from recx.config import factory
 from recx.config.compose import compose
-from recx.core.contracts import checked
+from recx.core.contracts import check_lists
 from recx.core.errors import RecxError
 from recx.core.protocols import Dataset, Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, Splitter
 from recx.core.ragged import position_of_rows
@@ -266,7 +266,7 @@ def _expect(kept: bool | np.bool_, rule: str) -> None:
 
 def _valid(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
     try:
-        return checked(lists, requests, n_items, maker)
+        return check_lists(lists, requests, n_items, maker)
     except RecxError as error:
         raise AssertionError(str(error)) from error
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recx.core.contracts import checked
+from recx.core.contracts import check_lists
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError
 from recx.core.evaluation import Evaluation
@@ -162,7 +162,7 @@ def test_reordering_never_loses_a_pair(scores: list[list[float]]) -> None:
     again = lists.reorder(np.array([score for one in scores for score in one]))
     expected = [sorted(range(len(one)), key=lambda item, one=one: -one[item]) for one in scores]
     assert [items for _, items in plain(again)] == expected
-    checked(again, Requests(lists.user), 5, "reorder")
+    check_lists(again, Requests(lists.user), 5, "reorder")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -174,9 +174,9 @@ def test_reordering_by_what_is_not_finite_names_the_user_and_the_item(value: flo
 
 
 def test_valid_lists_pass_and_come_back() -> None:
-    assert checked(THREE, Requests(THREE.user), 10, "mine") is THREE
+    assert check_lists(THREE, Requests(THREE.user), 10, "mine") is THREE
     nothing = lists_of()
-    assert checked(nothing, Requests(nothing.user), 0, "mine") is nothing
+    assert check_lists(nothing, Requests(nothing.user), 0, "mine") is nothing
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_valid_lists_pass_and_come_back() -> None:
 )
 def test_a_violated_invariant_names_the_maker(lists: RankedLists, reason: str) -> None:
     with pytest.raises(RecxError, match=f"^mine .*{reason}"):
-        checked(lists, Requests(THREE.user), 10, "mine")
+        check_lists(lists, Requests(THREE.user), 10, "mine")
 
 
 def test_what_metrics_start_from() -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from recx.config.compose import compose, plain
-from recx.core.contracts import checked
+from recx.core.contracts import check_lists
 from recx.core.entities import Entities
 from recx.core.evaluation import Evaluation
 from recx.core.ragged import indptr_of
@@ -246,7 +246,7 @@ def test_laws_1_3_and_4_on_any_tiny_world(world: Interactions, seed: int, seen: 
     changed = replace(experiment, dataset=Loaded(with_other_answers(result, seed))).run()
     assert_same_lists(result.candidates, changed.candidates)
     assert_same_lists(result.recommendations, changed.recommendations)
-    checked(result.candidates, result.split.fold.requests, world.n_items, "the retriever")
+    check_lists(result.candidates, result.split.fold.requests, world.n_items, "the retriever")
     assert (result.candidates.lengths <= n_candidates).all()
     assert result.report is not None
     assert_lines_add_up(result.report, 30)

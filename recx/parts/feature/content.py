@@ -33,21 +33,11 @@ class ContentSimilarity:
 
 
 @dataclass(frozen=True)
-@checked("feature")
-class StretchedSimilarity:
-    """sqrt(phi_rel + 0.1), where phi_rel is ``ContentSimilarity``: stretches its lower end.
-
-    Attributes:
-        last: Number of last clicks of the user.
-        recency: Weight of each click relative to the next newer one.
-    """
-
-    last: PositiveInt = 10
-    recency: Decay = 0.7
+class StretchedSimilarity(ContentSimilarity):
+    """sqrt(phi_rel + 0.1), where phi_rel is ``ContentSimilarity`` with the same settings: stretches its lower end."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        similarity = ContentSimilarity(self.last, self.recency)(candidates, history, requests)
-        return np.asarray(np.sqrt(similarity + np.float32(0.1)))
+        return np.asarray(np.sqrt(super().__call__(candidates, history, requests) + np.float32(0.1)))
 
 
 @dataclass(frozen=True)

@@ -42,17 +42,11 @@ class Relevance:
 
 
 @dataclass(frozen=True)
-class Structure:
-    """sqrt(relevance + 0.1), which stretches the lower end of the relevance.
-
-    Attributes:
-        encoder: Encodes texts as vectors.
-    """
-
-    encoder: Encoder
+class Structure(Relevance):
+    """sqrt(relevance + 0.1), which stretches the lower end of the relevance."""
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return np.asarray(np.sqrt(Relevance(self.encoder)(candidates, history, requests) + np.float32(0.1)))
+        return np.asarray(np.sqrt(super().__call__(candidates, history, requests) + np.float32(0.1)))
 
 
 @dataclass(frozen=True)

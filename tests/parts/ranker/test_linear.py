@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from recx.core.contracts import checked
+from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError
 from recx.core.protocols import HasDiagnostics, Saveable
 from recx.core.types import Fold, RankedLists, Requests
@@ -114,7 +114,7 @@ def test_it_ranks_by_the_weighted_sum_and_returns_the_same_pairs(
     lists, fold = generated()
     fitted = Linear(features).fit(lists, fold)
     ranked = fitted.rank(lists, fold.history, fold.requests)
-    checked(ranked, fold.requests, fold.history.n_items, "linear")
+    check_lists(ranked, fold.requests, fold.history.n_items, "linear")
     table = np.stack([lists.columns[name] for name in "abcd"], axis=1).astype(np.float64)
     score = (table - fitted.mean) / fitted.deviation @ fitted.weight
     for number in range(lists.n_lists):
@@ -183,7 +183,7 @@ def test_an_unretrieved_target_comes_last_in_its_own_list(lists_of: Callable, fo
     assert np.array_equal(
         full.columns["a"], np.array([1, np.nan, np.nan, 3, 2, np.nan, np.nan], np.float32), equal_nan=True
     )
-    checked(full, fold.requests, 400, "the fit")
+    check_lists(full, fold.requests, 400, "the fit")
 
 
 def test_max_users_takes_a_seeded_sample_and_counts_the_rest(generated: Callable[..., Problem], features: dict) -> None:
@@ -396,7 +396,7 @@ def test_probabilities_go_out_and_leave_the_order_alone(
     lists, fold = generated(users=200)
     fitted = Linear(features, probabilities=probabilities).fit(lists, fold)
     ranked = fitted.rank(lists, fold.history, fold.requests)
-    checked(ranked, fold.requests, fold.history.n_items, "linear")
+    check_lists(ranked, fold.requests, fold.history.n_items, "linear")
     plain = replace(fitted, settings=replace(fitted.settings, probabilities="none"))
     scored = plain.rank(lists, fold.history, fold.requests)
     assert np.array_equal(ranked.item, scored.item)
