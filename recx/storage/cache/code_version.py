@@ -24,6 +24,8 @@ INSTALLED = ("site-packages", "dist-packages")
 NO_CODE = ("__pycache__", "conf")
 """Folders of a package that no result depends on: option files matter only through the settings that they give."""
 
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""Nodes that an import may be in; expressions, which are most of a tree, contain none."""
 DOOR = "recx.plugin"
 """Only re-exports: what a part imports from here counts as the modules behind the names."""
 IMPORTS_BY_NAME = re.compile(rb"import_module|__import__")
@@ -173,7 +175,7 @@ def _imports(name: str, file: Path) -> tuple[str, ...]:
         elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             pending.extend(node.orelse)
         else:
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS))
     return tuple(found)
 
 
