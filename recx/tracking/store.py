@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError, RecxError
 from recx.core.system.atomic import replacing
@@ -79,10 +79,30 @@ def _build(file: Path) -> None:
     """Build the tables of a new sqlite store under a temporary name, since a partial store cannot be opened."""
     with replacing(file) as temporary:
         temporary.unlink(missing_ok=True)  # left by a killed process
-        try:
+        with _unsynchronized():
             open_client(f"{SQLITE}{temporary}", f"{SQLITE}{file}")
-        finally:
-            temporary.with_name(f"{temporary.name}-journal").unlink(missing_ok=True)
+        with temporary.open("rb+") as whole:
+            os.fsync(whole.fileno())
+
+
+@contextmanager
+def _unsynchronized() -> Iterator[None]:
+    """Let new sqlite connections wait for no disk and write no journal: for a file that is discarded unless complete.
+
+    MLflow's migrations commit a hundred times, each of which would wait for the disk, up to seconds in all.
+    """
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    def relax(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA journal_mode=MEMORY")
+
+    event.listen(Engine, "connect", relax)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "connect", relax)
 
 
 def open_client(uri: str, name: str | None = None) -> MlflowClient:

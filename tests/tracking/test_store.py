@@ -1,0 +1,44 @@
+"""A new sqlite store is what MLflow itself builds, complete or absent, though it is built without waiting for the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from recx.core.errors import RecxError
+from recx.tracking.store import open_client, open_experiment
+
+
+def schema(file: Path) -> list[tuple[str, str]]:
+    with sqlite3.connect(file) as store:
+        rows = store.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        rows += store.execute("SELECT 'version', version_num FROM alembic_version").fetchall()
+    store.close()
+    return sorted(rows)
+
+
+def test_a_new_store_is_what_mlflow_builds(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours.db", tmp_path / "theirs.db"
+    open_experiment(f"sqlite:///{ours}", tmp_path / "artifacts", "news")
+    open_client(f"sqlite:///{theirs}")
+    assert schema(ours) == schema(theirs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.db", "theirs.db"]
+
+
+def test_only_the_building_does_without_waiting_for_the_disk(tmp_path: Path) -> None:
+    client, _ = open_experiment(f"sqlite:///{tmp_path / 'store.db'}", None, "news")
+    engine = client._tracking_client.store.engine
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL, as sqlite has it by default
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+
+
+def test_a_store_that_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".store.db.part").mkdir()  # where the new store is written
+    with pytest.raises((RecxError, OSError)):
+        open_experiment(f"sqlite:///{folder / 'store.db'}", None, "news")
+    assert not (folder / "store.db").exists()
