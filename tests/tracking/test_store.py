@@ -1,4 +1,4 @@
-"""A new sqlite store is what MLflow itself builds, complete or absent, though it is built without waiting for the disk."""
+"""A new sqlite store is what MLflow itself builds, complete or absent, though without waiting for the disk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from recx.core.errors import RecxError
 from recx.tracking.store import open_client, open_experiment
 
 
-def schema(file: Path) -> list[tuple[str, str]]:
+def schema(file: Path) -> list[tuple[object, ...]]:
+    """Return columns and indices of every table, and the version; constraints may be written in any order."""
     with sqlite3.connect(file) as store:
-        rows = store.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-        rows += store.execute("SELECT 'version', version_num FROM alembic_version").fetchall()
+        tables = [
+            name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        ]
+        rows = [(name, *column) for name in tables for column in store.execute(f"PRAGMA table_info({name})")]
+        rows += store.execute("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name").fetchall()
+        rows += store.execute("SELECT version_num FROM alembic_version").fetchall()
     store.close()
-    return sorted(rows)
+    return rows
 
 
 def test_a_new_store_is_what_mlflow_builds(tmp_path: Path) -> None:
