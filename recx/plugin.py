@@ -87,6 +87,8 @@ from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, top_k
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
+from recx.parts.split.folds import may_be_target, split_by_steps
+from recx.tracking.process import stoppable
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (grouped by what the names are for)
@@ -103,10 +105,11 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",
-    # retrieving, learning, features, texts
-    "Eligibility", "top_k", "ANY_GAIN", "Examples", "GroundTruth", "Unretrieved", "Features", "design_blocks",
-    "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    # splitting, retrieving, learning, features, texts
+    "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "Examples", "GroundTruth", "Unretrieved",
+    "Features", "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # while a part works
-    "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "track", "write_text",
+    "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "stoppable", "track",
+    "write_text",
 ]
 # fmt: on

@@ -1,4 +1,4 @@
-"""Contract checks for authors of parts: each says in one sentence which rule of the protocol a part breaks.
+"""Contract checks of retrievers, rankers, features, metrics and option files: each names the rule that is broken.
 
     from recx.testing import check_retriever, tiny_world
 
@@ -6,83 +6,25 @@
         check_retriever(MyRetriever())
 
 The rules are those of ``recx.core.protocols`` and the laws: valid lists, no knowledge of the future, independent
-requests, reproducible results. All checks raise AssertionError; none needs pytest.
+requests, reproducible results. The other kinds are in ``checks_of_data`` and ``checks_of_trackers``. All checks raise
+AssertionError; none needs pytest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import MISSING, fields, replace
 
 import numpy as np
 
 from recx.config import factory
 from recx.config.compose import compose
-from recx.core.contracts import check_lists
-from recx.core.errors import RecxError
-from recx.core.protocols import Dataset, Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, Splitter
+from recx.core.protocols import Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever
 from recx.core.ragged import position_of_rows
-from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
+from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
+from recx.testing.rules import NEAR, arrays_of, expect, valid_lists
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
-
-NEAR = 1e-5  # scores closer than this may swap with the size of the batch
-
-
-def check_dataset(dataset: Dataset) -> None:
-    """Raise AssertionError unless the dataset loads valid interactions, and the same ones when loaded again."""
-    data, again = dataset.load(), dataset.load()
-    grouped = len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data)
-    _expect(grouped, "indptr must fit the users and events")
-    _expect(len(data.weight) == len(data), "there must be one weight per event")
-    _expect(((data.item >= 0) & (data.item < data.n_items)).all(), "the item of an event must be one of the items")
-    _expect(len(np.unique(data.users.ids)) == data.n_users, "user ids must be unique")
-    _expect(len(np.unique(data.items.ids)) == data.n_items, "item ids must be unique")
-    if data.time is not None:
-        _expect(data.time.dtype == np.int64, "times must be int64 milliseconds")
-        same_user = data.user[1:] == data.user[:-1]
-        _expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be sorted, oldest first")
-    if data.slates is not None:
-        _valid(data.slates, Requests(data.slates.user), data.n_items, "the dataset")
-    _expect(all(map(np.array_equal, _arrays(data), _arrays(again))), "loading twice must give the same")
-
-
-def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:
-    """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``."""
-    world = tiny_world() if interactions is None else interactions
-    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
-    predict = splitter.split(world, "predict")
-    _expect(predict.fold.target is None, "fold=predict must not hold out any event")
-    _expect(len(predict.fold.history) == len(world), "the history of fold=predict must contain all events")
-    for name in ("test", "valid"):
-        split = splitter.split(world, name)
-        _check_fold(split.fold)
-        if split.past is not None:
-            _check_fold(split.past)
-            assert split.past.target is not None
-            earlier = np.concatenate([split.past.history.weight, split.past.target.weight])
-            known = np.isin(earlier, split.fold.history.weight)
-            _expect(known.all(), "the fold's history must contain the past fold's history and targets")
-
-
-def _check_fold(fold: Fold) -> None:
-    history, target, requests = fold.history, fold.target, fold.requests
-    assert target is not None
-    _expect(not np.isin(target.weight, history.weight).any(), "no event may be in both history and target")
-    _expect((np.diff(requests.user) > 0).all(), "there must be one request per user, users increasing")
-    with_target = np.flatnonzero(target.lengths)
-    _expect(np.array_equal(requests.user, with_target), "the requests must be those of the users with a target")
-    if target.time is None or history.time is None:
-        return
-    first, some = target.time[target.indptr[requests.user]], history.lengths[requests.user] > 0
-    last = history.time[history.indptr[requests.user[some] + 1] - 1]
-    _expect((last <= first[some]).all(), "no target may be older than the same user's history")
-    assert requests.time is not None, "requests must have times where the data has"
-    at_target, after_last = requests.time == first, ~some
-    after_last[some] = requests.time[some] == last + 1
-    valid = at_target.all() or after_last.all()
-    _expect(valid, "the time of a request must be that of its first target, or 1 ms after the user's last event")
 
 
 def check_retriever(retriever: Retriever, interactions: Interactions | None = None, k: int = 7) -> None:
@@ -99,30 +41,30 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
     world = tiny_world() if interactions is None else interactions
     history, requests = everyone_asks(world)
     name = type(retriever).__name__
-    before = [array.copy() for array in _arrays(history)]
+    before = [array.copy() for array in arrays_of(history)]
     fitted = retriever.fit(history)
     lists = _retrieved(fitted, history, requests, k, name)
-    _expect(_same(lists, fitted.retrieve(history, requests, k)), f"{name} must return the same twice")
+    expect(_same(lists, fitted.retrieve(history, requests, k)), f"{name} must return the same twice")
     again = retriever.fit(history).retrieve(history, requests, k)
-    _expect(_same(lists, again), f"{name} must return the same after another fit on the same history")
-    _expect(all(map(np.array_equal, before, _arrays(history))), f"{name} must not change the history")
+    expect(_same(lists, again), f"{name} must return the same after another fit on the same history")
+    expect(all(map(np.array_equal, before, arrays_of(history))), f"{name} must not change the history")
     _check_eligibility(retriever, lists, history, requests)
     _check_later_events(fitted, history, requests, k, name)
     for chosen in (slice(0, None, 2), slice(0, 1), slice(0, 0)):
         alone = _retrieved(fitted, history, requests[chosen], k, name)
         rest = lists.take(np.arange(len(requests))[chosen])
-        _expect(_near(alone, rest), f"{name}: the list of a request must not depend on the other requests")
+        expect(_near(alone, rest), f"{name}: the list of a request must not depend on the other requests")
     _retrieved(fitted, history, requests, 3 * world.n_items, name)
     first_half = position_of_rows(history.indptr) < history.lengths[history.user] // 2 + 1
     _retrieved(retriever.fit(history.keep(first_half)), history, requests, k, name)
 
 
 def _retrieved(fitted: FittedRetriever, history: Interactions, requests: Requests, k: int, name: str) -> RankedLists:
-    lists = _valid(fitted.retrieve(history, requests, k), requests, history.n_items, name)
+    lists = valid_lists(fitted.retrieve(history, requests, k), requests, history.n_items, name)
     most = np.full(history.n_users, k)
     if history.slates is not None:
         most[history.slates.user] = np.maximum(k, history.slates.lengths)
-    _expect((lists.lengths <= most[requests.user]).all(), f"{name} must return at most k={k} items per request")
+    expect((lists.lengths <= most[requests.user]).all(), f"{name} must return at most k={k} items per request")
     return lists
 
 
@@ -133,10 +75,10 @@ def _check_eligibility(retriever: Retriever, lists: RankedLists, history: Intera
     name = type(retriever).__name__
     pairs = lists.list_of_row, lists.item
     too_early = Eligibility(history, "keep").hidden(requests)[pairs].any()
-    _expect(not too_early, f"{name} must not show an item that was neither created nor clicked before the request")
+    expect(not too_early, f"{name} must not show an item that was neither created nor clicked before the request")
     if getattr(retriever, "seen", "keep") == "drop":
         seen = Eligibility(history, "drop").hidden(requests)[pairs].any()
-        _expect(not seen, f"{name} must not show what the user has seen if seen=drop")
+        expect(not seen, f"{name} must not show what the user has seen if seen=drop")
 
 
 def _check_later_events(fitted: FittedRetriever, history: Interactions, requests: Requests, k: int, name: str) -> None:
@@ -145,7 +87,7 @@ def _check_later_events(fitted: FittedRetriever, history: Interactions, requests
     changed, earlier = other_future(history, requests)
     lists = fitted.retrieve(history, requests, k).take(earlier)
     other = fitted.retrieve(changed, requests, k).take(earlier)
-    _expect(_same(lists, other), f"{name}: events at or after a request must not change its list")
+    expect(_same(lists, other), f"{name}: events at or after a request must not change its list")
 
 
 def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | None = None) -> None:
@@ -160,20 +102,20 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
     past = last_out(now.history)
     candidates, name = some_candidates(now), type(ranker).__name__
     fitted = _fitted(ranker, past)
-    ranked = _valid(fitted.rank(candidates, now.history, now.requests), now.requests, world.n_items, name)
+    ranked = valid_lists(fitted.rank(candidates, now.history, now.requests), now.requests, world.n_items, name)
     same = _same(_by_item(ranked), _by_item(candidates))
-    _expect(same, f"{name} must return exactly the candidates, with their columns")
+    expect(same, f"{name} must return exactly the candidates, with their columns")
     for other in (fitted, _fitted(ranker, past)):
         again = other.rank(candidates, now.history, now.requests)
-        _expect(_same(ranked, again), f"{name} must return the same twice, and after another fit")
+        expect(_same(ranked, again), f"{name} must return the same twice, and after another fit")
     if world.time is not None:
         changed, earlier = other_future(now.history, now.requests)
         other_list = fitted.rank(candidates, changed, now.requests).take(earlier)
         same = _same(ranked.take(earlier), other_list)
-        _expect(same, f"{name}: events at or after a request must not change its list")
+        expect(same, f"{name}: events at or after a request must not change its list")
     for chosen in (np.arange(0, len(now.requests), 2), np.arange(1), np.arange(0)):
         alone = fitted.rank(candidates.take(chosen), now.history, now.requests[chosen])
-        _expect(_near(alone, ranked.take(chosen)), f"{name}: the order of a list must not depend on the other lists")
+        expect(_near(alone, ranked.take(chosen)), f"{name}: the order of a list must not depend on the other lists")
 
 
 def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:
@@ -191,17 +133,17 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
     fold, name = last_out(world), type(feature).__name__
     candidates = some_candidates(fold)
     values = feature(candidates, fold.history, fold.requests)
-    _expect(values.shape == (len(candidates),), f"{name} must return one number per candidate")
-    _expect(np.isfinite(values).all(), f"{name} must be finite")
+    expect(values.shape == (len(candidates),), f"{name} must return one number per candidate")
+    expect(np.isfinite(values).all(), f"{name} must be finite")
     if world.time is not None:
         changed, earlier = other_future(fold.history, fold.requests)
         rows = np.isin(candidates.list_of_row, earlier)
         other = feature(candidates, changed, fold.requests)
-        _expect(np.array_equal(values[rows], other[rows]), f"{name} must not depend on events at or after the request")
+        expect(np.array_equal(values[rows], other[rows]), f"{name} must not depend on events at or after the request")
     some = slice(5, 12)
     alone = feature(candidates[some], fold.history, fold.requests[some])
     rows = np.isin(candidates.list_of_row, np.arange(5, 12))
-    _expect(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR), f"{name} must not depend on others' rows")
+    expect(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR), f"{name} must not depend on others' rows")
 
 
 def check_metric(metric: Metric, interactions: Interactions | None = None) -> None:
@@ -216,18 +158,18 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
     truth = GroundTruth.of(fold)
     values = metric(truth.judge(candidates))
     valid = metric.name.replace("_", "").isalnum()
-    _expect(valid, f"the name {metric.name!r} of the metric may only contain letters, digits and _")
+    expect(valid, f"the name {metric.name!r} of the metric may only contain letters, digits and _")
     if not isinstance(values, np.ndarray):
-        _expect(np.isscalar(values), f"{metric.name} must return an array or one number")
+        expect(np.isscalar(values), f"{metric.name} must return an array or one number")
         return
-    _expect(values.shape == truth.user.shape, f"{metric.name} must return one value per user")
+    expect(values.shape == truth.user.shape, f"{metric.name} must return one value per user")
     without = np.isin(truth.user, candidates.user[candidates.lengths == 0])
     nothing = (values[without] == 0).all() or np.isnan(values[without]).all()
-    _expect(nothing, f"{metric.name} must be 0 for a user without a list")
+    expect(nothing, f"{metric.name} must be 0 for a user without a list")
     some = metric(truth.judge(candidates.take(np.arange(candidates.n_lists // 2, candidates.n_lists))))
     unchanged = np.isin(truth.user, candidates.user[candidates.n_lists // 2 :])
     same = isinstance(some, np.ndarray) and np.array_equal(values[unchanged], some[unchanged], equal_nan=True)
-    _expect(same, f"{metric.name} of a user must not depend on other users' lists")
+    expect(same, f"{metric.name} of a user must not depend on other users' lists")
 
 
 SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
@@ -249,31 +191,14 @@ def check_option(name: str) -> None:
     assert isinstance(written, dict)
     kind = factory.locate(written.pop("_target_"), group)
     settings = {field.name: field for field in fields(kind) if field.init}
-    _expect(written.keys() == settings.keys(), f"{name} must name the settings {', '.join(settings)}")
+    expect(written.keys() == settings.keys(), f"{name} must name the settings {', '.join(settings)}")
     for key, field in settings.items():
         value = tuple(written[key]) if isinstance(written[key], list) else written[key]
         default = field.default_factory() if field.default_factory is not MISSING else field.default
         if isinstance(value, str):
             value = SHARED.get(value, value)
         elsewhere = isinstance(value, str) and value.startswith("${")
-        _expect(default is MISSING or elsewhere or value == default, f"{name}: {key} must be {default}, the default")
-
-
-def _expect(kept: bool | np.bool_, rule: str) -> None:
-    if not kept:
-        raise AssertionError(rule)
-
-
-def _valid(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
-    try:
-        return check_lists(lists, requests, n_items, maker)
-    except RecxError as error:
-        raise AssertionError(str(error)) from error
-
-
-def _arrays(data: Interactions) -> Sequence[Array]:
-    time = np.zeros(0, dtype=np.int64) if data.time is None else data.time
-    return [data.indptr, data.item, time, data.weight, data.users.ids, data.items.ids]
+        expect(default is MISSING or elsewhere or value == default, f"{name}: {key} must be {default}, the default")
 
 
 def _by_item(lists: RankedLists) -> RankedLists:

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from recx.cli import main as cli
+from recx.cli.commands.new_plugin import KINDS
 from recx.jobs.sweep.plan import read as read_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +65,7 @@ def needs(line: str) -> list[str]:
 @pytest.fixture
 def mine(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return the folder of the plugin that the pages create, installed as pip would."""
-    monkeypatch.setattr("sys.argv", ["recx", "new-plugin", "mine"])
+    monkeypatch.setattr("sys.argv", ["recx", "new-plugin", "mine", *KINDS])
     assert cli.main() == 0
     info = here / "recx-mine" / "recx_mine-0.1.0.dist-info"
     info.mkdir()
@@ -81,7 +82,7 @@ def mine(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
     page = ROOT / "docs" / "own-part.md"
     [code] = [block for block in blocks(page, "python") if "class Newest" in block]
-    assert code in (mine / "recx_mine" / "parts.py").read_text(encoding="utf-8")
+    assert code in (mine / "recx_mine" / "retriever.py").read_text(encoding="utf-8")
     [option] = blocks(page, "yaml")
     assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Feature
-from recx.core.types import Interactions, RankedLists, Requests, Split
+from recx.core.types import Interactions, RankedLists, Requests
 from recx.evaluation.metrics.registry import parse
 from recx.parts.feature.coclick import CoClicks, Transition
 from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, StretchedSimilarity, Words
@@ -23,15 +23,11 @@ from recx.parts.feature.popularity import Clicks, PeerClicks, Trend
 from recx.parts.feature.retrieval import Rank, Score
 from recx.parts.feature.rows import of_rows
 from recx.parts.retriever.popularity import Popularity
-from recx.parts.split.folds import make_fold
-from recx.parts.split.leave_last import LeaveLast
 from recx.testing import (
-    check_dataset,
     check_feature,
     check_metric,
     check_ranker,
     check_retriever,
-    check_splitter,
     checks,
     tiny_world,
 )
@@ -209,43 +205,6 @@ def test_a_metric_may_be_one_number() -> None:
 def test_a_metric_that_breaks_its_contract_is_caught(metric: Odd, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_metric(metric)
-
-
-@dataclass(frozen=True)
-class Overlapping:
-    """Leaves the targets in the history."""
-
-    def split(self, interactions: Interactions, fold: Any) -> Split:
-        split = LeaveLast().split(interactions, fold)
-        if fold == "predict":
-            return split
-        everything = np.ones(len(interactions), dtype=bool)
-        last = np.isin(np.arange(len(interactions)), interactions.indptr[1:] - 1)
-        return Split(None, make_fold(interactions, everything, last, "target"))
-
-
-def test_a_split_that_knows_its_targets_is_caught() -> None:
-    with pytest.raises(AssertionError, match="no event may be in both history and target"):
-        check_splitter(Overlapping())
-
-
-@dataclass(frozen=True)
-class Loads:
-    worlds: list[Interactions] = field(default_factory=lambda: [tiny_world(slates=True)])
-
-    def load(self) -> Interactions:
-        self.worlds.append(self.worlds.pop(0))
-        return self.worlds[-1]
-
-
-def test_a_dataset_must_load_the_same_twice_and_events_in_order() -> None:
-    check_dataset(Loads())
-    with pytest.raises(AssertionError, match="loading twice must give the same"):
-        check_dataset(Loads([tiny_world(), replace(tiny_world(), weight=tiny_world().weight * 2)]))
-    world = tiny_world()
-    assert world.time is not None
-    with pytest.raises(AssertionError, match="oldest first"):
-        check_dataset(Loads([replace(world, time=world.time[::-1].copy())]))
 
 
 def test_the_tiny_world_has_the_corner_cases() -> None:

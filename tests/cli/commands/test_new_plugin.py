@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from recx.cli.commands import new_plugin
 from recx.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
+TESTS = ["pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "recx-mine"]
 
 
 def test_everything_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,33 +22,102 @@ def test_everything_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.Mo
     assert new_plugin.run(["my-own"]) == 0
     files = [file for file in (tmp_path / "recx-my-own").rglob("*") if file.is_file()]
     assert tmp_path / "recx-my-own" / "recx_my_own" / "conf" / "metric" / "my_own_capped_recall.yaml" in files
-    assert len(files) == 9
+    assert len(files) == 3 + 4 * 3
     for file in files:
         assert "template" not in f"{file.relative_to(tmp_path)} {file.read_text(encoding='utf-8')}".lower()
 
 
-@pytest.mark.slow
-def test_its_own_tests_pass_and_its_parts_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    new_plugin.run(["mine"])
-    info = tmp_path / "recx-mine" / "recx_mine-0.1.0.dist-info"
+def written_into(folder: Path) -> list[str]:
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("kind", new_plugin.KINDS)
+def test_a_kind_alone_is_its_three_files_and_its_row(kind: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert new_plugin.run(["mine", kind]) == 0
+    option = "mine_capped_recall" if kind == "metric" else "mine"
+    assert written_into(here / "recx-mine") == sorted(
+        [
+            "README.md",
+            "pyproject.toml",
+            "recx_mine/__init__.py",
+            f"recx_mine/{kind}.py",
+            f"recx_mine/conf/{kind}/{option}.yaml",
+            f"tests/test_{kind}.py",
+        ]
+    )
+    rows = [line for line in (here / "recx-mine" / "README.md").read_text().splitlines() if "recx_mine/" in line]
+    assert [row.split(" | ")[0] for row in rows[:-1]] == [f"| {kind}"]
+    printed = capsys.readouterr().out
+    assert f"holds {'an' if kind == 'encoder' else 'a'} {kind}. Next:" in printed
+    assert printed.count("python -m recx ") == 1
+
+
+def test_what_it_holds_is_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new_plugin.run(["mine", "split", "dataset", "split"])
+    assert "recx-mine holds a dataset and a split. Next:" in capsys.readouterr().out
+    assert new_plugin.run(["other"]) == 0
+    assert "recx-other holds a feature, a retriever, a ranker and a metric. Next:" in capsys.readouterr().out
+
+
+def test_a_kind_that_does_not_exist_is_named(here: Path) -> None:
+    with pytest.raises(InputError, match=r"mine: 'splitt' is not a kind of part: did you mean 'split'\?$"):
+        new_plugin.run(["mine", "splitt"])
+    assert list(here.iterdir()) == []
+
+
+def test_an_option_that_exists_is_refused_for_the_chosen_kinds_only(here: Path) -> None:
+    with pytest.raises(InputError, match=r"the option dataset/movielens exists already: choose another name$"):
+        new_plugin.run(["movielens", "dataset", "ranker"])
+    assert new_plugin.run(["movielens", "ranker"]) == 0
+
+
+def installed(here: Path) -> dict[str, str]:
+    """Return an environment in which the plugin of the folder is installed."""
+    info = here / "recx-mine" / "recx_mine-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recx-mine\nVersion: 0.1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text("[recx.plugins]\nmine = recx_mine\n", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path / 'recx-mine'}"}
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{here / 'recx-mine'}"}
+
+
+def ran(command: list[str], here: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, cwd=here, env=environment, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", new_plugin.KINDS)
+def test_the_tests_of_a_kind_alone_pass(kind: str, here: Path) -> None:
+    new_plugin.run(["mine", kind])
+    assert " passed" in ran(TESTS, here, installed(here))
+
+
+@pytest.mark.slow
+def test_the_tests_of_all_kinds_pass_and_the_parts_run(here: Path) -> None:
+    new_plugin.run(["mine", *new_plugin.KINDS])
+    environment = installed(here)
+    ran(TESTS, here, environment)
     metrics = "evaluator.end_to_end=[ndcg_at_5,mine_capped_recall_at_5]"
-    words = ["+experiment=news", "dataset.readers=200", "tracker=console", "feature=mine", metrics]
-    for command in (
-        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "recx-mine"],
-        ["-m", "recx", *words, "retriever=mine", "ranker=mine"],
-        ["-m", "recx", *words, "retriever=union", "ranker=linear"],
-    ):
-        done = subprocess.run(
-            [sys.executable, *command], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert "mine capped recall" in done.stdout
-    assert "mine_freshness" in done.stdout
+    small = ["+experiment=news", "dataset.readers=200", "tracker=mine", "split=mine", "feature=mine", metrics]
+    ran(["recx", *small, "retriever=mine", "ranker=mine"], here, environment)
+    printed = ran(["recx", *small, "retriever=union", "ranker=linear"], here, environment)
+    assert "mine capped recall" in printed
+    assert "mine_freshness" in printed
+    ran(["recx", "+experiment=tools", "dataset.tasks=100", "tracker=mine", "encoder=mine"], here, environment)
+    events = [{"user": n // 8, "item": n * n % 23, "time": f"2024-05-{1 + n % 8:02}T09:00:00Z"} for n in range(240)]
+    (here / "log.jsonl").write_text("\n".join(json.dumps(event) for event in events), encoding="utf-8")
+    ran(["recx", "+experiment=table", "dataset=mine", "dataset.path=log.jsonl", "tracker=mine"], here, environment)
+    runs = [json.loads(line) for line in (here / "outputs" / "runs.jsonl").read_text().splitlines()]
+    assert [(run["name"], run["status"]) for run in runs] == [
+        ("news", "finished"),
+        ("news", "finished"),
+        ("tools", "finished"),
+        ("table", "finished"),
+    ]
+    assert runs[3]["metrics"]["data/events"] == 240
 
 
 @pytest.mark.parametrize("name", ["", "Mine", "1st", "a b", "../x", "mine_", "é", "a--b", "a/b"])

@@ -1,0 +1,114 @@
+"""Contract checks of datasets, splits and encoders: each says in one sentence which rule a part breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.protocols import Dataset, Encoder, Splitter
+from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
+from recx.testing.rules import NEAR, arrays_of, expect, valid_lists
+from recx.testing.tiny_dataset import tiny_world
+
+
+def check_dataset(dataset: Dataset) -> None:
+    """Raise AssertionError unless the dataset loads valid interactions, and the same ones when loaded again."""
+    data, again = dataset.load(), dataset.load()
+    grouped = len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data)
+    grouped = grouped and data.indptr[0] == 0 and (np.diff(data.indptr) >= 0).all()
+    expect(grouped, "indptr must fit the users and events")
+    expect(len(data.weight) == len(data), "there must be one weight per event")
+    expect(np.isfinite(data.weight).all(), "weights must be finite")
+    expect(((data.item >= 0) & (data.item < data.n_items)).all(), "the item of an event must be one of the items")
+    expect(len(np.unique(data.users.ids)) == data.n_users, "user ids must be unique")
+    expect(len(np.unique(data.items.ids)) == data.n_items, "item ids must be unique")
+    for entities in (data.users, data.items):
+        whole = all(len(column) == len(entities) for column in entities.table.values())
+        expect(whole, "a column of users or items must have one value for each of them")
+    if data.time is not None:
+        expect(data.time.dtype == np.int64, "times must be int64 milliseconds")
+        same_user = data.user[1:] == data.user[:-1]
+        expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be sorted, oldest first")
+    if data.slates is not None:
+        valid_lists(data.slates, Requests(data.slates.user), data.n_items, "the dataset")
+    expect(all(map(np.array_equal, arrays_of(data), arrays_of(again))), "loading twice must give the same")
+
+
+def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:
+    """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``."""
+    world = tiny_world() if interactions is None else interactions
+    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
+    predict = splitter.split(world, "predict")
+    expect(predict.fold.target is None, "fold=predict must not hold out any event")
+    expect(len(predict.fold.history) == len(world), "the history of fold=predict must contain all events")
+    test, valid = splitter.split(world, "test"), splitter.split(world, "valid")
+    for split in (test, valid):
+        _check_fold(split.fold)
+        if split.past is not None:
+            _check_fold(split.past)
+            known = np.isin(_events(split.past), split.fold.history.weight)
+            expect(known.all(), "the fold's history must contain the past fold's history and targets")
+    known = np.isin(_events(valid.fold), test.fold.history.weight)
+    expect(known.all(), "fold=valid must be a step before fold=test, whose history must contain all of its events")
+
+
+def _events(fold: Fold) -> Floats:
+    """Return the numbers of all events of a fold."""
+    assert fold.target is not None
+    return np.concatenate([fold.history.weight, fold.target.weight])
+
+
+def _check_fold(fold: Fold) -> None:
+    history, target, requests = fold.history, fold.target, fold.requests
+    assert target is not None
+    expect(not np.isin(target.weight, history.weight).any(), "no event may be in both history and target")
+    expect((np.diff(requests.user) > 0).all(), "there must be one request per user, users increasing")
+    with_target = np.flatnonzero(target.lengths)
+    expect(np.array_equal(requests.user, with_target), "the requests must be those of the users with a target")
+    if target.time is None or history.time is None:
+        return
+    first, some = target.time[target.indptr[requests.user]], history.lengths[requests.user] > 0
+    last = history.time[history.indptr[requests.user[some] + 1] - 1]
+    expect((last <= first[some]).all(), "no target may be older than the same user's history")
+    assert requests.time is not None, "requests must have times where the data has"
+    at_target, after_last = requests.time == first, ~some
+    after_last[some] = requests.time[some] == last + 1
+    valid = at_target.all() or after_last.all()
+    expect(valid, "the time of a request must be that of its first target, or 1 ms after the user's last event")
+
+
+TEXTS = ("send a mail", "Send mail to all", "read the news", "天气 怎么样", "send a mail", "", " \n")
+"""Texts with words in common, in another script, twice, and without any word."""
+
+
+def check_encoder(encoder: Encoder, texts: Sequence[str] = TEXTS) -> None:
+    """Raise AssertionError unless the encoder maps each text to a vector of length 1, or 0, that is always the same.
+
+    Args:
+        encoder: The part to check.
+        texts: The texts to check it with, of which the encoder learns.
+    """
+    given, name = np.array(texts, dtype=object), type(encoder).__name__
+    fitted = encoder.fit(given)
+    vectors = _dense(fitted.encode(given))
+    expect(vectors.ndim == 2 and len(vectors) == len(given), f"{name} must return one vector per text")
+    expect(vectors.dtype == np.float32, f"{name} must return float32")
+    expect(np.isfinite(vectors).all(), f"{name} must return finite vectors")
+    length = np.linalg.norm(vectors, axis=1)
+    expect((np.isclose(length, 1, atol=NEAR) | (length == 0)).all(), f"{name}: a vector must have length 1, or be 0")
+    for other in (fitted, encoder.fit(given)):
+        same = np.array_equal(vectors, _dense(other.encode(given)))
+        expect(same, f"{name} must return the same twice, and after another fit")
+    some, width = _dense(fitted.encode(given[::2])), vectors.shape[1]
+    expect(np.allclose(some, vectors[::2], atol=NEAR), f"{name}: a vector must not depend on the other texts")
+    for unknown in (np.array(["a text that fit has not seen"], dtype=object), given[:0]):
+        shape = fitted.encode(unknown).shape
+        expect(shape == (len(unknown), width), f"{name} must encode new texts, or none, into vectors of the same width")
+
+
+def _dense(vectors: Vectors) -> Floats:
+    found: Floats = vectors.toarray() if sparse.issparse(vectors) else vectors
+    return found

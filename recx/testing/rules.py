@@ -1,0 +1,33 @@
+"""What the checks share: how a broken rule is reported, and which lists are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recx.core.contracts import check_lists
+from recx.core.errors import RecxError
+from recx.core.types import Array, Interactions, RankedLists, Requests
+
+NEAR = 1e-5  # scores closer than this may swap with the size of the batch
+
+
+def expect(kept: bool | np.bool_, rule: str) -> None:
+    """Raise an AssertionError with the rule, unless it is kept."""
+    if not kept:
+        raise AssertionError(rule)
+
+
+def valid_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
+    """Return the lists if they are valid."""
+    try:
+        return check_lists(lists, requests, n_items, maker)
+    except RecxError as error:
+        raise AssertionError(str(error)) from error
+
+
+def arrays_of(data: Interactions) -> Sequence[Array]:
+    """Return the arrays of the events and the ids of users and items."""
+    time = np.zeros(0, dtype=np.int64) if data.time is None else data.time
+    return [data.indptr, data.item, time, data.weight, data.users.ids, data.items.ids]
