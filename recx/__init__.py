@@ -1,10 +1,17 @@
 """Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
 
-``recx.run(["+experiment=news"])`` runs what the command line runs. ``recx.Experiment(...)`` is the same chain without
-configuration files. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
+``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep. ``recx.Experiment(...)`` is
+the same chain without configuration files. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares
+evaluations.
 """
 
-from __future__ import annotations
+import sys
+
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    # `python -m` puts the current folder first, so that a file there would replace any library that is imported below.
+    _here = sys.path.pop(0)
+    if __file__.startswith(f"{_here}/recx/"):
+        sys.path.append(_here)  # recx itself lies there, in a checkout
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
     from recx.evaluation.evaluate import evaluate
     from recx.evaluation.metrics.registry import metric
     from recx.experiment.experiment import Experiment, Result
-    from recx.jobs.launch import run
+    from recx.jobs.from_python import run, sweep
 
 __all__ = [
     "Comparison",
@@ -29,6 +36,7 @@ __all__ = [
     "metric",
     "results",
     "run",
+    "sweep",
 ]
 
 _HOME = {
@@ -39,7 +47,8 @@ _HOME = {
     "compare": "recx.evaluation.compare",
     "evaluate": "recx.evaluation.evaluate",
     "metric": "recx.evaluation.metrics.registry",
-    "run": "recx.jobs.launch",
+    "run": "recx.jobs.from_python",
+    "sweep": "recx.jobs.from_python",
 }
 
 

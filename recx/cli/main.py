@@ -12,7 +12,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -20,9 +19,11 @@ from typing import TYPE_CHECKING
 
 from recx.config import option_sources
 from recx.core.errors import InputError, RecxError, did_you_mean
+from recx.core.project import CONFIG_NAME, Project, entered
+from recx.core.version import __version__
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from argparse import Namespace
 
 COMMANDS = ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "report", "runs", "ui")
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
@@ -67,15 +68,47 @@ def _fail(message: str, code: int) -> int:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    first = arguments[0] if arguments else ""
-    if first in COMMANDS:
-        return int(import_module(f"recx.cli.commands.{first.replace('-', '_')}").run(arguments[1:]))
-    if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
-        return _help()
-    if first and not first.startswith(("-", "+", "~")) and "=" not in first:
-        near = did_you_mean(first, [*COMMANDS, "help"])
-        raise InputError(f"unknown command {first!r}, which is not a KEY=VALUE override either: {near}")
-    return _run_hydra(arguments)
+    folders, config_name, arguments = _project_flags(arguments)
+    overrides = [argument for argument in arguments if not argument.startswith("-")]
+    with entered(Project.of(folders, overrides, config_name)):
+        first = arguments[0] if arguments else ""
+        if first in COMMANDS:
+            return int(import_module(f"recx.cli.commands.{first.replace('-', '_')}").run(arguments[1:]))
+        if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
+            return _help()
+        if "--version" in arguments:
+            print(f"recx-lab {__version__}")
+            return 0
+        if first and not first.startswith(("-", "+", "~")) and "=" not in first:
+            near = did_you_mean(first, [*COMMANDS, "help"])
+            raise InputError(f"unknown command {first!r}, which is not a KEY=VALUE override either: {near}")
+        return _run_hydra(arguments)
+
+
+def _project_flags(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """Take --config-dir and --config-name, which every command has, out of the arguments.
+
+    Returns:
+        The folders, the name of the primary configuration, and the other arguments.
+
+    Raises:
+        InputError: A flag has no value.
+    """
+    folders, config_name, others, pending = [], CONFIG_NAME, list[str](), list(arguments)
+    while pending:
+        flag, equals, value = pending.pop(0).partition("=")
+        if flag not in ("--config-dir", "-cd", "--config-name", "-cn"):
+            others.append(f"{flag}{equals}{value}")
+            continue
+        if not equals:
+            value = pending.pop(0) if pending else ""
+        if not value:
+            raise InputError(f"{flag} has no value: give a folder of option files (--config-dir) or a name in it")
+        if flag in ("--config-dir", "-cd"):
+            folders.append(value)
+        else:
+            config_name = value.removesuffix(".yaml")
+    return folders, config_name, others
 
 
 def _help() -> int:
@@ -91,9 +124,10 @@ def _help() -> int:
 
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job, or the jobs of a sweep."""
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises its errors instead of printing them
     from recx.cli.commands.parser import Parser
     from recx.config.hydra_internals import flags_parser
+    from recx.config.overrides import readable
+    from recx.jobs.hydra_job import run
 
     parser = flags_parser()
     parser.__class__ = Parser
@@ -102,74 +136,42 @@ def _run_hydra(arguments: Sequence[str]) -> int:
     for override in parsed.overrides:
         if "=" not in override.lstrip("=") and not override.startswith("~"):
             raise InputError(f"{override!r} is not a KEY=VALUE override: write for example ranker.l2=0.1")
+    _check_flags(parsed)
+    flags = [argument for argument in arguments if argument not in parsed.overrides]
+    modes = {override for override in parsed.overrides if _sets("hydra.mode", [override])}
+    overrides = readable([override for override in parsed.overrides if override not in modes])
+    for mode in modes:
+        if not mode.endswith(("=RUN", "=MULTIRUN")) or len(modes) > 1:
+            raise InputError(f"{mode}: write -m for a sweep, and nothing for a single run")
+        if mode.endswith("=MULTIRUN") and not parsed.multirun:
+            flags, parsed.multirun = ["-m", *flags], True
+    if _sets("hydra.verbose", overrides):
+        logging = ("hydra/job_logging=stdout", "hydra/hydra_logging=default")  # ours are silent
+        overrides = [*(one for one in logging if not _sets(one.partition("=")[0], overrides)), *overrides]
     if parsed.multirun and not any((parsed.cfg, parsed.info, parsed.shell_completion, parsed.hydra_help)):
         from recx.jobs.sweep.run import sweep
 
-        flags = [argument for argument in arguments if argument not in parsed.overrides]
-        path = [f"hydra.searchpath=['file://{Path(parsed.config_dir).absolute()}']"] if parsed.config_dir else []
-        return sweep([*parsed.overrides, *path], lambda overrides: _hydra([*flags, *overrides]))
-    for override in [] if parsed.cfg else parsed.overrides:
-        if override.lstrip("+").startswith(("sweep=", "sweep_id=", "resume=", "hydra.mode=")):
+        return sweep(overrides, lambda trials: run([*flags, *trials])).exit_code
+    for override in [] if parsed.cfg else overrides:
+        if override.lstrip("+").partition("=")[0] in ("sweep", "sweep_id", "resume"):
             raise InputError(f"{override}: this is for a sweep, which runs many trials: put -m in front")
-    _hydra(arguments)
+    run([*flags, *overrides])
     return 0
 
 
-def _hydra(arguments: Sequence[str]) -> None:
-    import hydra
-
-    from recx.config.compose import prepare
-    from recx.config.hydra_errors import explained
-    from recx.config.hydra_internals import forget_configuration
-
-    conf = prepare()
-    trusted = [f"{source.package}.*" for source in option_sources.sources()]
-    sys.argv = [sys.argv[0], *arguments]  # Hydra reads its arguments there
-    try:
-        with explained():
-            hydra.main(config_path=conf, config_name="config", execution_whitelist=trusted)(_job)()
-    except _RunFailed as failed:
-        raise failed.error from None
-    finally:
-        forget_configuration()
+def _sets(key: str, overrides: Sequence[str]) -> bool:
+    return any(override.lstrip("+").startswith(f"{key}=") for override in overrides)
 
 
-class _RunFailed(BaseException):
-    """Carries the error of a run past Hydra, which would print a line of its own for every ``Exception``."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-    def __reduce__(self) -> tuple[type[_RunFailed], tuple[Exception]]:
-        return _RunFailed, (self.error,)  # without the attributes that Hydra adds, which cannot be pickled
-
-
-def _job(config: DictConfig) -> float | None:
-    """Run one job: a trial of a sweep, a benchmark or a single experiment; return the objective of a trial."""
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    from recx.config.compose import plain
-
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    try:
-        if HydraConfig.get().mode == RunMode.MULTIRUN:
-            from recx.jobs.sweep.trial import job
-
-            return job(config)
-        if config.get("benchmark") is not None:
-            from recx.jobs.benchmark.run import benchmark, check
-
-            check(benchmark(plain(config), folder))
-        else:
-            from recx.core.run_context import RunContext
-            from recx.jobs.launch import launch
-
-            launch(plain(config), folder, context=RunContext.from_environment())
-        return None
-    except Exception as error:
-        raise _RunFailed(error) from error
-    finally:
-        with suppress(OSError):
-            folder.rmdir()  # Hydra created it; it is empty where the run never started
+def _check_flags(parsed: Namespace) -> None:
+    """Raise InputError for flags of Hydra that mean nothing here."""
+    if parsed.experimental_rerun is not None:
+        raise InputError(
+            "--experimental-rerun: a run of recx keeps its own config.yaml and no .hydra folder: repeat its command, "
+            "which its report.html shows"
+        )
+    if parsed.config_path is not None:
+        raise InputError(
+            f"--config-path={parsed.config_path}: recx's own option files always come first: add a folder of yours "
+            "with --config-dir, and choose a primary configuration in it with --config-name"
+        )

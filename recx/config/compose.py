@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,16 @@ from typing import Any
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from recx.config import option_sources
 from recx.config.hydra_errors import explained
-from recx.config.hydra_internals import register
+from recx.config.hydra_internals import alone, parse, register
 from recx.config.sweepers.grid import Grid
 from recx.config.sweepers.optuna import Search
+from recx.core import project
+
+_FROM_ENVIRONMENT = re.compile(r"\$\{\s*oc\.env:[^{}]*\}")
 
 
 @dataclass
@@ -54,12 +58,13 @@ class Schema:
 
 
 class PluginSearchPath(SearchPathPlugin):
-    """Adds the option files of installed plugins to Hydra's search path, without importing the plugins."""
+    """Adds the folders of plugins and of the person's project to our search path, without importing anything."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Append each plugin's folder after our own."""
-        for source in option_sources.sources()[1:]:
-            search_path.append(provider=source.package, path=f"file://{source.conf}")
+        """Append each folder after our own; leave the search path of another program in this process as it is."""
+        if any(str(entry.path).removeprefix("file://") == str(option_sources.CONF) for entry in search_path.get_path()):
+            for source in option_sources.sources()[1:]:
+                search_path.append(provider=source.package, path=f"file://{source.conf}")
 
 
 def prepare() -> str:
@@ -75,28 +80,54 @@ def prepare() -> str:
 
 
 def compose(overrides: Sequence[str]) -> DictConfig:
-    """Return the whole configuration, including Hydra's own part (``hydra``).
+    """Return the whole configuration, including Hydra's own part (``hydra``), of the current project.
 
     Raises:
         InputError: An override, an option or a key is unknown; the message names the closest match.
     """
     import hydra
 
-    with explained(), hydra.initialize_config_dir(prepare(), job_name="recx"):
-        return hydra.compose("config", list(overrides), return_hydra_config=True)
+    with alone(), explained(), hydra.initialize_config_dir(prepare(), job_name="recx"):
+        return hydra.compose(project.current().config_name, list(overrides), return_hydra_config=True)
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
     """Return a configuration, except for Hydra's part, as plain dictionaries and lists with interpolations resolved.
+
+    A number or a truth value from the environment, as in ``seed: ${oc.env:SEED,0}``, is read as on the command line.
 
     Raises:
         InputError: A value is missing, or refers to an unknown key.
     """
     with explained():
         ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        with open_dict(ours), read_write(ours):
+            _read_environment(ours, OmegaConf.to_container(ours, resolve=False))
         content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     assert isinstance(content, dict)
     named = {str(key): value for key, value in content.items()}
     if isinstance(named.get("cache"), bool):  # how YAML reads on and off without quotes
         named["cache"] = "on" if named["cache"] else "off"
     return named
+
+
+def _read_environment(config: Any, written: Any) -> None:
+    """Replace each text from an environment variable by the number or truth value that it stands for, if any.
+
+    Args:
+        config: A part of a configuration.
+        written: The same with interpolations as they were written.
+    """
+    for key, text in written.items() if isinstance(written, dict) else enumerate(written):
+        if isinstance(text, dict | list):
+            _read_environment(config[key], text)
+        elif isinstance(text, str) and _FROM_ENVIRONMENT.fullmatch(text):
+            config[key] = _scalar(str(config[key]))
+
+
+def _scalar(text: str) -> Any:
+    if re.fullmatch(r"[\w.+-]+", text, re.ASCII):
+        value = parse([f"key={text}"])[0].value()
+        if value is None or isinstance(value, bool | int | float):
+            return value
+    return text

@@ -1,18 +1,23 @@
 """Builds any part from its configuration: a mapping with a ``_target_`` and settings.
 
-A part is a class of recx or of an installed plugin; nothing else is ever called, whatever the configuration says. Each
-setting is checked against the class's annotations, so that errors name its key.
+A part is a class of recx, of an installed plugin or of the person's own project (see ``recx.core.project``); nothing
+else is ever called, whatever the configuration says. Each setting is checked against the class's annotations, so that
+errors name its key.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from recx.config import option_sources
+from recx.core import project
 from recx.core.bounds import coerce, hints_of
 from recx.core.errors import InputError, RecxError, did_you_mean
 
@@ -39,6 +44,9 @@ RENAMED = {
     "recx.feature.graph.PhiRel": "recx.parts.feature.graph.TextSimilarity",
     "recx.feature.graph.PhiStruct": "recx.parts.feature.graph.StructureFit",
 }
+
+VERBS = ("load", "split", "fit", "retrieve", "rank", "evaluate", "run", "write", "prune", "__call__")
+"""The methods of which a part has at least one; ``recx.experiment.build`` checks those of its kind."""
 
 
 def build(config: Any, key: str) -> Any:
@@ -69,25 +77,66 @@ def build(config: Any, key: str) -> Any:
 
 
 def locate(target: object, key: str) -> type:
-    """Return the class of a ``_target_``, if it is one of ours or of an installed plugin."""
+    """Return the class of a ``_target_``, if it is one of ours, of an installed plugin or of the person's project.
+
+    Raises:
+        InputError: It is not, or it does not exist.
+    """
     where = f"{key}._target_={target}"
     module, _, name = str(target).rpartition(".")
     now = moved(str(target))
     if now is not None:
         raise InputError(f"{where}: this class is {now} now: write that path, or run the experiment again")
-    if not is_trusted(module):
-        packages = ", ".join(source.package for source in option_sources.sources())
-        raise InputError(
-            f"{where}: parts come from {packages} only: choose an option with `python -m recx list`, "
-            "or install the plugin that has this part"
-        )
+    place = None if is_trusted(module) else _place_in_project(str(target), where)
     try:
         found = vars(import_module(module)).get(name)
     except ImportError as error:
         raise InputError(f"{where}: it cannot be imported ({error}): correct the name or install what lacks") from error
-    if not isinstance(found, type) or not is_trusted(found.__module__):
+    except Exception as error:
+        if place is None:
+            raise
+        raise InputError(f"{where}: importing {module} fails ({type(error).__name__}: {error}): correct it") from error
+    if place is not None:
+        _check_own(found, place, where)
+    elif not isinstance(found, type) or not is_trusted(found.__module__):
         raise InputError(f"{where}: {module} has no part of that name: see `python -m recx list`")
+    assert isinstance(found, type)
     return found
+
+
+def _place_in_project(target: str, where: str) -> Path:
+    """Return where the top-level module of a class of the person's own lies."""
+    own = project.current()
+    if not own.folders:
+        packages = ", ".join(source.package for source in option_sources.packages())
+        raise InputError(
+            f"{where}: parts come from {packages} only: choose an option with `python -m recx list`, install the "
+            "plugin that has this part, or give --config-dir=DIR if it lies beside the folder DIR of your option files"
+        )
+    try:
+        return own.check(target)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _check_own(found: object, place: Path, where: str) -> None:
+    """Raise InputError if an object from a project is not a part that is defined there."""
+    reason = ""
+    if not isinstance(found, type):
+        reason = "there is no class of that name"
+    elif not _is_defined_at(found, place):
+        reason = f"the class is defined elsewhere, in {found.__module__}, and only imported there"
+    elif not is_dataclass(found) or not getattr(found, "__dataclass_params__").frozen:  # noqa: B009
+        reason = "the class is no part, which is a frozen dataclass of its settings"
+    elif not any(callable(getattr(found, verb, None)) for verb in VERBS):
+        reason = f"the class is no part, which has one of the methods {', '.join(VERBS)}"
+    if reason:
+        raise InputError(f"{where}: {reason}: correct the class or its name")
+
+
+def _is_defined_at(kind: type, place: Path) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and (Path(file).resolve() == place or Path(file).resolve().is_relative_to(place))
 
 
 def moved(target: str) -> str | None:
@@ -101,7 +150,7 @@ def moved(target: str) -> str | None:
 def is_trusted(module: str) -> bool:
     """Return whether parts may come from a module; for those of recx without searching the installed packages."""
     package = module.partition(".")[0]
-    return package == "recx" or package in [source.package for source in option_sources.sources()]
+    return package == "recx" or package in [source.package for source in option_sources.packages()]
 
 
 def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,17 +14,32 @@ from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBas
 from yaml import MarkedYAMLError
 
 from recx.config import option_sources
-from recx.config.hydra_internals import ALREADY_CHOSEN, AMBIGUOUS, NOT_AN_OPTION, NOTHING_CHOSEN
+from recx.config.hydra_internals import ALREADY_CHOSEN, AMBIGUOUS, NOT_AN_OPTION, NOT_GLOBAL, NOTHING_CHOSEN
+from recx.config.overrides import quoted
 from recx.core.errors import InputError, did_you_mean
 
+_NO_FOLDER = r"provider=hydra\.searchpath"
 _NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Config search path", "provider=")
+
+OF_PLUGINS = {
+    "colorlog": "pip install hydra-colorlog",
+    "submitit_local": "pip install -e '.[slurm]' in recx's checkout",
+    "submitit_slurm": "pip install -e '.[slurm]' in recx's checkout",
+}
+"""Option of a Hydra plugin that may be missing -> how to install it."""
 
 
 @contextmanager
 def explained() -> Iterator[None]:
     """Turn errors of Hydra and OmegaConf inside the context into an ``InputError`` of one sentence."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=_NO_FOLDER, category=UserWarning)  # Hydra would pass it over
+            yield
+    except UserWarning as error:
+        raise InputError(
+            f"hydra.searchpath: {str(error).partition('path=')[2].removesuffix('.')}: name a folder of option files"
+        ) from error
     except (HydraException, OmegaConfBaseException, MarkedYAMLError) as error:
         raise explanation(error) from error
     except ValueError as error:
@@ -42,8 +58,10 @@ def explanation(error: BaseException) -> InputError:
     if isinstance(error, MissingConfigException):
         return InputError(_unknown_option(error))
     if isinstance(error, OverrideParseException):
+        example = quoted(error.override) if "=" in error.override else "dataset.path='a,b.csv'"
         return InputError(
-            f"{error.override!r} cannot be read: write KEY=VALUE, such as ranker.l2=0.1, in quotes if need be"
+            f"{error.override!r} cannot be read: write KEY=VALUE, such as ranker.l2=0.1; if the value is one text, put "
+            f'it into quotes inside those of the shell: "{example}"'
         )
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark
@@ -59,6 +77,11 @@ def explanation(error: BaseException) -> InputError:
 def _unknown_option(error: MissingConfigException) -> str:
     group, _, option = (error.missing_cfg_file or "").rpartition("/")
     known = [other.rpartition("/") for other in option_sources.options()]
+    if group.startswith("hydra/") and option in OF_PLUGINS:
+        return f"{group}={option}: the Hydra plugin that has this option is not installed: {OF_PLUGINS[option]}"
+    if not group:
+        near = did_you_mean(option, [stem for folder, _, stem in known if not folder])
+        return f"--config-name={option}: there is no such primary configuration: {near}"
     in_group = error.options or [stem for folder, _, stem in known if folder == group]
     if in_group:
         return f"{group}={option}: there is no such option: {did_you_mean(option, in_group)}"
@@ -78,6 +101,8 @@ def _not_composed(error: ConfigCompositionException) -> str:
     if ALREADY_CHOSEN in text:
         group = text.split(ALREADY_CHOSEN)[1].split(".")[0]
         return f"+{group}=…: an option is already selected for this group: write {group}=NAME, without the plus"
+    if NOT_GLOBAL in text and "@experiment." in text:
+        return f"{_one_line(text)} The first line of an experiment's file must be: # @package _global_"
     return _one_line(text)
 
 

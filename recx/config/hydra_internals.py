@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.utils import get_args_parser
+from hydra._internal.utils import create_config_search_path, get_args_parser
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override, Transformer
 from hydra.core.plugins import Plugins
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
+
+from recx.core.errors import InputError
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -28,6 +34,7 @@ __all__ = ["BasicSweeper", "Override"]
 AMBIGUOUS = "Ambiguous value for argument"
 NOTHING_CHOSEN = "No match in the defaults list"
 ALREADY_CHOSEN = "Multiple values for "
+NOT_GLOBAL = "Invalid Defaults List override"
 NOT_AN_OPTION = "Config group override must be"
 """Texts that distinguish Hydra's errors, which share one class."""
 
@@ -35,6 +42,7 @@ is_swept = Override.is_sweep_override
 is_interval = Override.is_interval_sweep
 is_deletion = Override.is_delete
 flags_parser = get_args_parser
+_turn = RLock()
 
 
 def register(*plugins: type[Plugin]) -> None:
@@ -43,18 +51,34 @@ def register(*plugins: type[Plugin]) -> None:
         Plugins.instance().register(plugin)
 
 
-def forget_configuration() -> None:
-    """Clear the configuration that Hydra keeps of the previous run, which a run from Python would use as its own."""
-    HydraConfig.instance().cfg = None
+@contextmanager
+def alone() -> Iterator[None]:
+    """Have Hydra to ourselves inside the context, in one thread at a time.
+
+    Hydra keeps what it composes in global variables; what a program around us has there is put aside and back.
+    """
+    with _turn:
+        hydra, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+        GlobalHydra.instance().hydra = HydraConfig.instance().cfg = None
+        try:
+            yield
+        finally:
+            GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, config
 
 
-def parse(overrides: Sequence[str]) -> list[Override]:
+def parse(overrides: Sequence[str], conf: str | None = None) -> list[Override]:
     """Return overrides as parsed by Hydra.
+
+    Args:
+        overrides: The overrides.
+        conf: The folder of the primary configuration, in whose groups ``glob`` finds its values.
 
     Raises:
         OverrideParseException: An override cannot be read.
     """
-    return OverridesParser.create().parse_overrides(list(overrides))
+    globs = conf is not None and any("glob(" in override for override in overrides)
+    loader = ConfigLoaderImpl(create_config_search_path(f"file://{conf}")) if globs else None
+    return OverridesParser.create(loader).parse_overrides(list(overrides))
 
 
 def key_of(override: Override) -> str:
@@ -73,7 +97,10 @@ def first_value(override: Override) -> str:
         return typed(override)
     if is_interval(override):
         return f"{override.get_key_element()}={cast(IntervalSweep, override.value()).start}"
-    return f"{override.get_key_element()}={next(iter(override.sweep_string_iterator()))}"
+    first = next(iter(override.sweep_string_iterator()), None)
+    if first is None:
+        raise InputError(f"{typed(override)}: no option matches: see `python -m recx list {key_of(override)}`")
+    return f"{override.get_key_element()}={first}"
 
 
 def values_of(override: Override) -> list[Any]:

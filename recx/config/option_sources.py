@@ -1,4 +1,4 @@
-"""The sources of option files: recx itself and the installed plugins.
+"""The sources of option files: recx itself, the installed plugins, and the folders that ``--config-dir`` names.
 
 A plugin is a package with a folder ``conf`` and one line in its ``pyproject.toml``::
 
@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+from recx.core import project
 from recx.core.errors import InputError
 
 GROUP = "recx.plugins"
@@ -27,10 +28,10 @@ CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / 
 
 @dataclass(frozen=True)
 class Source:
-    """A package with option files.
+    """A package with option files, or a folder of them.
 
     Attributes:
-        package: Its import name.
+        package: Its import name; the folder itself if it belongs to no package.
         conf: The folder of its option files.
     """
 
@@ -43,7 +44,7 @@ class Source:
         return {file.relative_to(self.conf).with_suffix("").as_posix(): file for file in files}
 
 
-def sources() -> tuple[Source, ...]:
+def packages() -> tuple[Source, ...]:
     """Return recx and the installed plugins, sorted by name.
 
     Raises:
@@ -51,6 +52,13 @@ def sources() -> tuple[Source, ...]:
     """
     plugins = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return (Source("recx", CONF), *(_source(entry) for entry in plugins))
+
+
+def sources() -> tuple[Source, ...]:
+    """Return recx, the installed plugins, and the folders of the person's project (raises as ``packages`` does)."""
+    known = packages()
+    own = [folder for folder in project.current().folders if folder not in {source.conf.resolve() for source in known}]
+    return (*known, *(Source(str(folder), folder) for folder in own))
 
 
 def options() -> dict[str, tuple[str, Path]]:
@@ -64,11 +72,16 @@ def options() -> dict[str, tuple[str, Path]]:
         for name, file in source.options().items():
             if name in found:
                 raise InputError(
-                    f"the option {name!r} exists twice, in {found[name][1]} and in {file}: "
-                    f"rename one of the files, or uninstall one of {found[name][0]} and {source.package}"
+                    f"the option {name!r} exists twice, in {found[name][1]} and in {file}: {_way_out(source)}"
                 )
             found[name] = (source.package, file)
     return found
+
+
+def _way_out(source: Source) -> str:
+    if source.conf in project.current().folders:
+        return "rename yours, and choose it by its new name (a primary configuration with --config-name)"
+    return f"rename one of the files, or uninstall {source.package}"
 
 
 def _source(entry: EntryPoint) -> Source:

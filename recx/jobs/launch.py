@@ -6,7 +6,7 @@ libraries read it when they are loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,22 +19,6 @@ from recx.core.system.threads import limited_to
 if TYPE_CHECKING:
     from recx.core.protocols import Run, Tracker
     from recx.experiment.experiment import Experiment, Result
-
-
-def run(overrides: Sequence[str] = ()) -> Result:
-    """Run what ``python -m recx OVERRIDES`` runs, including its folder, tracker and printed table.
-
-    Args:
-        overrides: Such as ``["+experiment=news", "ranker.l2=0.1"]``.
-
-    Raises:
-        InputError: The configuration or the data cannot be used.
-        RecxError: A part violated its protocol.
-    """
-    from recx.config.compose import compose, plain
-
-    config = compose(overrides)
-    return launch(plain(config), Path(config.hydra.run.dir).absolute())
 
 
 def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, context: RunContext = ALONE) -> Result:

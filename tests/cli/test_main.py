@@ -87,7 +87,6 @@ WRONG = [
     (["fold=tset"], "fold=tset: did you mean 'test'?"),
     (["seed=${sede}"], "sede"),
     (["dataset.path=/nowhere"], "/nowhere"),
-    (["hydra.mode=MULTIRUN"], "hydra.mode=MULTIRUN: this is for a sweep"),
     (["+sweep=ranker"], "+sweep=ranker: this is for a sweep, which runs many trials: put -m in front"),
     (["-m", "ranker=identity,lineer"], "ranker=lineer: there is no such option: did you mean 'linear'?"),
 ]

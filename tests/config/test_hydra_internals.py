@@ -10,12 +10,15 @@ from typing import Any
 
 import hydra
 import pytest
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError
 
 from recx.config import hydra_internals as internals
 from recx.config.compose import prepare
+from recx.core.errors import InputError
 
 RECX = Path(internals.__file__).parent
 PRIVATE = r"hydra\._internal|hydra\.core\.(override_parser|plugins)|hydra_plugins\.\w+\.\w|HydraConfig\.instance"
@@ -24,7 +27,8 @@ OVERRIDE = (
     *("input_line", "value", "sweep_iterator", "sweep_string_iterator"),
 )
 NAMES = {
-    "hydra._internal.utils": ("get_args_parser",),
+    "hydra._internal.utils": ("create_config_search_path", "get_args_parser"),
+    "hydra._internal.config_loader_impl": ("ConfigLoaderImpl",),
     "hydra._internal.core_plugins.basic_sweeper": ("BasicSweeper",),
     "hydra._internal.core_plugins.basic_sweeper:BasicSweeper": (
         *("split_arguments", "split_overrides_to_chunks", "validate_batch_is_legal", "sweep"),
@@ -127,14 +131,28 @@ def test_errors_tell_what_they_are_about() -> None:
     assert isinstance(getattr(cause, "parent_node", None), DictConfig)
 
 
-def test_the_configuration_of_a_run_is_forgotten() -> None:
-    from hydra.core.hydra_config import HydraConfig
-
+def test_what_another_program_has_in_hydra_is_put_aside_and_back() -> None:
     with hydra.initialize_config_dir(prepare()):
-        HydraConfig.instance().set_config(hydra.compose("config", [], return_hydra_config=True))
-    assert HydraConfig.initialized()
-    internals.forget_configuration()
-    assert not HydraConfig.initialized()
+        theirs, before = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+        HydraConfig.instance().set_config(hydra.compose("config", ["seed=7"], return_hydra_config=True))
+        try:
+            with internals.alone():
+                assert not GlobalHydra.instance().is_initialized()
+                assert not HydraConfig.initialized()
+                with hydra.initialize_config_dir(prepare()):
+                    assert hydra.compose("config", ["seed=8"]).seed == 8
+            assert GlobalHydra.instance().hydra is theirs
+            assert HydraConfig.get().overrides.task == ["seed=7"]
+        finally:
+            HydraConfig.instance().cfg = before
+
+
+def test_a_glob_is_resolved_in_the_groups_of_a_folder() -> None:
+    [override] = internals.parse(["split=glob(leave_last*)"], prepare())
+    assert internals.first_value(override) == "split=leave_last"
+    [nothing] = internals.parse(["split=glob(x*)"], prepare())
+    with pytest.raises(InputError, match=r"^split=glob\(x\*\): no option matches"):
+        internals.first_value(nothing)
 
 
 def test_hydras_grid_is_made_of_steps_that_ours_replaces() -> None:

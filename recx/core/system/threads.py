@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
 from typing import TypeVar
 
 from recx.core.errors import InputError
@@ -28,26 +30,64 @@ def limited_to(threads: object) -> Iterator[int]:
     Raises:
         InputError: The number is not a positive integer.
     """
-    from threadpoolctl import threadpool_limits
-
     if threads is not None and (type(threads) is not int or threads < 1):
         raise InputError(f"runtime.threads={threads}: it must be a positive whole number, or null for every core")
-    number = threads if isinstance(threads, int) else available()
-    before = {name: os.environ[name] for name in _POOLS if name in os.environ}
-    os.environ.update(dict.fromkeys(_POOLS, str(number)))
+    with _turn:
+        if not _limits:
+            _environment.update({name: os.environ[name] for name in _POOLS if name in os.environ})
+        number = threads if isinstance(threads, int) else _number(_environment.get("OMP_NUM_THREADS", ""))
+        limit = _Limit(number, _pools_limited_to(number))
+        _limits.append(limit)
     try:
-        # The pools of libraries that are loaded already do not read the environment again.
-        with threadpool_limits(number) if "numpy" in sys.modules else nullcontext():
-            yield number
+        yield number
     finally:
-        for name in _POOLS:
-            os.environ.pop(name, None)
-        os.environ.update(before)
+        with _turn:
+            first = _limits[0]
+            _limits[:] = [other for other in _limits if other is not limit]
+            limit.restore()
+            if _limits:
+                _limits[0].restore = first.restore
+                _pools_limited_to(_limits[-1].number)
+            else:
+                first.restore()
+                for name in _POOLS:
+                    os.environ.pop(name, None)
+                os.environ.update(_environment)
+                _environment.clear()
+
+
+@dataclass
+class _Limit:
+    """A limit in force, and what restores the limits from before it."""
+
+    number: int
+    restore: Callable[[], None]
+
+
+_turn = Lock()
+_limits: list[_Limit] = []
+"""Oldest first: those of nested contexts, and of runs in several threads, which share the pools of the process."""
+_environment: dict[str, str] = {}
+"""The variables from before the first limit."""
+
+
+def _pools_limited_to(number: int) -> Callable[[], None]:
+    """Limit all pools from here on; return what restores them."""
+    os.environ.update(dict.fromkeys(_POOLS, str(number)))
+    if "numpy" not in sys.modules:  # a pool reads the environment once, when its library is loaded
+        return lambda: None
+    from threadpoolctl import threadpool_limits
+
+    restore: Callable[[], None] = threadpool_limits(number).restore_original_limits
+    return restore
 
 
 def available() -> int:
     """Return how many threads may compute: OMP_NUM_THREADS if it is set, else all cores that this process may use."""
-    text = os.environ.get("OMP_NUM_THREADS", "")
+    return _number(os.environ.get("OMP_NUM_THREADS", ""))
+
+
+def _number(text: str) -> int:
     return int(text) if text.isdigit() and int(text) > 0 else cores()
 
 

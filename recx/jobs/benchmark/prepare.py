@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.config import factory
+from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.protocols import Tracker
 from recx.experiment import build
@@ -56,6 +57,7 @@ class Plan:
             "how": {name: getattr(settings, name) for name in ("warmup", "batch_size", "clocked")},
             "load": machine["load_before"] or 0.0,
             "cache": str(cache),
+            "project": project.current().as_json(),
         }
         jobs = []
         for name, retriever, ranker in settings.pairs():

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import RecxError, reason
+from recx.core.project import Project, entered
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def main() -> int:
     threading.Thread(target=_exit_with_starter, daemon=True).start()
     outcome: Mapping[str, Any]
     try:
-        with limited_to(job["config"]["runtime"]["threads"]) as threads:
+        threads = job["config"]["runtime"]["threads"]
+        with entered(Project.from_json(job["project"])), limited_to(threads) as threads:
             outcome = _measure(job, threads)
     except RecxError as error:
         outcome = {"reason": reason(error)}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.config import factory
+from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.atomic import write_text
 from recx.core.system.threads import cores as cores_here
@@ -29,6 +30,8 @@ FIXED = ("fold", "objective")
 """Settings that must be the same in all trials of a sweep, so that they can be compared."""
 LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 HOW_MANY = ("hydra/launcher", "hydra.launcher", "hydra.sweeper.n_", "hydra.sweeper.max_")
+EXTRAS = {"_ray_": "ray", "_submitit_": "slurm"}
+"""Part of a package's name -> the extra that installs it; all others come with ``sweep``."""
 OWN = ("sweep_id", "resume")
 """Keys that name the sweep itself and are not part of a configuration."""
 
@@ -69,6 +72,9 @@ class Sweep:
         """
         # on these the trials depend; the others say where and how many of them run
         overrides = [one for one in self.overrides if not one.lstrip("+~").startswith(HOW_MANY)]
+        own = project.current()
+        overrides += [f"--config-dir={folder}" for folder in own.folders]
+        overrides += [f"--config-name={own.config_name}"] if own.config_name != project.CONFIG_NAME else []
         earlier = description_of(self.folder)
         if earlier:
             if earlier["words"] != overrides:
@@ -125,12 +131,12 @@ def _first(overrides: Sequence[str]) -> tuple[DictConfig, list[Override]]:
 
     An Optuna search may start anywhere; here it starts with the first value of each range.
     """
-    from recx.config.compose import compose
+    from recx.config.compose import compose, prepare
     from recx.config.hydra_errors import explained
     from recx.config.hydra_internals import first_value, key_of, parse
 
     with explained():
-        typed = parse(overrides)
+        typed = parse(overrides, prepare())
     composed = compose([first_value(one) for one in typed])
     params = composed.hydra.sweeper.get("params")
     if not params:
@@ -172,7 +178,7 @@ def _check_installed(kind: str, target: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        extra = "ray" if "_ray_" in package else "sweep"
+        extra = next((extra for mark, extra in EXTRAS.items() if mark in package), "sweep")
         raise InputError(
             f"hydra/{kind}: the package {package} is not installed: pip install -e '.[{extra}]' in recx's checkout"
         )

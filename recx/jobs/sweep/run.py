@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +18,25 @@ if TYPE_CHECKING:
     from recx.core.protocols import Run
 
 
-def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> int:
+@dataclass(frozen=True)
+class Outcome:
+    """A finished sweep.
+
+    Attributes:
+        trials: All its trials, sorted by number.
+        exit_code: 1 if a trial failed, else 0.
+    """
+
+    trials: Sequence[Trial]
+    exit_code: int
+
+
+def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> Outcome:
     """Run a sweep, or what is missing of it.
 
     Args:
         overrides: The overrides of the command line.
         start: Lets Hydra run the jobs of such overrides.
-
-    Returns:
-        The exit code: 1 if a trial failed.
 
     Raises:
         InputError: An override is wrong, the sweep would tune on test, or it is running already.
@@ -87,8 +97,8 @@ def _compares_on_test(current: plan.Sweep) -> bool:
     return current.config["fold"] == "test" and not current.config["allow_tuning_on_test"]
 
 
-def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> int:
-    """Run the best trial on test if it was chosen on valid, write and print the summary; return the exit code."""
+def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
+    """Run the best trial on test if it was chosen on valid, write and print the summary."""
     from recx.experiment.saved_runs import load
     from recx.jobs.sweep.output import print_sweep, write_sweep
     from recx.jobs.sweep.summary import differing, table
@@ -116,7 +126,7 @@ def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> int:
         print(f"best trial ({best.number}), once on test: {result}   {final.folder}")
     if parent.address:
         print(f"address {parent.address}")
-    return 1 if failed or (final and final.reason) or not trials else 0
+    return Outcome(trials, 1 if failed or (final and final.reason) or not trials else 0)
 
 
 def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:

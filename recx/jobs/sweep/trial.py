@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from recx.config import factory
 from recx.core.errors import InputError, reason
+from recx.core.project import current, entered
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
@@ -78,7 +79,7 @@ class TrialRunner:
             if settings["pruner"] and not self.whole:
                 pruner = factory.build(settings["pruner"], "pruner")
                 fit.prunes = lambda course: pruner.prune(course, self._earlier_courses())
-            with watched(fit):
+            with watched(fit), entered(replace(current(), overrides=tuple(self.overrides))):
                 result = launch(settings, self.folder, trial=not self.whole, context=self.context)
             cached = int(result.metrics.get("data/cache_hits", 0))
             return replace(trial, objective=objective(result, settings["objective"]), cached=cached)

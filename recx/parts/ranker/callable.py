@@ -13,6 +13,7 @@ import numpy as np
 
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import track
+from recx.core.project import check_object
 from recx.core.types import Doubles, Interactions, RankedLists, Requests
 from recx.parts.shared.texts import texts_of
 
@@ -27,7 +28,8 @@ class Callable:
     Attributes:
         object: ``module:name`` of the object, or of a class without required arguments. Importing the module runs its
             code with your permissions: name only code that you would run yourself. Only this setting is ever imported,
-            never anything named by data.
+            never anything named by data, and never because the configuration of a saved run names it (see
+            ``recx.core.project.check_object``).
     """
 
     object: str | None = None
@@ -53,6 +55,10 @@ class Callable:
         module, _, name = self.object.partition(":")
         if not module or not name:
             raise InputError(f"{key}: name a Python object as module:name, such as my_rerankers:by_length")
+        try:
+            check_object(self.object)
+        except InputError as error:
+            raise InputError(f"{key}: {error}") from None
         try:
             found = getattr(import_module(module), name)
         except Exception as error:  # importing runs arbitrary code

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from recx.core.project import current
 from recx.core.system.git import git_state
 from recx.core.system.serialize import flat
 from recx.experiment.experiment import Result
@@ -42,12 +42,8 @@ def under(config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, dict[
 
 
 def words() -> list[str]:
-    """Return the overrides of the command line that Hydra composed this run from; [] for a run from Python."""
-    if "hydra" not in sys.modules:
-        return []
-    from hydra.core.hydra_config import HydraConfig
-
-    return list(map(str, HydraConfig.get().overrides.task)) if HydraConfig.initialized() else []
+    """Return the overrides that this run was composed from, without those of Hydra's own settings."""
+    return [override for override in current().overrides if not override.lstrip("+~").startswith(("hydra.", "hydra/"))]
 
 
 def _stages(result: Result) -> list[dict[str, Any]]:

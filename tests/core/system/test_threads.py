@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -37,6 +39,46 @@ def test_threads_follow_the_environment_or_else_the_cores(monkeypatch: pytest.Mo
     monkeypatch.setenv("OMP_NUM_THREADS", "")
     with limited_to(None) as number:
         assert 1 <= number <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("first_out", ["first in", "last in"])
+def test_runs_in_two_threads_leave_the_limits_as_they_were(monkeypatch: pytest.MonkeyPatch, first_out: str) -> None:
+    from threadpoolctl import threadpool_info
+
+    def limits() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    before, steps, numbers = limits(), Barrier(2, timeout=10), {}
+
+    def run(name: str) -> None:
+        if name == "last in":
+            steps.wait()
+        with limited_to(1 if name == "first in" else None) as number:
+            numbers[name] = number
+            if name == "first in":
+                steps.wait()
+            steps.wait()  # both are in
+            if name != first_out:
+                steps.wait()
+        if name == first_out:
+            steps.wait()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, ["first in", "last in"]))
+    assert numbers == {"first in": 1, "last in": 3}
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert "MKL_NUM_THREADS" not in os.environ
+    assert limits() == before
+
+
+def test_a_nested_limit_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with limited_to(2):
+        with limited_to(1):
+            assert os.environ["OMP_NUM_THREADS"] == "1"
+        assert os.environ["OMP_NUM_THREADS"] == "2"
+    assert "OMP_NUM_THREADS" not in os.environ
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])

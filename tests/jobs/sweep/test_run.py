@@ -25,14 +25,16 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "recx", "-m", *words]
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1"}
+def environment(site: Path) -> dict[str, str]:
+    """Return the variables of a process that also finds plugins laid out in a folder."""
+    path = os.pathsep.join(map(str, [ROOT, site]))
+    return {**os.environ, "PYTHONPATH": path, "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1"}
 
 
 def recx(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     folder.mkdir(exist_ok=True)
     return subprocess.run(
-        command(*words), capture_output=True, text=True, cwd=folder, env=environment(), timeout=180, check=False
+        command(*words), capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=180, check=False
     )
 
 
@@ -79,7 +81,9 @@ def kill_and_resume(folder: Path, times: int, seed: int, *words: str) -> None:
     moments, trials = random.Random(seed), folder / "outputs" / "sweeps" / "mine" / "trials"
     for kill in range(times):
         wanted = min(kill, 3)
-        with subprocess.Popen(command(*words), cwd=folder, env=environment(), stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command(*words), cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL
+        ) as process:
             while process.poll() is None and len(list(trials.glob("[0-9]*.json"))) < wanted:
                 time.sleep(0.01)
             time.sleep(moments.uniform(0, 0.3) if wanted else moments.uniform(0.8, 3.0))
@@ -148,7 +152,11 @@ def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
     words = [*WORLD, "feature=basic", "fold=valid", "ranker.l2=0.1,1,10", *side_by_side]
     started = [
         subprocess.Popen(
-            command(*words, f"sweep_id={name}"), cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE
+            command(*words, f"sweep_id={name}"),
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            text=True,
+            stderr=subprocess.PIPE,
         )
         for name in ("one", "other")
     ]

@@ -131,7 +131,7 @@ def test_the_run_is_described(page: Page, folders: dict[str, Path]) -> None:
     assert run["protocol"]["split.part"].endswith("LeaveLast")
     assert run["config"]["seed"] == "0"
     assert "recx" in run["versions"]
-    assert not run["words"]  # run from Python
+    assert run["words"][:2] == ["+experiment=news", "tracker=console"]
 
 
 def test_a_partly_cached_stage_is_marked(folders: dict[str, Path]) -> None:

@@ -1,0 +1,57 @@
+"""Overrides as people type them: one text or a list, values that Hydra reads only in quotes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from hydra.errors import OverrideParseException
+
+from recx.config.hydra_internals import parse
+from recx.core.errors import InputError
+
+_PLAIN = re.compile(r"[+~]*[\w@./]+=[\w./+:-]*", re.ASCII)
+"""Overrides that Hydra reads as they are, which are most."""
+_GRAMMAR = re.compile(r"[\[{\"']|.*(,|\$\{)")
+"""Values in which a mistake may be meant for Hydra: lists, mappings, quoted texts, sweeps, interpolations."""
+
+
+def listed(overrides: str | Sequence[str]) -> list[str]:
+    """Return overrides as a list; a single text is split like a command line.
+
+    Raises:
+        InputError: A quote in the text is not closed.
+    """
+    if not isinstance(overrides, str):
+        return list(overrides)
+    try:
+        return shlex.split(overrides)
+    except ValueError as error:
+        raise InputError(f"{overrides!r} cannot be split into overrides ({error}): close every quote") from error
+
+
+def readable(overrides: str | Sequence[str]) -> list[str]:
+    """Return overrides that Hydra can read: a value such as ``a (1).csv``, which its grammar refuses, is quoted.
+
+    A value that may be meant as a list, a sweep or an interpolation is left as it is.
+    """
+    return [override if _PLAIN.fullmatch(override) else _readable(override) for override in listed(overrides)]
+
+
+def quoted(override: str) -> str:
+    """Return an override with its value in the quotes that Hydra reads."""
+    key, _, value = override.partition("=")
+    escaped = re.sub(r"(\\*)'", r"\1\1\\'", value)
+    ending = re.search(r"\\*$", escaped)
+    return f"{key}='{escaped}{ending[0] if ending else ''}'"
+
+
+def _readable(override: str) -> str:
+    key, equals, value = override.partition("=")
+    try:
+        parse([override])
+    except OverrideParseException:
+        if equals and re.fullmatch(r"\+*[\w@./]+", key) and not _GRAMMAR.match(value):
+            return quoted(override)
+    return override
