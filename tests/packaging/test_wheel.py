@@ -1,38 +1,81 @@
-"""The wheel holds everything that a run needs, option files included, and runs from any folder."""
+"""The wheels hold everything that a run needs, option files included, and run together without the checkout."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from recx import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js")
+KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js", ".txt", ".typed")
+PACKAGES = {
+    "recx-lab": ".",
+    **{f"recx-{name}": f"plugins/recx-{name}" for name in ("lightgbm", "template", "text", "transformer")},
+}
+"""Distribution -> its folder."""
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the wheel's content, built from a copy so that nothing is left in the checkout."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the wheel of each distribution, built from a plain copy so that nothing is left in the checkout."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
+    for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    for name in ("recx", "conf", "plugins/recx-template"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    [wheel] = target.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(target)
+    for name in ("recx", "conf", "docs", "plugins"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "outputs")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    for folder in PACKAGES.values():
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, source / folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(source)
+    found = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in target.glob("*.whl")}
+    assert set(found) == set(PACKAGES)
+    return found
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheels: dict[str, Path]) -> Path:
+    """Return a folder with the content of all wheels."""
+    target = wheels["recx-lab"].parent / "unpacked"
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(target)
     return target
+
+
+@pytest.fixture(scope="module")
+def python(wheels: dict[str, Path], unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment in which the wheels are installed, in the versions that one contains."""
+    environment = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+    run([*pip, "-c", unpacked / "recx" / "constraints.txt", *wheels.values()], environment)
+    return python
+
+
+def run(command: list[str | Path], folder: Path) -> str:
+    """Return what a command prints that works and warns of nothing, without the checkout on its path."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        command, cwd=folder, env={**environment, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_changelog_begins_with_this_version() -> None:
@@ -49,20 +92,105 @@ def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
         for here, there in sources.items()
         for kind in KINDS
         for file in (ROOT / here).rglob(f"*{kind}")
-    }
-    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in KINDS]
+        if not any(part.endswith(".egg-info") for part in file.parts)
+    } | {Path("recx/template/recx_template/py.typed"), Path("recx/py.typed")}
+    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in KINDS or file.name == "py.typed"]
     assert {file.relative_to(unpacked) for file in packed} == expected
-    assert (unpacked / "recx" / "py.typed").is_file()
-    assert (unpacked / f"recx-{__version__}.dist-info").is_dir()
+    assert (unpacked / f"recx_lab-{__version__}.dist-info").is_dir()
+    assert (unpacked / "recx" / "constraints.txt").read_text(encoding="utf-8") == (ROOT / "constraints.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.slow
-def test_the_wheel_runs_from_another_folder(unpacked: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "recx", "+experiment=news", "tracker=console", "dataset.readers=200"]
-    environment = {**os.environ, "PYTHONPATH": str(unpacked)}
-    where = "import recx; print(recx.__file__)"
-    found = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert found.stdout.startswith(str(unpacked))
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert list((tmp_path / "outputs").glob("*/*_news/metrics.json"))
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_description_needs_neither_the_repository_nor_a_checkout(name: str, unpacked: Path) -> None:
+    [metadata] = unpacked.glob(f"{name.replace('-', '_')}-*.dist-info/METADATA")
+    message = message_from_string(metadata.read_text(encoding="utf-8"))
+    text = message.get_payload()
+    assert isinstance(text, str)
+    assert message["Description-Content-Type"] == "text/markdown"
+    assert text.startswith("# recx")
+    assert relative_targets(text) == []
+    assert needs_of_checkout(text, name) == []
+
+
+def relative_targets(text: str) -> list[str]:
+    """Return the targets of links and pictures in Markdown that a page elsewhere cannot follow, and raw HTML."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens += [inner for token in tokens for inner in token.children or ()]
+    html = [token.content for token in tokens if token.type in ("html_block", "html_inline")]
+    targets = [str(token.attrs.get("href", token.attrs.get("src", "https:"))) for token in tokens]
+    return [target for target in targets if not target.startswith(("https:", "http:", "mailto:", "#"))] + html
+
+
+def needs_of_checkout(text: str, name: str) -> list[str]:
+    """Return what in a text works only in the root of a checkout; a plugin may name its own folder."""
+    commands = r"\bmake \w[\w-]*|\bpip .*-e \S+|-c constraints\S*"
+    found = re.findall(commands + r"|(?<![\w/])(?:docs|conf|plugins)/\S+|\bfrom the root\b", text)
+    return [part for part in found if not part.endswith(f"-e ./{name}")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see [this](docs/own-part.md)",
+        "![a picture](summary.svg)",
+        "| a |\n| --- |\n| [b](c.md) |",
+        "[a]: b/c.md\n\nsee [a]",
+        '<img src="x.png">',
+    ],
+)
+def test_a_relative_target_is_found(text: str) -> None:
+    assert relative_targets(text)
+    assert not relative_targets("see [this](https://example.org/a.md), ![that](https://example.org/b.svg) or [c](#d)")
+
+
+@pytest.mark.parametrize(
+    "text", ["`make test`", "pip install -e .", "pip install -c constraints.txt ./a.whl", "see docs/cache.md"]
+)
+def test_a_text_that_needs_the_checkout_is_found(text: str) -> None:
+    assert needs_of_checkout(text, "recx-mine")
+    assert not needs_of_checkout("pip install -e ./recx-mine makes sense of recx_mine/conf/ranker/x.yaml", "recx-mine")
+
+
+@pytest.mark.slow
+def test_the_wheels_are_what_is_installed_and_fit_together(python: Path, wheels: dict[str, Path]) -> None:
+    [site] = python.parents[1].glob("lib/python*/site-packages")
+    ours = {found.name: found for found in distributions(path=[str(site)]) if found.name.startswith("recx")}
+    assert {name: origin(found) for name, found in ours.items()} == {name: w.as_uri() for name, w in wheels.items()}
+    assert "No broken requirements" in run([python, "-m", "pip", "check"], site)
+    assert run([python, "-c", "import recx; print(recx.__file__)"], site.parent).startswith(str(site))
+
+
+def origin(found: Distribution) -> str:
+    return str(json.loads(found.read_text("direct_url.json") or "{}").get("url"))
+
+
+SMALL = "+experiment=news tracker=console dataset.readers=120 dataset.articles=80 dataset.days=3"
+RUNS = {
+    SMALL: "recx.parts.ranker.linear.",
+    f"{SMALL} retriever=transformer retriever.factors=8 retriever.epochs=1": "recx_transformer.",
+    f"{SMALL} ranker=lambdamart": "recx_lightgbm.",
+    f"{SMALL} retriever=template": "recx_template.",
+}
+"""A command -> the module of a part that its saved configuration names."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", RUNS)
+def test_an_experiment_runs_in_an_empty_folder(line: str, python: Path, tmp_path: Path) -> None:
+    run([python.with_name("recx"), *shlex.split(line)], tmp_path)
+    [metrics] = tmp_path.glob("outputs/*/*_news/metrics.json")
+    assert RUNS[line] in metrics.with_name("config.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_commands_work_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
+    listed = run([python, "-m", "recx", "list"], tmp_path)
+    for word in ("recx_transformer", "recx_lightgbm", "recx_text", "recx_template"):
+        assert word in listed
+    steps = run([python, "-m", "recx", "new-plugin", "mine"], tmp_path)
+    [install] = re.findall(r"pip install .*", steps)
+    run([python, "-m", *shlex.split(install), "--quiet", "--disable-pip-version-check"], tmp_path)
+    run([python, "-m", "recx", *SMALL.split(), "retriever=mine"], tmp_path)

@@ -18,7 +18,7 @@ KINDS = ("dataset", "split", "encoder", "feature", "retriever", "ranker", "metri
 """The kinds of part, each with its module, option files, test and row in the README's table."""
 USUAL = ("feature", "retriever", "ranker", "metric")
 """The kinds that are made if none is asked for."""
-COMMON = ("README.md", "pyproject.toml", "recx_template/__init__.py")
+COMMON = ("README.md", "pyproject.toml", "recx_template/__init__.py", "recx_template/py.typed")
 RESERVED = ("true", "false", "null", "nan", "inf")
 """Texts that are read as values where an option is chosen."""
 
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
         text = _without_others(file.read_text(encoding="utf-8"), kinds).replace("recx-template", folder.name)
         copy.write_text(text.replace("template", name), encoding="utf-8")
     print(f"{folder} holds {_listed(kinds)}. Next:\n")
-    steps = [f"pip install -e {folder}", *_commands(folder), f"python -m pytest {folder}"]
+    steps = [f"pip install -e ./{folder}", *_commands(folder), f"python -m pytest {folder}"]
     print("\n".join(f"  {step}" for step in steps))
     return 0
 

@@ -22,7 +22,7 @@ def test_everything_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.Mo
     assert new_plugin.run(["my-own"]) == 0
     files = [file for file in (tmp_path / "recx-my-own").rglob("*") if file.is_file()]
     assert tmp_path / "recx-my-own" / "recx_my_own" / "conf" / "metric" / "my_own_capped_recall.yaml" in files
-    assert len(files) == 3 + 4 * 3
+    assert len(files) == 4 + 4 * 3
     for file in files:
         assert "template" not in f"{file.relative_to(tmp_path)} {file.read_text(encoding='utf-8')}".lower()
 
@@ -40,6 +40,7 @@ def test_a_kind_alone_is_its_three_files_and_its_row(kind: str, here: Path, caps
             "README.md",
             "pyproject.toml",
             "recx_mine/__init__.py",
+            "recx_mine/py.typed",
             f"recx_mine/{kind}.py",
             f"recx_mine/conf/{kind}/{option}.yaml",
             f"tests/test_{kind}.py",
