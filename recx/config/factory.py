@@ -128,7 +128,7 @@ def _check_own(found: object, place: Path, where: str) -> None:
         reason = f"the class is defined elsewhere, in {found.__module__}, and only imported there"
     elif not is_dataclass(found) or not getattr(found, "__dataclass_params__").frozen:  # noqa: B009
         reason = "the class is no part, which is a frozen dataclass of its settings"
-    elif not any(callable(getattr(found, verb, None)) for verb in VERBS):
+    elif not any(verb in vars(base) for base in found.__mro__ for verb in VERBS):
         reason = f"the class is no part, which has one of the methods {', '.join(VERBS)}"
     if reason:
         raise InputError(f"{where}: {reason}: correct the class or its name")

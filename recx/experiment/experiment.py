@@ -118,8 +118,8 @@ class Experiment:
                 return self.retriever.fit(past.history), self.ranker
         if past is None:
             raise InputError(
-                f"the ranker {type(self.ranker).__name__} learns from the step before the fold, and this split has "
-                "none: choose ranker=identity, or a split with a past"
+                "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, or "
+                "a split with a past"
             )
         with stage("fit_retriever", "past"):
             early = self.retriever.fit(past.history)

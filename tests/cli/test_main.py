@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from recx.cli import main
 from recx.config import option_sources
 from recx.core.errors import RecxError
+from recx.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100"]
@@ -87,6 +89,16 @@ WRONG = [
     (["fold=tset"], "fold=tset: did you mean 'test'?"),
     (["seed=${sede}"], "sede"),
     (["dataset.path=/nowhere"], "/nowhere"),
+    (["hydra.mode=SWEEP"], "hydra.mode=SWEEP: write -m for a sweep, and nothing for a single run"),
+    (["-m", "split=glob(x*)"], "split=glob(x*): no option matches: see `python -m recx list split`"),
+    (["hydra.searchpath=[/nowhere]"], "hydra.searchpath: /nowhere is not available: name a folder of option files"),
+    (["--experimental-rerun", "outputs"], "--experimental-rerun: a run of recx keeps its own config.yaml"),
+    (["--config-path", "conf"], "--config-path=conf: recx's own option files always come first"),
+    (["--config-dir", "nowhere"], "there is no such folder: name one that holds option files"),
+    (["--config-dir"], "--config-dir has no value"),
+    (["-cn", "confg"], "--config-name=confg: there is no such primary configuration: did you mean 'config'?"),
+    (["hydra/launcher=submitit_slurn"], "hydra/launcher=submitit_slurn: there is no such option"),
+    (["dataset.path=a (1),b.csv"], """put it into quotes inside those of the shell: "dataset.path='a (1),b.csv'\""""),
     (["+sweep=ranker"], "+sweep=ranker: this is for a sweep, which runs many trials: put -m in front"),
     (["-m", "ranker=identity,lineer"], "ranker=lineer: there is no such option: did you mean 'linear'?"),
 ]
@@ -216,6 +228,62 @@ def test_tab_completion_can_be_installed(tmp_path: Path) -> None:
     done = recx(tmp_path, "-sc", "install=bash")
     assert done.returncode == 0
     assert "complete -o nospace" in done.stdout
+
+
+def test_the_version_is_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_main(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"recx-lab {__version__}\n"
+
+
+def test_a_mode_of_hydra_is_a_flag_of_ours(tmp_path: Path) -> None:
+    words = [*TINY, "ranker=identity", "cache=off"]
+    done = recx(tmp_path, *words, "hydra.mode=MULTIRUN", "seed=1,2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list(tmp_path.glob("outputs/sweeps/*/trials/*.json"))) == 2
+    assert recx(tmp_path, *words, "hydra.mode=RUN").returncode == 0
+    assert len(list(tmp_path.glob("outputs/2*/*/metrics.json"))) == 1
+
+
+def test_a_glob_sweeps_over_the_options_that_match(tmp_path: Path) -> None:
+    done = recx(tmp_path, "-m", *TINY, "ranker=identity", "cache=off", "split=glob(leave_last*)")
+    assert (done.returncode, done.stderr) == (0, "")
+    [table] = tmp_path.glob("outputs/sweeps/*/summary/sweep.csv")
+    splits = {name.removeprefix("split/") for name in option_sources.options() if name.startswith("split/leave_last")}
+    assert {line.split(",")[2] for line in table.read_text().splitlines()[1:]} == splits
+    assert len(splits) > 1
+
+
+def test_verbose_shows_what_hydra_and_the_libraries_log(tmp_path: Path) -> None:
+    done = recx(tmp_path, *TINY, "ranker=identity", "cache=off", "hydra.verbose=true")
+    assert done.returncode == 0
+    assert "Installed Hydra Plugins" in done.stdout + done.stderr
+
+
+def test_hydras_own_files_are_written_where_asked(tmp_path: Path) -> None:
+    done = recx(tmp_path, *TINY, "ranker=identity", "cache=off", "hydra.output_subdir=.hydra")
+    assert (done.returncode, done.stderr) == (0, "")
+    [overrides] = tmp_path.glob("outputs/*/*/.hydra/overrides.yaml")
+    assert "- ranker=identity" in overrides.read_text()
+
+
+def test_colours_in_the_log_need_a_plugin_of_hydra(tmp_path: Path) -> None:
+    done = recx(tmp_path, *TINY, "ranker=identity", "hydra/job_logging=colorlog", "hydra/hydra_logging=colorlog")
+    if importlib.util.find_spec("hydra_plugins.hydra_colorlog") is None:
+        assert done.returncode == 2
+        assert done.stderr.startswith(
+            "hydra/job_logging=colorlog: the Hydra plugin that has this option is not installed"
+        )
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_submitit_runs_trials_in_processes_of_its_own(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="the launcher is not installed")
+    words = ["ranker=identity", "cache=off", "hydra/launcher=submitit_local", "seed=1,2"]
+    done = recx(tmp_path, "-m", *TINY, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    [table] = tmp_path.glob("outputs/sweeps/*/summary/sweep.csv")
+    assert sorted(line.split(",")[2] for line in table.read_text().splitlines()[1:]) == ["1", "2"]
 
 
 def test_the_configuration_can_be_shown(tmp_path: Path) -> None:

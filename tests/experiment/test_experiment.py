@@ -112,7 +112,7 @@ def test_a_ranker_that_learns_nothing_needs_no_past(refit: bool) -> None:
 
 
 def test_a_ranker_that_learns_asks_for_a_past() -> None:
-    with pytest.raises(InputError, match="the ranker Learner learns from the step before"):
+    with pytest.raises(InputError, match="the ranker learns from the step before"):
         chain(ranker=Learner(), splitter=LeaveLast(past="none")).run()
 
 

@@ -68,6 +68,6 @@ class Table:
         kinds = dict(zip(ROLES, ("id", "id", self.time_unit, "number"), strict=True))
         names = {role: name for role in ROLES if (name := getattr(self, role)) is not None}
         delimiter = "\t" if self.delimiter == "\\t" else self.delimiter  # as a shell passes it
-        source = Source(require_path(self.path, "clicks.csv"), delimiter)
+        source = Source(require_path(self.path, "clicks.csv"), delimiter, setting="dataset.delimiter")
         columns = read(source, {name: kinds[role] for role, name in names.items()})
         return interactions_of({role: columns[name] for role, name in names.items()}, self.duplicates)

@@ -45,11 +45,13 @@ class Source:
         path: The file.
         delimiter: The text between columns; None: derived from the file's name or else from its first line.
         names: The columns of a file without a header; further columns are an error.
+        setting: The setting that gives the delimiter, for errors.
     """
 
     path: Path
     delimiter: str | None = None
     names: tuple[str, ...] | None = None
+    setting: str = ""
 
 
 def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False) -> dict[str, Array]:
@@ -176,6 +178,7 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Tabl
     present = list(source.names) if source.names else _header_names(header, delimiter)
     others = [mark for mark in (",", "\t", ";", "|") if mark in header and delimiter not in header]
     hint = f" and the header is not separated by {delimiter!r} but, it seems, by {others[0]!r}" if others else ""
+    hint += f" (set '{source.setting}={others[0]}')" if others and source.setting else ""
     columns = _require_columns(path, kinds, present, hint)
     fast = {name: _FAST[kinds[name].removesuffix("?")] for name in columns}
     parse = pacsv.ParseOptions(delimiter=delimiter)
