@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from email import message_from_string
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -58,14 +59,15 @@ def unpacked(wheels: dict[str, Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheels: dict[str, Path], unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of an environment in which the wheels are installed, in the versions that one contains."""
+def python(wheels: dict[str, Path], unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield the Python of an environment in which the wheels are installed, in the versions that one contains."""
     environment = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
     run([*pip, "-c", unpacked / "recx" / "constraints.txt", *wheels.values()], environment)
-    return python
+    yield python
+    shutil.rmtree(environment)  # gigabytes, which pytest would keep
 
 
 def run(command: list[str | Path], folder: Path) -> str:
