@@ -24,6 +24,7 @@ NAMES = [
     "Entities",
     "Evaluation",
     "Evaluator",
+    "EventCounter",
     "Examples",
     "Explainable",
     "Feature",
@@ -108,8 +109,8 @@ NAMES = [
 ]
 USERS = {"recx", "recx.results"}
 """What users call, which a part that loads an earlier run calls too."""
-PARTS = sorted(file for file in (ROOT / "plugins").glob("*/recx_*/**/*.py"))
-TESTS = sorted(file for file in (ROOT / "plugins").glob("*/tests/*.py"))
+PARTS = sorted([*ROOT.glob("plugins/*/recx_*/**/*.py"), *ROOT.glob("examples/project/cafe/*.py")])
+TESTS = sorted([*ROOT.glob("plugins/*/tests/*.py"), *ROOT.glob("examples/project/tests/*.py")])
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -126,12 +127,12 @@ def test_the_names_are_those_that_authors_of_parts_know() -> None:
 
 
 @pytest.mark.parametrize("file", PARTS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_parts_of_plugins_use_nothing_else(file: Path) -> None:
+def test_parts_of_plugins_and_projects_use_nothing_else(file: Path) -> None:
     found = {name for name in imported(file) if name.split(".")[0] == "recx"}
     assert found <= {"recx.plugin", *USERS}
 
 
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_tests_of_plugins_use_the_checks_too(file: Path) -> None:
+def test_tests_of_plugins_and_projects_use_the_checks_too(file: Path) -> None:
     found = {name for name in imported(file) if name.split(".")[0] == "recx"}
     assert found <= {"recx.plugin", "recx.testing", *USERS}

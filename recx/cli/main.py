@@ -25,7 +25,7 @@ from recx.core.version import __version__
 if TYPE_CHECKING:
     from argparse import Namespace
 
-COMMANDS = ("cache", "compare", "doctor", "evaluate", "explain", "list", "new-plugin", "report", "runs", "ui")
+COMMANDS = ("cache", "compare", "doctor", "evaluate", "explain", "init", "list", "new-plugin", "report", "runs", "ui")
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
 
 

@@ -96,8 +96,9 @@ class Project:
             InputError: It may not; the message is the reason alone.
         """
         top = re.split(r"[.:]", name)[0]
-        own = {place for root in self.roots for place in _places(PathFinder.find_spec(top, [str(root)]))}
-        found = sorted(own | self._elsewhere(top))
+        specs = [PathFinder.find_spec(top, [str(root)]) for root in self.roots]
+        own = {place for spec in specs for place in _places(spec)}
+        found = sorted(own | self._elsewhere(top, any(spec is not None and spec.origin for spec in specs)))
         inside = [place for place in found if self._is_inside(place)]
         beside = " or ".join(map(str, self.roots))
         if not inside:
@@ -116,12 +117,17 @@ class Project:
         _check_private(next(root for root in self.roots if inside[0].is_relative_to(root)), inside[0])
         return inside[0]
 
-    def _elsewhere(self, top: str) -> set[Path]:
-        """Return where Python finds a top-level module without the roots: in its library, installed, or imported."""
+    def _elsewhere(self, top: str, has_code: bool) -> set[Path]:
+        """Return where Python finds a top-level module without the roots: in its library, installed, or imported.
+
+        A folder without code of its own, such as that of the project, gives way to a package of its name that has some.
+        """
         path = [entry for entry in sys.path if Path(entry).resolve() not in self.roots]
         specs: list[ModuleSpec | None] = [PathFinder.find_spec(top, path)]
         others = (finder for finder in sys.meta_path if finder is not PathFinder)
         specs += [finder.find_spec(top, None) for finder in others if hasattr(finder, "find_spec")]
+        if has_code:
+            specs = [spec for spec in specs if spec is not None and spec.origin]
         specs.append(getattr(sys.modules.get(top), "__spec__", None))
         places = {place for spec in specs for place in _places(spec)}
         return places or ({Path(f"<Python's own module {top}>")} if top in sys.stdlib_module_names else set())

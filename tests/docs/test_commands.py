@@ -17,7 +17,9 @@ import pandas as pd
 import pytest
 
 from recx.cli import main as cli
+from recx.cli.commands import init
 from recx.cli.commands.new_plugin import KINDS
+from recx.core.project import Project, entered
 from recx.jobs.sweep.plan import read as read_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,10 @@ SMALL = {
     "agents": ["dataset.traces=40"],
 }
 """Experiment -> what makes its generated data small."""
+
+
+OWN = "--config-dir conf"
+"""What a command has that runs in the project of the pages."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -79,6 +85,15 @@ def mine(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[module]
 
 
+@pytest.fixture
+def project(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the project that the pages create, which is the working directory."""
+    assert init.run(["shop"]) == 0
+    monkeypatch.chdir(here / "shop")
+    monkeypatch.setattr("sys.path", [*sys.path])  # the root that a command adds goes again
+    return here / "shop"
+
+
 def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
     page = ROOT / "docs" / "own-part.md"
     [code] = [block for block in blocks(page, "python") if "class Newest" in block]
@@ -93,7 +108,45 @@ def test_every_link_between_pages_leads_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("line", [line for line in commands() if not is_command(line)])
+def test_the_example_of_a_project_is_what_init_writes(project: Path) -> None:
+    page = ROOT / "docs" / "own-project.md"
+    [code] = blocks(page, "python")
+    assert code in Path("shop/dataset.py").read_text(encoding="utf-8")
+    [option] = blocks(page, "yaml")
+    assert option == Path("conf/dataset/mine.yaml").read_text(encoding="utf-8")
+    tree = blocks(page, "text")[0].splitlines()
+    shown = {line.split()[0].rstrip("/") for line in tree[1:]}
+    files = {file.relative_to(project).as_posix() for file in project.rglob("*") if file.is_file()}
+    assert {name for name in shown if not Path(name).exists()} == set()
+    hidden = {".gitignore", "shop/__init__.py", *(file for file in files if file.startswith("tests/"))}
+    assert files - hidden == shown - {"tests"}
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if OWN in line and not is_command(line)])
+def test_every_experiment_of_a_project_composes(
+    line: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if line.startswith("-m "):
+        with entered(Project.of(["conf"])):
+            assert read_sweep(shlex.split(line.replace(OWN, ""))[1:])
+        return
+    monkeypatch.setattr("sys.argv", ["recx", *shlex.split(line), "--cfg", "job"])
+    assert cli.main() == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("init ")])
+def test_every_project_is_written(line: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"{n % 7},{n % 5},4,{1_112_484_727 + n}\n" for n in range(50))
+    Path("ratings.csv").write_text(f"userId,movieId,rating,timestamp\n{rows}", encoding="utf-8")
+    rows = "".join(f"{n % 7};NA;{n % 5};{n};2016-05-09\n" for n in range(50))
+    Path("train-item-views.csv").write_text(f"sessionId;userId;itemId;timeframe;eventdate\n{rows}", encoding="utf-8")
+    monkeypatch.setattr("sys.argv", ["recx", *line.split()])
+    assert cli.main() == 0
+    assert (here / line.split()[1] / "conf" / "experiment" / "mine.yaml").is_file()
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if not is_command(line) and OWN not in line])
 def test_every_experiment_composes(
     line: str, mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,7 +282,7 @@ def newest(folder: Path, file: str) -> Path:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a working directory in which an experiment and a benchmark have run."""
     home = tmp_path_factory.mktemp("workplace")
-    for line in ("+experiment=rerank_benchmark", "+experiment=news"):
+    for line in ("init shop", "+experiment=rerank_benchmark", "+experiment=news"):
         done = ran(small(line, home), home)
         assert done.returncode == 0, done.stderr
     return home
@@ -243,7 +296,7 @@ def ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-ELSEWHERE = {"ui": "serves until it is stopped", "new-plugin": "see mine", "evaluate": "see above"}
+ELSEWHERE = {"ui": "serves until it is stopped", "new-plugin": "see mine", "evaluate": "see above", "init": "see above"}
 """Commands that other tests run."""
 
 
@@ -252,10 +305,11 @@ ELSEWHERE = {"ui": "serves until it is stopped", "new-plugin": "see mine", "eval
 def test_every_command_runs(line: str, workplace: Path) -> None:
     if missing := needs(line):
         pytest.skip(f"{', '.join(missing)} is not installed")
-    if "mine" in line:
+    own = OWN in line
+    if "mine" in line and not own:
         pytest.skip("needs the plugin of the page: composed above")
-    words = small(line, workplace)
+    words = shlex.split(line) if own else small(line, workplace)
     if "resume=last" in words:  # goes on with the sweep that was started last, which must be this one
         ran([word for word in words if word != "resume=last"], workplace)
-    done = ran(words, workplace)
+    done = ran(words, workplace / "shop" if own else workplace)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout[-2000:] + done.stderr

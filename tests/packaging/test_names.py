@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("recx", "conf", "plugins", "benchmarks", "docs", "tests", ".ci", ".github")
+PLACES = ("recx", "conf", "examples", "plugins", "benchmarks", "docs", "tests", ".ci", ".github")
 SUFFIXES = {
     ".py",
     ".pyi",

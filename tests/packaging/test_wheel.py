@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from recx import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js", ".txt", ".typed")
+KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js", ".txt", ".typed", ".ini", ".csv")
 PACKAGES = {
     "recx-lab": ".",
     **{f"recx-{name}": f"plugins/recx-{name}" for name in ("lightgbm", "template", "text", "transformer")},
@@ -35,7 +35,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    for name in ("recx", "conf", "docs", "plugins"):
+    for name in ("recx", "conf", "docs", "examples", "plugins"):
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "outputs")
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
     for folder in PACKAGES.values():
@@ -88,7 +88,12 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 @pytest.mark.slow
 def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
-    sources = {"recx": "recx", "conf": "recx/conf", "plugins/recx-template": "recx/template"}
+    sources = {
+        "recx": "recx",
+        "conf": "recx/conf",
+        "examples/project": "recx/project",
+        "plugins/recx-template": "recx/template",
+    }
     expected = {
         Path(there) / file.relative_to(ROOT / here)
         for here, there in sources.items()

@@ -34,6 +34,7 @@ _MAGIC = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }
+_MARKS = ("\t", ",", ";", "|")
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".inter": "\t", ".data": "\t"}
 
 
@@ -75,6 +76,22 @@ def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False
         for name, kind in kinds.items()
         if name in table.column_names
     }
+
+
+def layouts(path: Path) -> dict[str | None, list[str]]:
+    """Return the columns that a file has by each delimiter in its header, first of all that which ``read`` goes by.
+
+    A Parquet file has no delimiter: it has one layout, with the key None.
+
+    Raises:
+        InputError: The file is missing, empty, binary or damaged.
+    """
+    data = content(path)
+    if bytes(data[:4]) == b"PAR1":
+        return {None: _parquet_file(path, data).schema_arrow.names}
+    header = _header(path, data)
+    marks = dict.fromkeys([_delimiter(path, header), *(mark for mark in (*_MARKS, "::") if mark in header)])
+    return {mark: header.split(mark) if mark == "::" else _header_names(header, mark) for mark in marks}
 
 
 def content(path: Path) -> memoryview:
@@ -158,25 +175,33 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
 
 
 def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
+    file = _parquet_file(path, data)
+    columns = _require_columns(path, kinds, file.schema_arrow.names)
+    with _whole_parquet(path):
+        return file.read(columns=columns)
+
+
+def _parquet_file(path: Path, data: memoryview) -> pq.ParquetFile:
+    with _whole_parquet(path):
+        return pq.ParquetFile(pa.py_buffer(data))
+
+
+@contextmanager
+def _whole_parquet(path: Path) -> Iterator[None]:
     try:
-        file = pq.ParquetFile(pa.py_buffer(data))
-        return file.read(columns=_require_columns(path, kinds, file.schema_arrow.names))
+        yield
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} is a damaged Parquet file ({reason}): fetch or write it again") from error
 
 
 def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
-    path = source.path
-    try:
-        header = bytes(data[: 1 << 20]).lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
+    path, header = source.path, _header(source.path, data)
     delimiter = source.delimiter or _delimiter(path, header)
     if delimiter == "::":  # Arrow takes one character; rating files that use two contain no tabs
         data, header, delimiter = memoryview(bytes(data).replace(b"::", b"\t")), header.replace("::", "\t"), "\t"
     present = list(source.names) if source.names else _header_names(header, delimiter)
-    others = [mark for mark in (",", "\t", ";", "|") if mark in header and delimiter not in header]
+    others = [mark for mark in _MARKS if mark in header and delimiter not in header]
     hint = f" and the header is not separated by {delimiter!r} but, it seems, by {others[0]!r}" if others else ""
     hint += f" (set '{source.setting}={others[0]}')" if others and source.setting else ""
     columns = _require_columns(path, kinds, present, hint)
@@ -209,6 +234,13 @@ _FAST = {
 }
 
 
+def _header(path: Path, data: memoryview) -> str:
+    try:
+        return bytes(data[: 1 << 20]).lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
+
+
 def _header_names(header: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([header], delimiter=delimiter), [])
@@ -218,7 +250,7 @@ def _header_names(header: str, delimiter: str) -> list[str]:
 
 def _delimiter(path: Path, header: str) -> str:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    return _DELIMITERS.get(ending) or next((mark for mark in ("\t", ",", ";", "|") if mark in header), ",")
+    return _DELIMITERS.get(ending) or next((mark for mark in _MARKS if mark in header), ",")
 
 
 def _explanation(source: Source, error: str) -> str:

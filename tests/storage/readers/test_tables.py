@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.storage.readers.columns import ids_of
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.tables import Source, layouts, read
 
 KINDS = {"user_id": "id", "ts": "ms"}
 GOOD = b"user_id,ts,note\n7,1506816000000,a\n8,1506816001000,b\n"
@@ -198,6 +198,31 @@ def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
         read(Source(tmp_path / "gone" / "clicks.csv"), KINDS)
     with pytest.raises(InputError, match="is a folder: name a file in it"):
         read(Source(tmp_path), KINDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "expected"),
+    [
+        ("a.csv", b"user,item", {",": ["user", "item"]}),
+        ("a.csv", b"user;item", {",": ["user;item"], ";": ["user", "item"]}),
+        ("a.tsv", b'user\t"item, or none"', {"\t": ["user", "item, or none"], ",": ['user\t"item', ' or none"']}),
+        ("a.dat", b"user::item", {",": ["user::item"], "::": ["user", "item"]}),
+        ("a.txt", b"a|b,c", {",": ["a|b", "c"], "|": ["a", "b,c"]}),
+    ],
+)
+def test_the_layouts_of_a_header_begin_with_that_which_is_read(
+    name: str, header: bytes, expected: dict[str, list[str]], tmp_path: Path
+) -> None:
+    found = layouts(write(tmp_path, header + b"\r\n1,2\n", name))
+    assert list(found.items()) == list(expected.items())
+
+
+def test_a_parquet_file_has_one_layout(tmp_path: Path) -> None:
+    pd.DataFrame({"user": [1], "item": [2]}).to_parquet(tmp_path / "a.parquet")
+    assert layouts(tmp_path / "a.parquet") == {None: ["user", "item"]}
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(InputError, match=r"b.parquet is a damaged Parquet file"):
+        layouts(tmp_path / "b.parquet")
 
 
 @given(st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=20))

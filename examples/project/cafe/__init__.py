@@ -1,0 +1,1 @@
+"""The parts of this project; conf/ names their classes."""

@@ -1,0 +1,181 @@
+"""Looks at a file of interactions and derives the settings of ``Table`` for it, with what was seen for each.
+
+What could be read in two ways is refused: the message names both readings and the flag of ``recx init`` that decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from recx.core.errors import InputError, did_you_mean
+from recx.core.types import Array
+from recx.parts.dataset.table import ROLES, Table
+from recx.storage.readers.columns import TICKS
+from recx.storage.readers.tables import Source, layouts, read
+
+WORDS: Mapping[str, str] = {
+    "user": "user|u|username|visitor|customer|client|session|reviewer|reader|member|account|buyer|guest|person|player|"
+    "listener|viewer",
+    "item": "item|i|movie|sku|asin|product|article|track|song|artist|book|isbn|business|video|news|document|doc|"
+    "listing|venue|poi|game|recipe|hotel|restaurant",
+    "time": "time|ts|timestamp|unixtime|unixreviewtime|date|datetime|eventdate|eventtime|timeframe|at",
+    "weight": "weight|strength|grade|relevance|ratings?|score|overall|stars?",
+}
+"""Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
+OPINIONS = "ratings?|score|overall|stars?"
+"""Weights that say how much something was liked: a low one is no sign of interest."""
+NONE = "none"
+"""What a flag says for a role without a column."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The settings of ``Table`` for a file.
+
+    Attributes:
+        table: The part, which has loaded the file once.
+        seen: Setting -> what was seen in the file.
+    """
+
+    table: Table
+    seen: Mapping[str, str]
+
+
+def guess(path: Path, given: Mapping[str, str]) -> Guess:
+    """Return the settings for a file.
+
+    Args:
+        path: The file.
+        given: Setting -> what a flag says: a column or ``none`` for user, item, time and weight, ``time_unit``,
+            ``delimiter``.
+
+    Raises:
+        InputError: The file cannot be used, or a setting is ambiguous.
+    """
+    delimiter, names, usual = _layout(path, given)
+    columns = {role: _column(path, role, names, given) for role in ROLES}
+    source, seen = Source(path, delimiter), {}
+    if "weight" not in given and _recognised(OPINIONS, [columns["weight"] or ""]):
+        seen["weight"] = _about_opinions(source, str(columns["weight"]))
+        columns["weight"] = None
+    unit, moment = _time_unit(source, columns["time"], given.get("time_unit"))
+    written = None if usual else "\\t" if delimiter == "\t" else delimiter
+    settings = {**columns, "path": str(path), "time_unit": unit, "delimiter": written}
+    table = Table(**settings)  # type: ignore[arg-type]  # which checks them
+    events = table.load()
+    seen["path"], seen["user"] = f"{len(events):,} events", f"{events.n_users:,} users"
+    seen["item"] = f"{events.n_items:,} items"
+    seen["time"] = "" if columns["time"] else "the rows are taken to be in the order of time"
+    seen["time_unit"] = moment
+    seen["delimiter"] = "" if usual else f"between {' and '.join(names[:2])}"
+    return Guess(table, {name: text for name, text in seen.items() if text})
+
+
+def _layout(path: Path, given: Mapping[str, str]) -> tuple[str | None, list[str], bool]:
+    """Return the delimiter, the columns, and whether the reader would choose this delimiter by itself."""
+    found = layouts(path)
+    usual = next(iter(found))
+    if "delimiter" in given:
+        mark = "\t" if given["delimiter"] == "\\t" else given["delimiter"]
+        if mark not in found:
+            raise InputError(f"--delimiter {given['delimiter']}: it is not in the first line of {path}: correct it")
+        return mark, found[mark], mark == usual
+    fitting = [mark for mark, names in found.items() if _has_both(names, given)]
+    if len(fitting) > 1:
+        first, second = (f"{mark!r} gives {', '.join(found[mark][:3])}" for mark in fitting[:2])
+        raise InputError(f"{path} has columns by two delimiters, {first} and {second}: decide with --delimiter D")
+    best = fitting[0] if fitting else max(found, key=lambda mark: len(found[mark]))
+    return best, found[best], best == usual
+
+
+def _has_both(names: Sequence[str], given: Mapping[str, str]) -> bool:
+    return all(given.get(role) in names or _recognised(WORDS[role], names) for role in ("user", "item"))
+
+
+def _recognised(words: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if re.fullmatch(f"({words})(id)?", _last_word(name))]
+
+
+def _last_word(column: str) -> str:
+    """Return the last word of a column's name in lower case, without its type (``user_id:token``) and ``id``."""
+    name = re.sub("([a-z])([A-Z])", r"\1 \2", column.partition(":")[0]).lower()
+    words: list[str] = re.findall("[a-z0-9]+", name) or [""]
+    return words[-2] if len(words) > 1 and words[-1] == "id" else words[-1]
+
+
+def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str]) -> str | None:
+    needed = role in ("user", "item")
+    if role in given:
+        if given[role] == NONE and not needed:
+            return None
+        if given[role] not in names:
+            raise InputError(f"--{role} {given[role]}: {path} has no such column: {did_you_mean(given[role], names)}")
+        return given[role]
+    found = [name for name in dict.fromkeys(_recognised(WORDS[role], names)) if name not in given.values()]
+    if len(found) > 1:
+        way_out = f"decide with --{role} COLUMN" + ("" if needed else f" or --{role} {NONE}")
+        raise InputError(f"{path}: the {role} could be the column {' or '.join(map(repr, found))}: {way_out}")
+    if not found and needed:
+        if any(re.fullmatch(r"-?[0-9.]+", name) for name in names):
+            shown = ", ".join(names[:4])
+            raise InputError(f"{path} seems to have no header ({shown}): put one first, such as user,item,rating,time")
+        raise InputError(
+            f"{path}: which of its columns ({', '.join(names)}) is the {role} cannot be seen by their names: say it "
+            f"with --{role} COLUMN"
+        )
+    return found[0] if found else None
+
+
+def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[str, str]:
+    """Return the unit of a column of times, and which day the first of them is."""
+    if column is None:
+        return given or "ms", ""
+    raw = _numbers(source, column)
+    if raw is None:
+        return given or "iso", "" if given else f"the first is {_first_day(source, column)}"
+    middle = float(np.median(raw))
+    fitting = [unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks]  # 1980 to 2096
+    unit = given or next(iter(fitting), None)
+    example = f"{raw[0]:.0f}" if raw[0] == int(raw[0]) else str(raw[0])
+    if unit is None:
+        other = f"{_moment(raw[0], 'ms')} if it counts ms"
+        if re.fullmatch(r"(19|20)\d{6}", example):
+            other = f"{example[:4]}-{example[4:6]}-{example[6:]} if it is a date (iso)"
+        raise InputError(
+            f"{source.path}: the unit of the times in column {column!r} is unclear, {example} is "
+            f"{_moment(raw[0], 's')} if it counts s and {other}: decide with --time-unit {'|'.join([*TICKS, 'iso'])}, "
+            f"or leave the times out with --time {NONE}"
+        )
+    return unit, f"{example} is {_moment(raw[0], unit)[:10]}" if unit in TICKS else ""
+
+
+def _numbers(source: Source, column: str) -> Array | None:
+    """Return the values of a column, whole numbers exactly; None if one is not a number."""
+    for kind in ("whole", "double"):
+        with suppress(InputError):
+            found = read(source, {column: kind})[column]
+            return found if np.isfinite(found).all() else None
+    return None
+
+
+def _first_day(source: Source, column: str) -> str:
+    try:
+        return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
+    except InputError as error:
+        raise InputError(f"{error}, or leave the times out with --time {NONE}") from error
+
+
+def _moment(value: float, unit: str) -> str:
+    return str(np.datetime64(int(min(value / TICKS[unit], 2e11)), "s"))
+
+
+def _about_opinions(source: Source, column: str) -> str:
+    numbers = _numbers(source, column)
+    span = "" if numbers is None else f" ({numbers.min():g} to {numbers.max():g})"
+    return f"every row counts alike: as the weight, a low {column}{span} would be a hit too, of less gain"
