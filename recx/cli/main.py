@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.config import option_sources
+from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.version import __version__
@@ -68,6 +69,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    check_distribution()
     folders, config_name, arguments = _project_flags(arguments)
     overrides = [argument for argument in arguments if not argument.startswith("-")]
     with entered(Project.of(folders, overrides, config_name)):

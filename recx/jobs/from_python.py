@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.core.distribution import check_distribution
 from recx.core.project import CONFIG_NAME, Project, entered
 
 if TYPE_CHECKING:
@@ -81,5 +82,6 @@ def sweep(
 def _project(overrides: str | Sequence[str], config_dir: Folders, config_name: str) -> AbstractContextManager[Project]:
     from recx.config.overrides import readable
 
+    check_distribution()
     folders = [config_dir] if isinstance(config_dir, str | Path) else config_dir
     return entered(Project.of(folders, readable(overrides), config_name))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import recx
+from recx.cli import main as cli
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
 
@@ -58,3 +61,23 @@ def test_what_does_not_own_it_passes(site: Path) -> None:
     (site / "recx.egg-info").mkdir()  # what a build leaves in a checkout is not installed
     (site / "recx.egg-info" / "top_level.txt").write_text("recx\n", encoding="utf-8")
     check_distribution()
+
+
+def test_the_command_line_stops_with_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay(tmp_path, "recx-0.9.2", top_level="recx\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["recx", "list"])
+    assert cli.main() == 2
+    assert capsys.readouterr().err.startswith(f"the distribution recx 0.9.2 in {tmp_path} has the package recx too")
+
+
+@pytest.mark.parametrize("start", [recx.run, recx.sweep])
+def test_a_run_and_a_sweep_from_python_stop(
+    start: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay(tmp_path, "recx-0.9.2", top_level="recx\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"the distribution recx 0\.9\.2"):
+        start("+experiment=news")
