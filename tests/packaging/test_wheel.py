@@ -201,3 +201,10 @@ def test_commands_work_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
     [install] = re.findall(r"pip install .*", steps)
     run([python, "-m", *shlex.split(install), "--quiet", "--disable-pip-version-check"], tmp_path)
     run([python, "-m", "recx", *SMALL.split(), "retriever=mine"], tmp_path)
+
+
+@pytest.mark.slow
+def test_a_project_is_written_and_runs_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
+    run([python, "-m", "recx", "init", "shop"], tmp_path)
+    run([python.with_name("recx"), "--config-dir", "shop/conf", "+experiment=mine", "tracker=console"], tmp_path)
+    assert list(tmp_path.glob("outputs/*/*_shop/metrics.json"))
