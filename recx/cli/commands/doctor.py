@@ -23,9 +23,10 @@ def run(arguments: Sequence[str]) -> int:
     chosen = parser.parse_intermixed_args(arguments)
 
     from recx.config.compose import compose, plain
+    from recx.config.overrides import readable
     from recx.core.system.threads import limited_to
 
-    config = plain(compose(chosen.overrides))
+    config = plain(compose(readable(chosen.overrides)))
     with limited_to(config["runtime"]["threads"]):
         from recx.experiment import build
         from recx.experiment.doctor import cuts_of, examine

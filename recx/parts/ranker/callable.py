@@ -62,7 +62,10 @@ class Callable:
         try:
             found = getattr(import_module(module), name)
         except Exception as error:  # importing runs arbitrary code
-            raise InputError(f"{key}: it cannot be imported ({type(error).__name__}: {error}): correct it") from error
+            raise InputError(
+                f"{key}: it cannot be imported ({type(error).__name__}: {error}): correct it, or put its folder on "
+                "PYTHONPATH, since the working directory is not searched"
+            ) from error
         try:
             found = found() if inspect.isclass(found) else found
         except Exception as error:
