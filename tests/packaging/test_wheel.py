@@ -205,6 +205,7 @@ def test_commands_work_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_project_is_written_and_runs_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
-    run([python, "-m", "recx", "init", "shop"], tmp_path)
-    run([python.with_name("recx"), "--config-dir", "shop/conf", "+experiment=mine", "tracker=console"], tmp_path)
-    assert list(tmp_path.glob("outputs/*/*_shop/metrics.json"))
+    steps = run([python, "-m", "recx", "init", "shop"], tmp_path)
+    [words] = re.findall(r"python -m recx (.*)", steps)  # its options have another name where recx-mine is installed
+    run([python.with_name("recx"), *words.split(), "tracker=console"], tmp_path / "shop")
+    assert list(tmp_path.glob("shop/outputs/*/*_shop/metrics.json"))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.cli.commands.parser import Parser
+from recx.config import option_sources
 from recx.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,11 +59,12 @@ def run(arguments: Sequence[str]) -> int:
         flag = next(iter(given)).replace("_", "-")
         raise InputError(f"recx init: --{flag} is about a file of your own: name it with --from FILE")
     guess = None if parsed["file"] is None else _look(Path(parsed["file"]), given)
-    _write(folder, package, guess)
+    option = _option(package)
+    _write(folder, package, option, guess)
     print(f"{folder} holds a project, its package {package} and its option files.", end=" ")
-    print("Next:\n" if guess is None else f"Check conf/dataset/mine.yaml:\n\n{_option(guess)}\nNext:\n")
+    print("Next:\n" if guess is None else f"Check conf/dataset/{option}.yaml:\n\n{_table(guess)}\nNext:\n")
     steps = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
-    steps += ["python -m recx --config-dir conf +experiment=mine", "python -m pytest"]
+    steps += [f"python -m recx --config-dir conf +experiment={option}", "python -m pytest"]
     print("\n".join(f"  {step}" for step in steps))
     return 0
 
@@ -84,6 +86,16 @@ def _package(folder: Path) -> str:
     return name
 
 
+def _option(package: str) -> str:
+    """Return the name of the options: ``mine``, or where a plugin has that already, the name of the package."""
+    taken = {option.rpartition("/") for option in option_sources.options()}
+    groups = {folder.name for folder in (PROJECT / "conf").iterdir()}
+    free = [name for name in ("mine", package) if not any((group, "/", name) in taken for group in groups)]
+    if not free:
+        raise InputError(f"recx init: options called mine and {package} exist already: choose another name for DIR")
+    return free[0]
+
+
 def _folders() -> set[str]:
     """Return the names of the project's other folders."""
     return {path.name for path in PROJECT.iterdir() if path.is_dir()} - {"cafe"}
@@ -101,22 +113,26 @@ def _look(file: Path, given: Mapping[str, str]) -> Guess:
     return guess(Path(os.path.abspath(expand_home(str(file)))), given)  # noqa: PTH100  keeps links as they are
 
 
-def _write(folder: Path, package: str, guess: Guess | None) -> None:
+def _write(folder: Path, package: str, option: str, guess: Guess | None) -> None:
+    def renamed(text: str) -> str:
+        return re.sub(r"\bmine\b", option, re.sub(r"\bcafe\b", package, text))
+
     files = {path.relative_to(PROJECT).as_posix(): path for pattern in FILES for path in PROJECT.glob(pattern)}
-    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    chosen = [name for name in files if guess is None or name not in OF_ITS_DATA]
+    texts = {renamed(name): renamed(files[name].read_text(encoding="utf-8")) for name in chosen}
     if guess is not None:
-        texts = {name: text for name, text in texts.items() if name not in OF_ITS_DATA}
-        texts["conf/dataset/mine.yaml"] = _option(guess)
+        texts[f"conf/dataset/{option}.yaml"] = _table(guess)
         texts["README.md"] = texts["README.md"].replace("data/orders.csv", str(guess.table.path))
-        experiment = texts["conf/experiment/mine.yaml"].splitlines(keepends=True)
-        texts["conf/experiment/mine.yaml"] = "".join(line for line in experiment if "n_candidates" not in line)
+        experiment = f"conf/experiment/{option}.yaml"
+        lines = texts[experiment].splitlines(keepends=True)
+        texts[experiment] = "".join(line for line in lines if "n_candidates" not in line)
     for name, text in sorted(texts.items()):
-        path = folder / re.sub(r"\bcafe\b", package, name)
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(re.sub(r"\bcafe\b", package, text), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
-def _option(guess: Guess) -> str:
+def _table(guess: Guess) -> str:
     """Return the option file of the dataset, with what was seen in the file."""
     lines = [f"# {Path(str(guess.table.path)).name}, whose columns `recx init` recognised: check them"]
     lines.append("_target_: recx.parts.dataset.table.Table")

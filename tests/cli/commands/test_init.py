@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 
 from recx.cli import main as cli
 from recx.cli.commands import init
+from recx.config import option_sources
 from recx.core.errors import InputError
 from recx.core.project import Project
 
@@ -109,6 +110,23 @@ def test_a_name_that_a_package_cannot_have_is_refused(name: str, reason: str, he
     with pytest.raises(InputError, match=rf"^recx init {name}: its package would be {reason}"):
         init.run([name])
     assert list(here.iterdir()) == []
+
+
+def test_the_options_of_a_plugin_are_not_hidden(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = ["retriever/mine"]
+    monkeypatch.setattr(option_sources, "options", lambda: known)
+    assert init.run(["my-shop"]) == 0
+    assert "+experiment=my_shop\n" in capsys.readouterr().out
+    files = [file for file in OF_ANY_DATA if file.startswith("conf/")]
+    assert [file for file in written_into(here / "my-shop") if "mine" in file] == []
+    assert {file.replace("mine", "my_shop") for file in files} <= set(written_into(here / "my-shop"))
+    experiment = (here / "my-shop" / "conf" / "experiment" / "my_shop.yaml").read_text(encoding="utf-8")
+    assert "  - override /retriever: my_shop\n" in experiment
+    known.append("feature/other")
+    with pytest.raises(InputError, match=r"options called mine and other exist already: choose another name"):
+        init.run(["other"])
 
 
 @pytest.mark.parametrize("made", ["file", "folder"])
@@ -231,6 +249,15 @@ def test_each_guess_says_what_was_seen(here: Path, capsys: pytest.CaptureFixture
     assert "time_unit: s # 1112484727 is 2005-04-02\n" in written
     assert "weight: null # every row counts alike: as the weight, a low rating (0.5 to 5) would be a hit too" in written
     assert all(len(line) <= 120 for line in written.splitlines() if "path:" not in line)
+
+
+def test_names_in_the_path_and_the_columns_stay(here: Path) -> None:
+    (here / "cafe").mkdir()
+    (here / "cafe" / "mine.csv").write_text("cafe,mine,ts\n1,2,1112484727\n", encoding="utf-8")
+    init.run(["shop", "--from", "cafe/mine.csv", "--user", "cafe", "--item", "mine"])
+    option = OmegaConf.load(here / "shop" / "conf" / "dataset" / "mine.yaml")
+    assert (option.path, option.user, option.item) == (str(here / "cafe" / "mine.csv"), "cafe", "mine")
+    assert str(here / "cafe" / "mine.csv") in (here / "shop" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_rating_becomes_the_weight_if_that_is_said(here: Path) -> None:
