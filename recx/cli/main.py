@@ -126,30 +126,21 @@ def _help() -> int:
 
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job, or the jobs of a sweep."""
-    from recx.cli.commands.parser import Parser
-    from recx.config.hydra_internals import flags_parser
     from recx.config.overrides import readable
     from recx.jobs.hydra_job import run
 
-    parser = flags_parser()
-    parser.__class__ = Parser
-    parser.prog = "recx"
-    parsed = parser.parse_intermixed_args(arguments)
-    for override in parsed.overrides:
-        if "=" not in override.lstrip("=") and not override.startswith("~"):
-            raise InputError(f"{override!r} is not a KEY=VALUE override: write for example ranker.l2=0.1")
-    _check_flags(parsed)
+    parsed = _parsed(arguments)
     flags = [argument for argument in arguments if argument not in parsed.overrides]
-    modes = {override for override in parsed.overrides if _sets("hydra.mode", [override])}
-    overrides = readable([override for override in parsed.overrides if override not in modes])
-    for mode in modes:
-        if not mode.endswith(("=RUN", "=MULTIRUN")) or len(modes) > 1:
+    overrides = readable(parsed.overrides)
+    mode = next((override for override in overrides if _sets("hydra.mode", override)), None)
+    if mode is not None:
+        if mode not in ("hydra.mode=RUN", "hydra.mode=MULTIRUN"):
             raise InputError(f"{mode}: write -m for a sweep, and nothing for a single run")
-        if mode.endswith("=MULTIRUN") and not parsed.multirun:
+        overrides.remove(mode)
+        if mode == "hydra.mode=MULTIRUN" and not parsed.multirun:
             flags, parsed.multirun = ["-m", *flags], True
-    if _sets("hydra.verbose", overrides):
-        logging = ("hydra/job_logging=stdout", "hydra/hydra_logging=default")  # ours are silent
-        overrides = [*(one for one in logging if not _sets(one.partition("=")[0], overrides)), *overrides]
+    if any(_sets("hydra.verbose", override) for override in overrides):
+        overrides = ["hydra/job_logging=stdout", "hydra/hydra_logging=default", *overrides]  # ours are silent
     if parsed.multirun and not any((parsed.cfg, parsed.info, parsed.shell_completion, parsed.hydra_help)):
         from recx.jobs.sweep.run import sweep
 
@@ -161,12 +152,18 @@ def _run_hydra(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _sets(key: str, overrides: Sequence[str]) -> bool:
-    return any(override.lstrip("+").startswith(f"{key}=") for override in overrides)
+def _parsed(arguments: Sequence[str]) -> Namespace:
+    """Return Hydra's flags and the overrides; raise InputError for what means nothing here."""
+    from recx.cli.commands.parser import Parser
+    from recx.config.hydra_internals import flags_parser
 
-
-def _check_flags(parsed: Namespace) -> None:
-    """Raise InputError for flags of Hydra that mean nothing here."""
+    parser = flags_parser()
+    parser.__class__ = Parser
+    parser.prog = "recx"
+    parsed = parser.parse_intermixed_args(arguments)
+    for override in parsed.overrides:
+        if "=" not in override.lstrip("=") and not override.startswith("~"):
+            raise InputError(f"{override!r} is not a KEY=VALUE override: write for example ranker.l2=0.1")
     if parsed.experimental_rerun is not None:
         raise InputError(
             "--experimental-rerun: a run of recx keeps its own config.yaml and no .hydra folder: repeat its command, "
@@ -177,3 +174,8 @@ def _check_flags(parsed: Namespace) -> None:
             f"--config-path={parsed.config_path}: recx's own option files always come first: add a folder of yours "
             "with --config-dir, and choose a primary configuration in it with --config-name"
         )
+    return parsed
+
+
+def _sets(key: str, override: str) -> bool:
+    return override.lstrip("+").startswith(f"{key}=")
