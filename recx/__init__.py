@@ -7,7 +7,11 @@ evaluations.
 
 import sys
 
-if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+if (
+    sys.argv[:1] == ["-m"]  # which another program may be too, that imports recx
+    and f" {sys.orig_argv[-len(sys.argv)]}".partition(".")[0].endswith((" recx", "mrecx"))  # also of -mrecx and -Bmrecx
+    and not sys.flags.safe_path
+):
     # `python -m` puts the current folder first, so that a file there would replace any library that is imported below.
     _here = sys.path.pop(0)
     if __file__.startswith(f"{_here}/recx/"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -92,7 +91,7 @@ def locate(target: object, key: str) -> type:
         found = vars(import_module(module)).get(name)
     except ImportError as error:
         raise InputError(f"{where}: it cannot be imported ({error}): correct the name or install what lacks") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard around its main ends the process
         if place is None:
             raise
         raise InputError(f"{where}: importing {module} fails ({type(error).__name__}: {error}): correct it") from error
@@ -163,6 +162,10 @@ def _checked(kind: type, settings: Mapping[str, Any], key: str) -> dict[str, Any
         if name not in settings and parameter.default is parameter.empty:
             raise InputError(f"{key}.{name} is missing: {kind.__name__} needs it: give ++{key}.{name}=VALUE")
     hints: dict[str, Any] = {}
-    with suppress(NameError):  # an annotation names what is imported for type checkers only
+    try:
         hints = hints_of(kind)
+    except NameError:
+        pass  # an annotation names what is imported for type checkers only
+    except (AttributeError, SyntaxError, TypeError) as error:
+        raise InputError(f"{key}: {kind.__name__} has an annotation that is no type ({error}): correct it") from error
     return {name: coerce(value, hints.get(name, Any), f"{key}.{name}") for name, value in settings.items()}

@@ -40,7 +40,7 @@ class Source:
 
     def options(self) -> dict[str, Path]:
         """Return the option files by name, such as ``retriever/ease``."""
-        files = sorted(self.conf.rglob("*.yaml"))
+        files = project.option_files(self.conf)
         return {file.relative_to(self.conf).with_suffix("").as_posix(): file for file in files}
 
 

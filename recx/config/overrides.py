@@ -13,20 +13,22 @@ from recx.core.errors import InputError
 
 _PLAIN = re.compile(r"[+~]*[\w@./]+=[\w./+:-]*", re.ASCII)
 """Overrides that Hydra reads as they are, which are most."""
-_GRAMMAR = re.compile(r"[\[{\"']|.*(,|\$\{)")
+_GRAMMAR = re.compile(r"\s*([\[{\"']|(choice|glob|interval|range|shuffle|sort|tag)\()|.*(,|\$\{)", re.DOTALL)
 """Values in which a mistake may be meant for Hydra: lists, mappings, quoted texts, sweeps, interpolations."""
 
 
 def listed(overrides: str | Sequence[str]) -> list[str]:
-    """Return overrides as a list; a single text is split like a command line.
+    """Return overrides as a list; a single text is split like a command line, except that backslashes are kept.
 
     Raises:
         InputError: A quote in the text is not closed.
     """
     if not isinstance(overrides, str):
         return list(overrides)
+    words = shlex.shlex(overrides, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters, words.escape = True, "", ""
     try:
-        return shlex.split(overrides)
+        return list(words)
     except ValueError as error:
         raise InputError(f"{overrides!r} cannot be split into overrides ({error}): close every quote") from error
 
@@ -49,6 +51,8 @@ def quoted(override: str) -> str:
 
 def _readable(override: str) -> str:
     key, equals, value = override.partition("=")
+    if value.isspace():
+        return quoted(override)  # a delimiter, of which Hydra would leave nothing
     try:
         parse([override])
     except OverrideParseException:

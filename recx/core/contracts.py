@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from recx.core.errors import RecxError
 from recx.core.ragged import repeats, rises, same_items
 from recx.core.types import Bools, RankedLists, Requests
+
+T = TypeVar("T")
+
+
+def check_type(made: T, kind: type, maker: str) -> T:
+    """Return what a part made if it is of the kind that its protocol names.
+
+    Raises:
+        RecxError: It is something else, such as None of a method that returns nothing.
+    """
+    if not isinstance(made, kind):
+        raise RecxError(f"{maker} must return {kind.__name__}, and returned {type(made).__name__}: correct it")
+    return made
 
 
 def check_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
@@ -23,6 +37,7 @@ def check_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str
     Raises:
         RecxError: An invariant is violated; the message names the maker and the user.
     """
+    check_type(lists, RankedLists, maker)
     if not np.array_equal(lists.user, requests.user):
         raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
     whole = len(lists.indptr) == lists.n_lists + 1 and lists.indptr[0] == 0 and lists.indptr[-1] == len(lists.item)

@@ -35,6 +35,7 @@ class Splitter(Protocol):
         """Return the fold of this name and, if a ranker can be trained, the fold one step earlier."""
 
 
+@runtime_checkable
 class FittedRetriever(Protocol):
     """A retriever that has been fitted."""
 

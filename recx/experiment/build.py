@@ -114,9 +114,9 @@ def _stage(config: Any, stage: str) -> Any:
         raise InputError(f"{stage} is not a part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
     kind = factory.locate(config["_target_"], stage)
     if not any(_takes(kind, method, n) for method, n in METHODS[stage].items()):
+        needed = " or ".join(f"{method} of {n} argument{'s' * (n != 1)}" for method, n in METHODS[stage].items())
         raise InputError(
-            f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which needs a method "
-            f"{' or '.join(METHODS[stage])}: "
+            f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which needs a method {needed}: "
             f"see `python -m recx list {stage}`"
         )
     return factory.build(config, stage)
@@ -124,4 +124,10 @@ def _stage(config: Any, stage: str) -> Any:
 
 def _takes(kind: type, name: str, n_arguments: int) -> bool:
     method = getattr(kind, name, None)
-    return callable(method) and len(inspect.signature(method).parameters) == n_arguments + 1
+    if not callable(method):
+        return False
+    try:
+        inspect.signature(method).bind(*range(n_arguments + 1))  # self too
+    except TypeError:
+        return False
+    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recx.core.bounds import PositiveInt, check
-from recx.core.contracts import check_lists, check_same_pairs
+from recx.core.contracts import check_lists, check_same_pairs, check_type
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
@@ -105,9 +105,10 @@ class Experiment:
         """
         stage = stage or Stages()
         with stage("load"):
-            interactions = self.dataset.load()
+            interactions = check_type(self.dataset.load(), Interactions, "the dataset's load")
         with stage("split"):
-            return interactions, self.splitter.split(interactions.unnamed(), self.fold)
+            split = self.splitter.split(interactions.unnamed(), self.fold)
+            return interactions, check_type(split, Split, "the splitter's split")
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than everything that this retriever has seen."""
@@ -131,6 +132,7 @@ class Experiment:
 
     def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
         k = min(self.n_candidates, fold.history.n_items)
+        check_type(retriever, FittedRetriever, "the retriever's fit")
         candidates = retriever.retrieve(fold.history, fold.requests, k)
         return check_lists(candidates, fold.requests, fold.history.n_items, "the retriever")
 

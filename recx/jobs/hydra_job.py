@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 
+VARIABLES = {"HYDRA_FULL_ERROR": "1", "PYTHONSAFEPATH": "recx"}
+"""While Hydra runs, its errors are raised instead of printed, and the workers that it starts import nothing from the
+current folder, which may be a stranger's; until they run a job, which may start programs of its own."""
+
+
 def run(arguments: Sequence[str]) -> None:
     """Let Hydra compose the configuration of the current project, and run its job or its jobs.
 
@@ -36,9 +41,9 @@ def run(arguments: Sequence[str]) -> None:
     own = project.current()
     trusted = [f"{source.package}.*" for source in option_sources.packages()]
     with alone():
-        before, full_errors = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+        before, variables = sys.argv, {name: os.environ.get(name) for name in VARIABLES}
         sys.argv = [*before[:1], *arguments]  # Hydra reads its arguments there
-        os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises its errors instead of printing them
+        os.environ.update(VARIABLES)
         try:
             with explained():
                 hydra.main(config_path=prepare(), config_name=own.config_name, execution_whitelist=trusted)(Job(own))()
@@ -46,9 +51,9 @@ def run(arguments: Sequence[str]) -> None:
             raise failed.error from None
         finally:
             sys.argv = before
-            os.environ.pop("HYDRA_FULL_ERROR", None)
-            if full_errors is not None:
-                os.environ["HYDRA_FULL_ERROR"] = full_errors
+            for name, value in variables.items():
+                os.environ.pop(name, None)
+                os.environ.update({} if value is None else {name: value})
 
 
 class _RunFailed(BaseException):
@@ -77,6 +82,8 @@ class Job:
         from hydra.core.hydra_config import HydraConfig
 
         folder = Path(HydraConfig.get().runtime.output_dir)
+        if os.environ.get("PYTHONSAFEPATH") == VARIABLES["PYTHONSAFEPATH"]:
+            del os.environ["PYTHONSAFEPATH"]
         try:
             with project.entered(self.project):
                 return _run(config, folder)

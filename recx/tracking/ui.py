@@ -17,6 +17,7 @@ QUIET = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves a quarter of the memory; recx does not use these jobs
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "PYTHONSAFEPATH": "1",  # the current folder, which may be a stranger's, is not where libraries are
     "PYTHONWARNINGS": "ignore",  # of the server's libraries about each other
 }
 

@@ -15,6 +15,7 @@ import pytest
 
 import recx
 from recx.cli import main as cli
+from recx.core import project as own_project
 from recx.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,6 +200,8 @@ def project(tmp_path: Path) -> Iterator[Path]:
     before = list(sys.path)
     yield lay_out(tmp_path / "project")
     sys.path[:] = before
+    own_project._appended.clear()
+    own_project._former.clear()
     for module in [name for name in sys.modules if name.startswith("own_")]:
         del sys.modules[module]
 
@@ -317,6 +320,16 @@ def test_a_saved_run_cannot_name_what_the_option_files_do_not(
     assert not (project / "imported").exists()
 
 
+ODD = """
+import os
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Mine:
+    n: "os.nothing" = 1
+    def load(self): ...
+"""
+
 REFUSED = {
     "own_parts.kinds.Thawed": "a frozen dataclass",
     "own_parts.kinds.Verbless": "has one of the methods",
@@ -327,7 +340,12 @@ REFUSED = {
     "own_parts.nowhere.Mine": "it cannot be imported",
     "own_parts.broken.Mine": "importing own_parts.broken fails (ZeroDivisionError: division by zero)",
     "own_parts.typo.Mine": "importing own_parts.typo fails (SyntaxError",
+    "own_parts.ends.Mine": "importing own_parts.ends fails (SystemExit: 0)",
+    "own_parts.odd.Mine": "Mine has an annotation that is no type (module 'os' has no attribute 'nothing')",
     "own_gone.Mine": "there is no module 'own_gone'",
+    ".own_parts.kinds.Grid": "there is no module ''",
+    "own_parts..kinds.Grid": "it cannot be imported",
+    "Grid": "there is no module 'Grid'",
     "json.JSONDecoder": "there is no module 'json'",
     "own_parts.kinds.Shuffle": "it cannot be the dataset",
 }
@@ -340,11 +358,13 @@ def test_what_is_no_part_is_refused_in_one_sentence(
     monkeypatch.chdir(project)
     (project / "own_parts" / "broken.py").write_text("1 / 0\n")
     (project / "own_parts" / "typo.py").write_text("class Mine\n")
+    (project / "own_parts" / "ends.py").write_text("raise SystemExit(0)\n")
+    (project / "own_parts" / "odd.py").write_text(ODD)
     (project / "conf" / "dataset" / "odd.yaml").write_text(f"_target_: {target}\n")
     words = ["+experiment=news", "dataset=odd", "tracker=console"]
     assert main(monkeypatch, "--config-dir", "conf", *words) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"dataset._target_={target}: ")
+    assert said.startswith(("dataset: Mine", f"dataset._target_={target}: "))
     assert REFUSED[target] in said
     assert said.count("\n") == 1
 
@@ -427,17 +447,86 @@ LIBRARIES = (
 )
 
 
-@pytest.mark.parametrize("words", [["report", "."], ["list"], ["runs"], ["+experiment=news", "tracker=console"]])
+SWEEP = ["-m", "+experiment=news", "tracker=console", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+
+
+@pytest.mark.parametrize("words", [["report", "."], ["list"], ["runs"], ["+experiment=news", "tracker=console"], SWEEP])
 def test_no_file_of_a_strangers_folder_is_imported(tmp_path: Path, words: list[str]) -> None:
+    if words == SWEEP:
+        pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
     stranger = tmp_path / "stranger"
     stranger.mkdir()
     for library in LIBRARIES:
         (stranger / f"{library}.py").write_text(TRAP)
-    size = ["dataset.readers=60", "dataset.articles=50"] if len(words) > 1 and "=" in words[0] else []
+    size = ["dataset.readers=60", "dataset.articles=50"] if "+experiment=news" in words else []
     done = recx_in(stranger, *words, *size)
     assert "Traceback" not in done.stderr
     assert (done.returncode == 2) == (words[0] == "report")
     assert not list(stranger.glob("*.imported"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
+def test_a_folder_beside_options_that_others_may_write_to_is_not_searched_for_modules(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "conf").mkdir(parents=True)
+    (shared / "hydra_plugins").mkdir()
+    for module in ("google", "numexpr", "hydra_plugins/theirs"):  # libraries look for all of these
+        (shared / f"{module}.py").write_text(TRAP)
+    shared.chmod(0o777)
+    size = ("dataset.readers=60", "dataset.articles=50", "ranker=identity")
+    done = recx_in(tmp_path, "--config-dir", str(shared / "conf"), "+experiment=news", *size)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not list(shared.rglob("*.imported"))
+
+
+@pytest.mark.parametrize("words", [("-m", "theirs.train"), ("-Bmtheirs.train",)])
+def test_another_program_that_is_started_as_a_module_keeps_its_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
+    for file, text in {"__init__": "import recx", "train": "import helpers\nprint(helpers.x)"}.items():
+        (tmp_path / "theirs").mkdir(exist_ok=True)
+        (tmp_path / "theirs" / f"{file}.py").write_text(text)
+    (tmp_path / "helpers.py").write_text("x = 3")
+    done = recx_in(tmp_path, launcher=words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+def test_two_projects_in_one_process_never_share_a_module(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    second = lay_out(tmp_path / "second")
+    (second / "own_parts").rename(second / "own_kinds")
+    for file in (second / "conf").rglob("*.yaml"):
+        file.write_text(file.read_text().replace("own_parts.kinds", "own_kinds.kinds"))
+    words = ["+experiment=own", "tracker=console", "cache=off"]
+    recx.run(words, config_dir=project / "conf")
+    with pytest.raises(InputError, match="the module 'own_helpers' was imported from another project before"):
+        recx.run(words, config_dir=second / "conf")
+    (second / "own_helpers.py").rename(second / "own_others.py")
+    kinds = second / "own_kinds" / "kinds.py"
+    kinds.write_text(kinds.read_text().replace("own_helpers", "own_others"))
+    for home in (second, project):
+        assert recx.run(words, config_dir=home / "conf").metrics["data/users"] == 24
+
+
+def test_a_sweep_that_somebody_added_a_trial_to_imports_nothing_for_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    words = ["-m", "--config-dir", "conf", "+experiment=own", "seed=1,2", "fold=valid", "sweep_id=mine"]
+    assert main(monkeypatch, *words) == 0
+    site = project.parent / "site"
+    site.mkdir()
+    (site / "own_trap.py").write_text(TRAP)
+    monkeypatch.syspath_prepend(site)
+    [first] = project.glob("outputs/sweeps/mine/trials/*0.json")
+    trial = json.loads(first.read_text())
+    trial |= {"number": 7, "objective": 1.0}
+    trial["words"] += ["ranker=callable", "ranker.object=own_trap:best", "hydra.searchpath=[/]"]
+    first.with_name(first.name.replace("0", "7")).write_text(json.dumps(trial))
+    capsys.readouterr()
+    assert main(monkeypatch, *words) == 1
+    assert "names this object, so it is not imported" in " ".join(capsys.readouterr().out.split())
+    assert not list(site.glob("*.imported"))
 
 
 RERANKER = """

@@ -23,6 +23,10 @@ READ = {
     "dataset.path=a=b.csv": "a=b.csv",
     "dataset.path=plain.csv": "plain.csv",
     "dataset.path='in quotes (1).csv'": "in quotes (1).csv",
+    "dataset.delimiter=\\t": "\\t",
+    "dataset.delimiter=\t": "\t",
+    "dataset.delimiter= ": " ",
+    "dataset.delimiter=": "",
 }
 
 
@@ -36,7 +40,10 @@ def test_one_value_that_the_shell_passed_is_read_as_it_is(override: str) -> None
 
 @pytest.mark.parametrize(
     "override",
-    ["a=1,2", "a=[1,2", "a={x:1", "a=views (1),b.csv", "a=${seed", "a='open", "~feature.age", "a.b=range(1,5,2)", "a"],
+    [
+        *("a=1,2", "a=[1,2", "a={x:1", "a=views (1),b.csv", "a=${seed", "a='open", "~feature.age", "a.b=range(1,5,2)"),
+        *("a", "a=(1)\n,b", "a= [views (1)]", "a=glob(a (1))", "a=choice(ä)", " a=(1)"),
+    ],
 )
 def test_what_may_be_meant_for_hydra_is_left_alone(override: str) -> None:
     assert readable([override]) == [override]
@@ -60,5 +67,6 @@ def test_one_text_is_split_like_a_command_line() -> None:
         "seed=1",
     ]
     assert listed(("a=1", "b=2")) == ["a=1", "b=2"]
+    assert listed(r"a=c:\data\a.csv b=\t c='\\srv\x y' d=#1") == [r"a=c:\data\a.csv", r"b=\t", r"c=\\srv\x y", "d=#1"]
     with pytest.raises(InputError, match="close every quote"):
         listed("a='b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -34,6 +35,8 @@ def path() -> Iterator[list[str]]:
     before = list(sys.path)
     yield sys.path
     sys.path[:] = before
+    project._appended.clear()
+    project._former.clear()
 
 
 def of(*roots: Path, overrides: tuple[str, ...] = ()) -> Project:
@@ -186,8 +189,11 @@ def test_a_link_out_of_the_root_is_refused(root: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
-@pytest.mark.parametrize("place", ["", "own_tools", "own_tools/data.py", ".."])
+@pytest.mark.parametrize("place", ["", "own_tools", "own_tools/data.py", "beside.py", "helpers", "helpers/a.py", ".."])
 def test_what_others_may_write_to_is_refused(root: Path, place: str) -> None:
+    (root / "helpers").mkdir()  # which own_tools may import
+    for beside in ("beside.py", "helpers/a.py"):
+        (root / beside).touch()
     shared = (root / place).resolve()
     before = shared.stat().st_mode
     shared.chmod(before | 0o002)
@@ -196,6 +202,43 @@ def test_what_others_may_write_to_is_refused(root: Path, place: str) -> None:
     finally:
         shared.chmod(before)
     assert of(root).check(TARGET)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
+@pytest.mark.parametrize("name", ["compiled.so", "__pycache__/data.cpython-311.pyc"])
+def test_what_python_imports_besides_sources_is_no_ones_elses_either(root: Path, name: str) -> None:
+    file = root / "own_tools" / name
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    file.chmod(0o666)
+    assert refusal(of(root)).startswith(f"others may write to {file}")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
+def test_a_folder_between_the_root_and_an_editable_install_is_no_ones_elses(root: Path, path: list[str]) -> None:
+    (root / "src").mkdir()
+    (root / "own_tools").rename(root / "src" / "own_tools")
+    path.insert(0, str(root / "src"))
+    (root / "src").chmod(0o777)
+    assert refusal(of(root)).startswith(f"others may write to {root / 'src'}")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
+def test_data_and_links_that_lead_nowhere_are_not_code(root: Path) -> None:
+    (root / "data").mkdir()
+    (root / "data").chmod(0o777)
+    for folder in (root, root / "own_tools", root / "conf"):  # as an editor locks a file
+        for suffix in ("py", "yaml"):
+            (folder / f".#data.{suffix}").symlink_to("nobody@nowhere:1")
+    (root / "conf" / "folder.yaml").mkdir()
+    assert of(root).check(TARGET) == (root / "own_tools").resolve()
+
+
+def test_saved_runs_below_the_folder_are_no_option_files(root: Path) -> None:
+    saved = root / "conf" / "outputs" / "2026-01-01" / "run" / "config.yaml"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("ranker: {_target_: own_tools.data.Other}\n")
+    assert of(root).written == {TARGET}
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
@@ -222,14 +265,68 @@ def test_a_project_reaches_another_process_as_json(root: Path) -> None:
     assert Project.from_json(own.as_json()) == own
 
 
-def test_the_roots_are_last_on_the_path_and_the_project_ends_with_its_context(root: Path, path: list[str]) -> None:
+def test_the_roots_are_last_on_the_path_once_their_code_is_trusted(root: Path, path: list[str]) -> None:
     before = list(path)
-    with entered(of(root)):
-        assert path == [*before, str(root.resolve())]
+    with entered(of(root)) as own:
+        assert path == before
         assert project.current().roots == (root.resolve(),)
-        with entered(of(root)):
+        refusal(own, "own_tools.data.Other")
+        assert path == before
+        for _ in range(2):
+            own.check(TARGET)
             assert path == [*before, str(root.resolve())]
     assert project.current() == Project()
+
+
+@pytest.fixture
+def other(root: Path) -> Path:
+    """Return the root of another project, with a part own_other."""
+    home = root.parent / "other"
+    (home / "conf").mkdir(parents=True)
+    (home / "own_other.py").write_text("class Mine: ...\n")
+    (home / "conf" / "mine.yaml").write_text("_target_: own_other.Mine\n")
+    return home
+
+
+def test_the_roots_of_a_project_that_is_over_leave_the_path(root: Path, other: Path, path: list[str]) -> None:
+    (root / "own_other.py").touch()  # never imported
+    before = list(path)
+    with entered(of(root)) as own:
+        own.check(TARGET)
+        with entered(of(other)) as second:  # as in another thread
+            assert str(root / "own_other.py") in refusal(second, "own_other.Mine")
+    of(other).check("own_other.Mine")
+    assert path == [*before, str(other.resolve())]
+
+
+def test_a_module_of_another_project_is_never_taken_for_ones_own(
+    root: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of(root).check(TARGET)
+    helper = ModuleType("own_helper.deep")
+    helper.__file__ = str(root / "own_helper" / "deep.py")
+    monkeypatch.setitem(sys.modules, "own_helper.deep", helper)
+    of(other).check("own_other.Mine")
+    (other / "own_helper.py").touch()
+    assert refusal(of(other), "own_other.Mine").startswith(
+        f"the module 'own_helper.deep' was imported from another project before, {helper.__file__}, and {other} has"
+    )
+    assert of(root).check(TARGET)  # which is still usable
+
+
+def test_the_overrides_of_a_trial_name_nothing_more(root: Path) -> None:
+    trial = replace(of(root), overrides=("ranker.object=json:loads",))
+    with entered(trial), pytest.raises(InputError, match="names this object"):
+        check_object("json:loads")
+
+
+def test_a_typed_object_that_the_root_has_too_is_refused(root: Path, path: list[str]) -> None:
+    (root / "json.py").touch()
+    with entered(of(root, overrides=("ranker.object=json:loads", "x.object=own_tools.data:best"))):
+        with pytest.raises(InputError, match="the module 'json' exists twice"):
+            check_object("json:loads")
+        check_object("own_tools.data:best")
+        assert path[-1] == str(root.resolve())
 
 
 @pytest.mark.parametrize(

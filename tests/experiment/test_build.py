@@ -136,6 +136,16 @@ def test_a_feature_is_built_once_and_handed_to_the_ranker(config: dict[str, Any]
     assert build.experiment(config).ranker == Ranker(1.0, {"a": Feature(3)})
 
 
+def test_a_method_may_have_more_arguments_that_have_defaults(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Retriever, "fit", lambda self, history, slowly=False: None)
+    assert isinstance(build.experiment(config).retriever, Retriever)
+    monkeypatch.setattr(Retriever, "fit", lambda self, history, slowly: None)
+    with pytest.raises(InputError, match="which needs a method fit of 1 argument: see"):
+        build.experiment(config)
+
+
 WRONG = [
     ("ranker", {"_target_": "os.system"}, "ranker._target_=os.system: parts come from recx"),
     ("ranker", {"_target_": "builtins.exec"}, "parts come from recx"),
@@ -145,7 +155,11 @@ WRONG = [
     ("ranker", {"_target_": "recx.cli.main.main"}, "no part of that name"),
     ("ranker", {"_target_": "recx"}, "parts come from recx"),
     ("ranker", {"_target_": "recx.rankr.Linear"}, "cannot be imported"),
-    ("ranker", {"_target_": "recx.stand_ins.Data"}, "it cannot be the ranker, which needs a method fit or rank"),
+    (
+        "ranker",
+        {"_target_": "recx.stand_ins.Data"},
+        "a method fit of 2 arguments or rank of 3 arguments: see",
+    ),
     ("ranker", {"_target_": "recx.stand_ins.Retriever", "window": 1}, "it cannot be the ranker"),
     ("retriever", {"_target_": "recx.stand_ins.Ranker"}, "it cannot be the retriever, which needs a method fit"),
     ("retriever", {"_target_": "recx.stand_ins.Retriever"}, "retriever.window is missing"),

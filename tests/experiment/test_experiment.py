@@ -144,6 +144,25 @@ def test_a_ranker_that_mixes_up_the_users_is_found_out() -> None:
         chain(ranker=Wrong("mixes")).run()
 
 
+@pytest.mark.parametrize(
+    ("stage", "method", "sentence"),
+    [
+        ("dataset", "load", "the dataset's load must return Interactions, and returned NoneType"),
+        ("splitter", "split", "the splitter's split must return Split, and returned NoneType"),
+        ("retriever", "fit", "the retriever's fit must return FittedRetriever, and returned NoneType"),
+        ("retriever", "retrieve", "the retriever must return RankedLists, and returned NoneType"),
+        ("ranker", "rank", "the ranker must return RankedLists, and returned NoneType"),
+    ],
+)
+def test_a_part_that_returns_nothing_is_named(
+    stage: str, method: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = chain()
+    monkeypatch.setattr(type(getattr(experiment, stage)), method, lambda *arguments: None)
+    with pytest.raises(RecxError, match=f"^{sentence}"):
+        experiment.run()
+
+
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "10"])
 def test_n_candidates_must_be_a_whole_number_from_1_up(n: Any) -> None:
     with pytest.raises(InputError, match="n_candidates="):

@@ -61,7 +61,7 @@ class Callable:
             raise InputError(f"{key}: {error}") from None
         try:
             found = getattr(import_module(module), name)
-        except Exception as error:  # importing runs arbitrary code
+        except (Exception, SystemExit) as error:  # importing runs arbitrary code
             raise InputError(
                 f"{key}: it cannot be imported ({type(error).__name__}: {error}): correct it, or put its folder on "
                 "PYTHONPATH, since the working directory is not searched"

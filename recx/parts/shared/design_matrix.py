@@ -103,7 +103,7 @@ def _values(
     name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
 ) -> Array:
     """Return the values of a feature [n_columns, n_rows]."""
-    values = feature(lists, history, requests)
+    values = np.asarray(feature(lists, history, requests))
     n = len(lists)
     expected = (n, len(feature.names(lists))) if isinstance(feature, FeatureSet) else (n,)
     if values.shape != expected:

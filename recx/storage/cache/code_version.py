@@ -15,6 +15,7 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 
 from recx.core.version import STARTED
 
@@ -28,6 +29,8 @@ STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """Nodes that an import may be in; expressions, which are most of a tree, contain none."""
 DOOR = "recx.plugin"
 """Only re-exports: what a part imports from here counts as the modules behind the names."""
+_turn = Lock()
+"""For runs in several threads: ``ast.parse`` of Python 3.11 fails now and then if two threads parse at a time."""
 IMPORTS_BY_NAME = re.compile(rb"import_module|__import__")
 
 
@@ -45,7 +48,8 @@ def code_of(modules: tuple[str, ...]) -> str:
     Raises:
         NoKeyError: A module has no file, or a file has changed since this process first read it.
     """
-    version, files = _walked(modules)
+    with _turn:
+        version, files = _walked(modules)
     for file in files:
         if not _is_unchanged(file):
             raise NoKeyError(f"{file} was edited, so the version that runs is unknown")

@@ -53,8 +53,9 @@ def test_a_value_that_is_not_finite_names_the_feature_and_the_user(
 
 def test_one_number_a_row_is_asked_for(lists_of: Callable, fold_of: Callable) -> None:
     lists, fold = lists_of({3: {10: [0.0], 11: [0.0]}}), fold_of({3: {10: 1}})
-    with pytest.raises(RecxError, match=r"feature short returned an array of \(1,\) for 2 candidates"):
-        design_matrix({"short": Constant(np.zeros(1))}, lists, fold.history, fold.requests)
+    for made, shape in ((np.zeros(1), r"\(1,\)"), (None, r"\(\)")):
+        with pytest.raises(RecxError, match=f"feature short returned an array of {shape} for 2 candidates"):
+            design_matrix({"short": Constant(made)}, lists, fold.history, fold.requests)
 
 
 def test_no_lists_make_an_empty_table(generated: Callable[..., Problem], column: Callable) -> None:

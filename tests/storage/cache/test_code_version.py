@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 
@@ -134,6 +136,24 @@ def test_a_module_beside_that_nobody_installed_counts_by_its_source(package: Pat
     before = version("lone.one")
     (package.parent / "helper_of_lone.py").write_text("x = 2\n")
     assert version("lone.one") != before
+
+
+def test_two_threads_never_parse_at_a_time(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
+    parse, inside, most = ast.parse, set[bytes](), list[int]()
+
+    def slow_parse(source: bytes) -> ast.Module:
+        inside.add(source)
+        time.sleep(0.01)
+        most.append(len(inside))
+        inside.remove(source)
+        return parse(source)
+
+    with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        patch.setattr(ast, "parse", slow_parse)
+        versions = list(pool.map(lambda module: code_version.code_of((module,)), ["lone.one", "lone.two"]))
+    assert len(set(versions)) == 2
+    assert set(most) == {1}
 
 
 def test_what_is_edited_while_it_runs_has_no_version_any_more(package: Path) -> None:
