@@ -126,7 +126,7 @@ def _help() -> int:
 
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job, or the jobs of a sweep."""
-    from recx.config.overrides import readable
+    from recx.config.overrides import check_single, readable
     from recx.jobs.hydra_job import run
 
     parsed = _parsed(arguments)
@@ -134,7 +134,7 @@ def _run_hydra(arguments: Sequence[str]) -> int:
     overrides = readable(parsed.overrides)
     mode = next((override for override in overrides if _sets("hydra.mode", override)), None)
     if mode is not None:
-        if mode not in ("hydra.mode=RUN", "hydra.mode=MULTIRUN"):
+        if mode not in ("hydra.mode=RUN", "hydra.mode=MULTIRUN") or (mode == "hydra.mode=RUN" and parsed.multirun):
             raise InputError(f"{mode}: write -m for a sweep, and nothing for a single run")
         overrides.remove(mode)
         if mode == "hydra.mode=MULTIRUN" and not parsed.multirun:
@@ -145,9 +145,8 @@ def _run_hydra(arguments: Sequence[str]) -> int:
         from recx.jobs.sweep.run import sweep
 
         return sweep(overrides, lambda trials: run([*flags, *trials])).exit_code
-    for override in [] if parsed.cfg else overrides:
-        if override.lstrip("+").partition("=")[0] in ("sweep", "sweep_id", "resume"):
-            raise InputError(f"{override}: this is for a sweep, which runs many trials: put -m in front")
+    if not parsed.cfg:
+        check_single(overrides)
     run([*flags, *overrides])
     return 0
 
@@ -159,7 +158,7 @@ def _parsed(arguments: Sequence[str]) -> Namespace:
 
     parser = flags_parser()
     parser.__class__ = Parser
-    parser.prog = "recx"
+    parser.prog, parser.allow_abbrev = "recx", False  # --config-d would name a folder that _project_flags passes over
     parsed = parser.parse_intermixed_args(arguments)
     for override in parsed.overrides:
         if "=" not in override.lstrip("=") and not override.startswith("~"):

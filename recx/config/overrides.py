@@ -41,6 +41,16 @@ def readable(overrides: str | Sequence[str]) -> list[str]:
     return [override if _PLAIN.fullmatch(override) else _readable(override) for override in listed(overrides)]
 
 
+def check_single(overrides: Sequence[str]) -> None:
+    """Raise InputError for an override of a sweep, which a single run would pass over."""
+    for override in overrides:
+        key, _, value = override.lstrip("+").partition("=")
+        if key in ("sweep", "sweep_id", "resume") or (key, value) == ("hydra.mode", "MULTIRUN"):
+            raise InputError(
+                f"{override}: this is for a sweep, which runs many trials: put -m in front (from Python: recx.sweep)"
+            )
+
+
 def quoted(override: str) -> str:
     """Return an override with its value in the quotes that Hydra reads."""
     key, _, value = override.partition("=")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.distribution import check_distribution
+from recx.core.errors import InputError
 from recx.core.project import CONFIG_NAME, Project, entered
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ def run(
         RecxError: A part violated its protocol.
     """
     from recx.config.compose import compose, plain
+    from recx.config.overrides import check_single
     from recx.jobs.launch import launch
 
     with _project(overrides, config_dir, config_name) as project:
+        check_single(project.overrides)
         config = compose(project.overrides)
         return launch(plain(config), Path(config.hydra.run.dir).absolute())
 
@@ -84,4 +87,8 @@ def _project(overrides: str | Sequence[str], config_dir: Folders, config_name: s
 
     check_distribution()
     folders = [config_dir] if isinstance(config_dir, str | Path) else config_dir
-    return entered(Project.of(folders, readable(overrides), config_name))
+    words = readable(overrides)
+    for word in words:
+        if word.startswith("-"):
+            raise InputError(f"{word}: it is a flag of the command line: write config_dir=, config_name= or recx.sweep")
+    return entered(Project.of(folders, words, config_name))

@@ -90,6 +90,8 @@ WRONG = [
     (["seed=${sede}"], "sede"),
     (["dataset.path=/nowhere"], "/nowhere"),
     (["hydra.mode=SWEEP"], "hydra.mode=SWEEP: write -m for a sweep, and nothing for a single run"),
+    (["-m", "hydra.mode=RUN"], "hydra.mode=RUN: write -m for a sweep, and nothing for a single run"),
+    (["--config-d", "conf"], "unrecognized arguments: --config-d"),
     (["-m", "split=glob(x*)"], "split=glob(x*): no option matches: see `python -m recx list split`"),
     (["hydra.searchpath=[/nowhere]"], "hydra.searchpath: /nowhere is not available: name a folder of option files"),
     (["--experimental-rerun", "outputs"], "--experimental-rerun: a run of recx keeps its own config.yaml"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,6 +37,18 @@ def test_one_text_is_the_same_as_a_list(here: Path) -> None:
     assert figures[0] == figures[1]
     with pytest.raises(InputError, match="did you mean 'n_candidates'"):
         recx.run("n_candidats=3")
+
+
+@pytest.mark.parametrize("word", ["+sweep=seeds", "sweep_id=mine", "resume=last", "hydra.mode=MULTIRUN"])
+def test_what_is_for_a_sweep_is_not_passed_over_by_a_run(here: Path, word: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"{word}: this is for a sweep")):
+        recx.run([*QUIET, word])
+
+
+@pytest.mark.parametrize("function", [recx.run, recx.sweep])
+def test_a_flag_is_refused_with_the_argument_to_write(function: Callable[[str], object]) -> None:
+    with pytest.raises(InputError, match="--config-dir: it is a flag of the command line: write config_dir="):
+        function("--config-dir conf +experiment=news")
 
 
 PROGRAM = """
