@@ -228,3 +228,17 @@ def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, en
     assert process.returncode == 1
     assert "does not see this folder of the sweep: all machines of a cluster need the same working directory" in err
     assert err.count("\n") == 1
+
+
+def test_code_beside_the_folder_of_options_reaches_the_workers(
+    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    (home / "conf").mkdir(parents=True)
+    elsewhere.mkdir()
+    (home / "own_patient.py").write_text(PART)
+    own = ["--config-dir", str(home / "conf"), "ranker._target_=own_patient.Patient"]
+    code, said = sweep(elsewhere, environment, *own, "ranker.number=0,1", *ON_RAY)
+    assert code == 0, said
+    both = serial.set_index("ranker.number")["objective"][[0, 1]]
+    assert figures(elsewhere).set_index("ranker.number")["objective"].sort_index().to_dict() == both.to_dict()
