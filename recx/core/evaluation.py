@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from recx.core.errors import InputError, did_you_mean
-from recx.core.resampling import Procedure, bootstrap
+from recx.core.resampling import FEW_USERS, Procedure, bootstrap
 from recx.core.types import Array, Doubles, Notes
 
 if TYPE_CHECKING:
@@ -76,8 +76,31 @@ class Evaluation:
 
         return pd.DataFrame({"user": self.users, **self.values})
 
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences on ids that do not meet, and on what intervals cannot say."""
+        known = {name: values[~np.isnan(values)] for name, values in self.values.items()}
+        sentences = []
+        if self.notes.get("no_item_in_common"):
+            sentences.append("no list shows any item of the ground truth: check that both use the same item ids")
+        for what in ("users", "items"):
+            if count := self.notes.get(f"{what}_spelled_differently"):
+                sentences.append(
+                    f"{count:,.0f} {what} would only meet without leading zeros, blanks, quotes, case and '.0', and do "
+                    "not meet here: write their ids alike in all tables"
+                )
+        if len(self.users) < FEW_USERS:
+            sentences.append(f"fewer than {FEW_USERS} users, so intervals say little")
+        if single := [name for name, values in known.items() if len(values) == 1]:
+            sentences.append(f"one user alone has no interval: {', '.join(single)}")
+        if equal := [name for name, values in known.items() if len(values) > 1 and np.ptp(values) == 0]:
+            sentences.append(
+                f"every user has the same value, and an interval without width is not certainty: {', '.join(equal)}"
+            )
+        return sentences
+
     def interval(self, name: str, level: float = 0.95, resamples: int = 10_000, seed: int = 0) -> tuple[float, float]:
-        """Return the percentile bootstrap interval of a metric's mean over users.
+        """Return the percentile bootstrap interval of a metric's mean over users; NaN if it counts fewer than two.
 
         Efron, Tibshirani: An introduction to the bootstrap, 1993.
 

@@ -21,6 +21,10 @@ BLOCK = 64
 """Draws per block: the values are read once for all of them."""
 ROUNDING = 1e-12
 """Two sums are considered equal if they differ by less than this share of the sum of absolute values."""
+EXACT = 16
+"""With up to so many differences that are not 0, all choices of their signs are counted instead of drawn."""
+FEW_USERS = 30
+"""Below this number of users, intervals and tests say little."""
 
 Weights = Callable[[np.random.Generator, int, int], Iterator[Doubles]]
 
@@ -49,8 +53,9 @@ def bootstrap(
     """Return the percentile bootstrap interval of every column's mean: low, high [n_columns].
 
     Users are resampled with replacement, the same resamples for all columns; a NaN leaves the user out of its column,
-    and a resample without any remaining user is ignored. The bounds are NaN if no user has a value. Source: Efron and
-    Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    and a resample without any remaining user is ignored. The bounds are NaN if fewer than two users have a value, which
+    say nothing about how much users differ. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
+    chapter 13.
 
     Args:
         values: One row per user [n_users, n_columns].
@@ -70,15 +75,17 @@ def bootstrap(
     means = np.divide(sums[:, :n_columns], users, out=np.full_like(users, np.nan), where=users > 0)
     tail = (1 - level) / 2
     bounds = np.array([_quantiles(column, [tail, 1 - tail]) for column in means.T]).reshape(n_columns, 2)
+    bounds[(~missing).sum(axis=0) < 2] = np.nan
     return bounds[:, 0], bounds[:, 1]
 
 
 def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Doubles:
     """Return the two-sided p of the paired randomisation test of every column [m].
 
-    Under the null hypothesis the sign of every difference is arbitrary: p = (b + 1) / (draws + 1), where b counts
-    random choices of signs whose mean is at least as far from 0 as the observed one; NaN for a column without pairs.
-    Source: Fisher (1935); Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for Information
+    Under the null hypothesis the sign of every difference is arbitrary. With up to ``EXACT`` differences other than 0,
+    p is the share of all choices of signs whose mean is at least as far from 0 as the observed one. With more,
+    p = (b + 1) / (draws + 1), where b counts such choices among random ones. NaN for a column without pairs. Source:
+    Fisher (1935); Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for Information
     Retrieval Evaluation (CIKM 2007).
 
     Args:
@@ -91,7 +98,17 @@ def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Do
     flipped = 2 * _weighted_sums(known, draws, seed, _coins) - observed
     least = np.abs(observed) - ROUNDING * np.abs(known).sum(axis=0)
     p: Doubles = ((np.abs(flipped) >= least).sum(axis=0) + 1) / (draws + 1)
+    for column in np.flatnonzero((known != 0).sum(axis=0) <= EXACT):
+        p[column] = (np.abs(_sums_of_all_signs(known[:, column])) >= least[column]).mean()
     return np.where(np.isnan(differences).all(axis=0), np.nan, p)
+
+
+def _sums_of_all_signs(differences: Doubles) -> Doubles:
+    """Return the sums of all choices of signs of the differences other than 0 [2^n]."""
+    sums = np.zeros(1)
+    for difference in differences[differences != 0]:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return sums
 
 
 def _weighted_sums(columns: Doubles, draws: int, seed: int, weights: Weights) -> Doubles:

@@ -19,9 +19,10 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
+from recx.evaluation.near_ids import near
 from recx.evaluation.slices import quarters
 from recx.evaluation.statistics import cohens_dz, holm, paired_t
-from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired
+from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired, without_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +48,14 @@ class Comparison:
             of ``by``), baseline, run, users (pairs), mean_baseline, mean_baseline_low, mean_baseline_high, mean_run,
             mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
             baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
-            p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table.
+            p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table. NaN is
+            what cannot be said: an interval of fewer than two users, p_t of equal differences.
         baseline: The name of the first run.
         runs: The names of the others.
         by: The slice, if any.
         procedure: The settings of intervals and tests.
         warnings: Sentences to read before the numbers; differences between the protocol cards come first.
-        notes: Counts of users and pairs that were left out.
+        notes: Counts of users without a list, and of users and pairs that were left out.
         about: Run -> its contents, such as ``union + linear``.
     """
 
@@ -106,11 +108,14 @@ def compare(
     labels = [evaluation.name for evaluation in evaluations]
     table = _table(cube, names, labels, {ALL: everyone, **slices}, procedure)
     notes, sentences = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
+    missing_notes, missing = without_list(evaluations)
+    notes |= missing_notes
     if by is not None and (unsliced := len(users) - sum(int(members.sum()) for members in slices.values())):
         notes["users_without_slice"] = unsliced
         sentences.append(f"users without {by} only count in the rows of all users: {unsliced:,}")
     warnings = [
         *differing_cards(evaluations),
+        *missing,
         *([f"not every run has a value per user of {some(left_out)}: left out"] if left_out else []),
         *sentences,
         *easily_misread(table, by),
@@ -181,9 +186,11 @@ def _paired_users(runs: Sequence[Evaluation]) -> pd.Index[Any]:
     first, *others = (pd.Index(run.users) for run in runs)
     for index, run in zip(others, runs[1:], strict=True):
         if not first.isin(index).any():
+            ours, theirs = first.tolist(), index.tolist()
+            one, other = next(iter(near(ours, theirs)), (next(iter(ours), None), next(iter(theirs), None)))
             raise InputError(
-                f"{runs[0].name} and {run.name} have no user in common (their first: {first[:1].tolist()} and "
-                f"{index[:1].tolist()}): compare runs with the same users, and read ids as text or as numbers in both"
+                f"{runs[0].name} and {run.name} have no user in common (such as {one!r} and {other!r}): compare runs "
+                "with the same users, spelled alike, and read ids as text or as numbers in both"
             )
     return first.intersection(reduce(lambda one, other: one.union(other), others), sort=None)
 

@@ -13,6 +13,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, rises, rows_of_groups
 from recx.core.types import Array, Floats, Interactions, Ints, Notes, RankedLists
 from recx.evaluation import frames
+from recx.evaluation.near_ids import spelled_differently
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,6 +110,8 @@ def _of_tables(tables: dict[str, pd.DataFrame], order: frames.Order) -> Evaluati
     codes, item_ids = frames.number(columns, "item")
     number = dict(zip(columns, codes, strict=True))
     frames.number({"recommendations": lists.users[:1], "relevance": truth.users[:1]}, "user")  # refuses two types
+    askers = {"recommendations": lists.users, "relevance": truth.users, "history": known.users}
+    spelled = {"users": spelled_differently(askers, "user"), "items": spelled_differently(columns, "item")}
 
     place = pd.Index(truth.users).get_indexer(pd.Index(lists.users))
     judged = place >= 0
@@ -134,6 +137,8 @@ def _of_tables(tables: dict[str, pd.DataFrame], order: frames.Order) -> Evaluati
         notes={
             "users_only_in_lists": int((~judged).sum()),
             "items_unknown": len(item_ids) - int(np.count_nonzero(np.bincount(elsewhere))),
+            **{f"{what}_spelled_differently": count for what, count in spelled.items() if count},
+            **({} if np.isin(number["relevance"], number["recommendations"]).any() else {"no_item_in_common": 1}),
         },
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from recx.core.resampling import ROUNDING
 from recx.core.types import Doubles
 
 
@@ -17,16 +17,14 @@ def paired_t(differences: Doubles) -> Doubles:
         differences: [n_users, m]; NaN differences are left out.
 
     Returns:
-        p-values [m]: 1 where all differences are 0, 0 where all are the same other number, NaN with fewer than two
-        pairs.
+        p-values [m]: 1 where all differences are 0; NaN where all are the same other number, of which the test cannot
+        estimate the variance, and with fewer than two pairs.
     """
     from scipy.stats import ttest_1samp
 
-    with warnings.catch_warnings():  # scipy warns where the differences are nearly equal
-        warnings.simplefilter("ignore")
-        return _by_column(
-            differences, lambda known: ttest_1samp(known, 0).pvalue, of_equal=lambda value: float(value == 0)
-        )
+    return _by_column(
+        differences, lambda known: ttest_1samp(known, 0).pvalue, of_equal=lambda value: np.nan if value else 1.0
+    )
 
 
 def cohens_dz(differences: Doubles) -> Doubles:
@@ -54,10 +52,14 @@ def _by_column(
     """Return the statistic of each column's known differences, ``of_equal`` where these are all the same."""
     columns = [column[~np.isnan(column)] for column in differences.T]
     values = [
-        np.nan if len(known) < 2 else of_equal(known[0]) if known.min() == known.max() else statistic(known)
-        for known in columns
+        np.nan if len(known) < 2 else of_equal(known[0]) if constant(known) else statistic(known) for known in columns
     ]
     return np.array(values, dtype=np.float64)
+
+
+def constant(values: Doubles) -> bool:
+    """Return whether values are all the same number, up to rounding."""
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def holm(p: Doubles) -> Doubles:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recx.core.evaluation import Evaluation
+from recx.core.resampling import FEW_USERS, ROUNDING
 from recx.core.system.serialize import flat
 from recx.core.types import Bools, Doubles
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The slice of every user."""
-FEW_USERS, SIGNIFICANT, SMALL_EFFECT = 30, 0.05, 0.05
+SIGNIFICANT, SMALL_EFFECT = 0.05, 0.05
 LISTED, LONGEST = 6, 60
 """The number of names listed, and the length to which a rule is shown."""
 
@@ -34,6 +35,18 @@ def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
         for name, pair in differing.items():
             shown = [rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair]
             yield f"{name}: {shown[0]} vs {shown[1]}"
+
+
+def without_list(runs: Sequence[Evaluation]) -> tuple[dict[str, float], list[str]]:
+    """Count the users without a list, each of whom counts 0: name -> count, where it is not 0, and a sentence each."""
+    counts = {run.name: run.notes.get("users_without_list", 0) for run in runs}
+    sentences = [
+        f"{run.name} has no list for {counts[run.name]:,.0f} of its {len(run.users):,} users, who count 0: "
+        "if they should have one, its figures are not those of its lists"
+        for run in runs
+        if counts[run.name]
+    ]
+    return {f"{name}/users_without_list": count for name, count in counts.items() if count}, sentences
 
 
 def unpaired(
@@ -60,7 +73,8 @@ def unpaired(
             if alone:
                 notes[f"{run.name}/{name}"] = alone
                 sentences.append(
-                    f"users of {one.name} that are not in {other.name} are left out of this pair: {alone:,}"
+                    f"users of {one.name} that are not in {other.name} are left out of this pair: {alone:,} of "
+                    f"{len(one.users):,}"
                 )
         missing = np.isnan(cube[here])
         one_sided = (missing[:, :, 0] != missing[:, :, place]).sum(axis=0).tolist()
@@ -78,6 +92,7 @@ def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
     few = table["users"] < FEW_USERS
     if few.any():
         yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {_rows(table, of_users, few)}"
+    yield from _untested(table)
     tied = 2 * table["ties"] > table["users"]
     if tied.any():
         listed = _rows(table, table["metric"], tied)
@@ -87,6 +102,24 @@ def easily_misread(table: pd.DataFrame, by: str | None) -> Iterator[str]:
         yield (
             f"significant, but hardly an effect (|d_z| below {SMALL_EFFECT}; with many users almost everything is "
             f"significant): {_rows(table, table['metric'], small)}"
+        )
+
+
+def _untested(table: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for every test and interval that cannot say anything, whatever the runs are."""
+    width = table["difference_high"] - table["difference_low"]
+    same = (table["users"] > 1) & (table["ties"] < table["users"]) & (width <= ROUNDING * table["difference"].abs())
+    if same.any():
+        yield (
+            "every user has the same difference: without variance there is no t-test (p t), and an interval without "
+            f"width is not certainty: {_rows(table, table['metric'], same)}"
+        )
+    differing = table["users"] - table["ties"]
+    few = (table["ties"] < table["users"]) & (2.0 ** (1 - differing) >= SIGNIFICANT)
+    if few.any():
+        yield (
+            f"too few users differ for p flip ever to fall below {SIGNIFICANT} (with n of them it is 2/2^n at least): "
+            f"{_rows(table, table['metric'], few)}"
         )
 
 

@@ -179,6 +179,8 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
             if (folder / BENCHMARK).is_file():
                 raise InputError(f"{folder} holds a benchmark, not a run: {_rankers(folder)}")
             if not (folder / "metrics.json").is_file():
+                if (folder / "best" / "metrics.json").is_file():  # of a sweep
+                    return SavedRun(folder / "best")
                 raise InputError(
                     f"{folder} does not hold a finished run, since it has no metrics.json: choose another folder"
                 )

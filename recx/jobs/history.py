@@ -7,9 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.sqlite_runs import stored_runs
+
+if TYPE_CHECKING:
+    from recx.jobs.sweep.journal import Trial
 
 
 def past_runs(outputs: Path, *, trials: bool = False) -> list[PastRun]:
@@ -42,8 +46,8 @@ def _untracked(outputs: Path, stored: Collection[str]) -> Iterator[PastRun]:
                 sweeps[path.parent.parent].append(run)
             else:
                 yield run
-    for folder, trials in sweeps.items():
-        yield from _runs_of_sweep(folder, trials)
+    for folder, finished in sweeps.items():
+        yield from _runs_of_sweep(folder, finished, outputs)
 
 
 def _run_of(last: Path, outputs: Path) -> PastRun:
@@ -67,22 +71,61 @@ def _run_of(last: Path, outputs: Path) -> PastRun:
     )
 
 
-def _runs_of_sweep(folder: Path, runs: Sequence[PastRun]) -> Iterator[PastRun]:
-    """Yield a sweep, represented by its best trial, and its other trials as parts of it."""
+def _runs_of_sweep(folder: Path, finished: Sequence[PastRun], outputs: Path) -> Iterator[PastRun]:
+    """Yield a sweep, with the figures of its best trial if it chose one, and its trials as parts of it."""
     from recx.jobs.sweep.journal import TrialJournal
     from recx.jobs.sweep.summary import differing
 
     trials = TrialJournal(folder / "trials").trials()
-    by_folder = {run.folder: run for run in runs}
-    done = [trial for trial in trials if trial.objective is not None]
-    best = [Path(trial.folder) for trial in sorted(done, key=lambda trial: -(trial.objective or 0.0))[:1]]
-    places = [str(place.absolute()) for place in (folder / "best", *best)]
-    chosen = next((by_folder[place] for place in places if place in by_folder), runs[0])
-    tags = {"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(differing(trials))}
+    by_name = {Path(run.folder).name: run for run in finished}
+    best = _best(by_name, trials)
+    some = best or finished[0]
     ended = (folder / "summary" / "sweep.csv").is_file()
-    status = "finished" if ended else "running" if _is_running(folder) else "killed"
-    yield replace(chosen, name=f"sweep {folder.name}", status=status, tags=tags)
-    yield from (replace(run, parent=chosen.id) for run in runs if run is not chosen)
+    yield replace(
+        some,
+        id=folder.relative_to(outputs).as_posix(),
+        name=f"sweep {folder.name}",
+        status="finished" if ended else "running" if _is_running(folder) else "killed",
+        start=min(run.start for run in finished),
+        seconds=max(run.start + run.seconds for run in finished) - min(run.start for run in finished),
+        folder=some.folder if best else str(folder.absolute()),
+        metrics=some.metrics if best else {},
+        tags={"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(differing(trials))},
+    )
+    for name, run in by_name.items():
+        yield replace(run, parent=folder.relative_to(outputs).as_posix(), name=name if name == "best" else "")
+    for trial in trials:
+        if Path(trial.folder).name not in by_name:
+            yield _without_figures(trial, folder, outputs, some)
+
+
+def _best(by_name: Mapping[str, PastRun], trials: Sequence[Trial]) -> PastRun | None:
+    """Return the run that a sweep chose; None where it only compares its trials on the test fold."""
+    if "best" in by_name:
+        return by_name["best"]
+    done = [trial for trial in trials if trial.objective is not None and Path(trial.folder).name in by_name]
+    best = max(done, key=lambda trial: trial.objective or 0.0, default=None)
+    run = None if best is None else by_name[Path(best.folder).name]
+    return run if run and run.settings.get("allow_tuning_on_test") == "true" else None
+
+
+def _without_figures(trial: Trial, folder: Path, outputs: Path, other: PastRun) -> PastRun:
+    """Return a trial that failed or was pruned, of the same experiment as another run of its sweep."""
+    place = folder / Path(trial.folder).name
+    end = (folder / "trials" / f"{trial.number}.json").stat().st_mtime
+    return PastRun(
+        id=place.relative_to(outputs).as_posix(),
+        experiment=other.experiment,
+        status="failed" if trial.reason else "pruned",
+        start=end - trial.seconds,
+        seconds=trial.seconds,
+        folder="",
+        metrics={},
+        read=dict,
+        name=" ".join(trial.overrides),
+        parent=folder.relative_to(outputs).as_posix(),
+        reason=trial.reason,
+    )
 
 
 def _is_running(folder: Path) -> bool:

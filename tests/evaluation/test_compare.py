@@ -209,8 +209,8 @@ def test_users_that_are_not_shared_are_counted_and_reported() -> None:
     found = row(comparison)
     assert (found["users"], found["mean_baseline"], found["mean_run"]) == (2, pytest.approx(0.35), pytest.approx(0.55))
     assert comparison.notes == {"b/users_only_in_baseline": 2, "b/users_only_in_run": 1}
-    assert "users of a that are not in b are left out of this pair: 2" in comparison.warnings
-    assert "users of b that are not in a are left out of this pair: 1" in comparison.warnings
+    assert "users of a that are not in b are left out of this pair: 2 of 4" in comparison.warnings
+    assert "users of b that are not in a are left out of this pair: 1 of 3" in comparison.warnings
 
 
 def test_each_pair_has_its_own_users() -> None:
@@ -249,7 +249,10 @@ def test_metrics_that_are_not_shared_are_reported() -> None:
 
 def test_what_is_easily_misread_is_reported() -> None:
     few = compare(A, B, **QUICK).warnings
-    assert few == ["fewer than 30 users, so intervals and tests say little: all users"]
+    assert few == [
+        "fewer than 30 users, so intervals and tests say little: all users",
+        "too few users differ for p flip ever to fall below 0.05 (with n of them it is 2/2^n at least): ndcg",
+    ]
     rng = np.random.default_rng(0)
     base = rng.random(40_000)
     many = compare(
@@ -259,6 +262,7 @@ def test_what_is_easily_misread_is_reported() -> None:
         draws=200,
     ).warnings
     assert many == [
+        "too few users differ for p flip ever to fall below 0.05 (with n of them it is 2/2^n at least): hit",
         "more than half of the differences are 0, so the tests rest on the other users: hit",
         "significant, but hardly an effect (|d_z| below 0.05; with many users almost everything is significant): ndcg",
     ]
@@ -295,7 +299,7 @@ STRANGERS = evaluation("s", [0.0] * 4, users=list("wxyz"))
         ((A, B, []), r"metrics=\[\]: give a list"),
         ((A, B, ["ndgc"]), "a has no metric 'ndgc': did you mean 'ndcg'"),
         ((A, B, ["gini"]), "a has no metric 'gini'"),
-        ((A, STRANGERS), r"a and s have no user in common \(their first: \[0\] and \['w'\]\)"),
+        ((A, STRANGERS), r"a and s have no user in common \(such as 0 and 'w'\)"),
     ],
 )
 def test_runs_and_metrics_that_cannot_be_compared(given: tuple[Any, ...], sentence: str) -> None:

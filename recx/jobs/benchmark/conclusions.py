@@ -8,6 +8,7 @@ from recx.evaluation.warnings import SIGNIFICANT
 from recx.jobs.benchmark.figures import grades_as_text
 from recx.jobs.benchmark.outcome import MEAN_MS, P95_MS, Outcome, Row, best
 from recx.jobs.benchmark.timing import FEWEST
+from recx.report.terminal.formats import figure
 
 
 def conclusions(outcome: Outcome) -> list[str]:
@@ -22,7 +23,7 @@ def _conclusions(outcome: Outcome) -> Iterator[str]:
         mean, low, high = row.quality[metric]
         alike = [f"{name} (p {p:.3f})" for name, p in outcome.told_apart.items() if not p < SIGNIFICANT]
         end = f"; not significantly different from {', '.join(alike)}" if alike else ""
-        yield f"best quality: {row.name}, {metric} {mean:.4f} ({low:.4f} to {high:.4f}){end}"
+        yield f"best quality: {row.name}, {metric} {mean:.4f} ({figure(low)} to {figure(high)}){end}"
     row = best(rows, lambda row: -row.figure(MEAN_MS))
     if row is not None:
         average, p95 = ms(row.figure(MEAN_MS)), ms(row.figure(P95_MS))

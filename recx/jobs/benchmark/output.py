@@ -139,7 +139,7 @@ def _quality(outcome: Outcome) -> list[Table]:
             test = outcome.test(row, metric)
             star = "*" if test is not None and test["p_holm"] < SIGNIFICANT else ""
             cells.append(f"{star}{figure(mean)}")
-            ends.append(f"{low:.2f}–{high:.2f}" if metric in row.quality else "")
+            ends.append(f"{figure(low, digits=2)}–{figure(high, digits=2)}" if metric in row.quality else "")
         rows += [cells] if row.reason else [cells, ends]
         styles += [""] if row.reason else ["", "dim"]
     return [table(["", *metrics], rows, styles=styles)]

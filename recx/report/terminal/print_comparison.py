@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from recx.core.resampling import EXACT
 from recx.core.system.serialize import plain
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.report.terminal.formats import figure, p_value, percent, words
@@ -99,6 +100,7 @@ def _footnote(comparison: Comparison) -> str:
     procedure, family = comparison.procedure, len(comparison.table)
     return (
         f"Low, high: {100 * procedure.level:.4g} % percentile bootstrap over users, {procedure.resamples:,} resamples. "
-        f"p t: paired t-test; p flip: sign-flip randomisation, {procedure.draws:,} draws; both two-sided. "
+        f"p t: paired t-test; p flip: sign-flip randomisation, {procedure.draws:,} draws (exact with up to {EXACT} "
+        "users that differ); both two-sided. "
         f"Holm: p flip adjusted for the family of {family:,} comparisons here. Win, tie, loss: users; d_z: Cohen's."
     )

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -303,10 +304,47 @@ def test_an_untracked_sweep_is_one_row(outputs: Path, capsys: pytest.CaptureFixt
         told |= {"objective": float(l2), "cached": 0, "reason": "", "pruned": None, "course": {}}
         (trials / f"{number}.json").write_text(json.dumps(told))
     [sweep] = as_rows(capsys, "--filter", "sweep=x")
-    assert (sweep["id"], sweep["status"]) == ("sweeps/x/best", "killed")
-    assert sweep["what"] == "sweep x: 2 trials of ranker.l2"
-    assert len(as_rows(capsys, "--trials")) == 5
+    assert (sweep["id"], sweep["status"], sweep["folder"]) == ("sweeps/x", "killed", "outputs/sweeps/x/best")
+    assert (sweep["what"], sweep["end_to_end/ndcg_at_5"]) == ("sweep x: 2 trials of ranker.l2", "0.5")
+    assert len(as_rows(capsys, "--trials")) == 6
     assert saved_runs.load(sweep["id"]).folder == Path("outputs/sweeps/x/best")
+
+
+def write_trials(outputs: Path, reasons: Sequence[str], *, chooses: bool) -> None:
+    """Write the folders and the journal of a sweep without a store; a trial with a reason has failed."""
+    trials = outputs / "sweeps" / "x" / "trials"
+    trials.mkdir(parents=True)
+    for number, reason in enumerate(reasons):
+        told = {"number": number, "words": [f"seed={number}"], "folder": f"/moved/x/{number}", "seconds": 1.0}
+        told |= {"objective": None if reason else number / 8, "reason": reason, "course": {}}
+        (trials / f"{number}.json").write_text(json.dumps(told))
+        if not reason:
+            config = {**LINEAR, "seed": number, "fold": "test", "allow_tuning_on_test": chooses}
+            write_folder(trials.parent / str(number), number / 8, config)
+
+
+def test_a_plain_comparison_on_test_shows_all_trials_and_no_best(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, the sweep's row was that of the trial with the largest figure, which was missing among its trials."""
+    write_trials(here / "outputs", ["", "", "it broke", ""], chooses=False)
+    [sweep] = as_rows(capsys)
+    assert sweep["what"] == "sweep x: 4 trials of seed"
+    assert (sweep["id"], sweep["folder"]) == ("sweeps/x", "outputs/sweeps/x")
+    assert "end_to_end/ndcg_at_5" not in sweep
+    _, *trials = sorted(as_rows(capsys, "--trials"), key=lambda row: row["id"])
+    assert [row["id"] for row in trials] == [f"sweeps/x/{number}" for number in range(4)]
+    assert [row["end_to_end/ndcg_at_5"] for row in trials] == ["0.0", "0.125", "", "0.375"]
+    assert (trials[2]["status"], trials[2]["what"]) == ("failed", "seed=2 (it broke)")
+    with pytest.raises(InputError, match="does not hold a finished run"):
+        saved_runs.load(sweep["id"])
+
+
+def test_a_sweep_that_may_choose_on_test_shows_its_best(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_trials(here / "outputs", ["", ""], chooses=True)
+    [sweep] = as_rows(capsys)
+    assert (sweep["what"], sweep["end_to_end/ndcg_at_5"]) == ("sweep x: 2 trials of seed", "0.125")
+    assert len(as_rows(capsys, "--trials")) == 3
 
 
 def test_a_benchmark_is_one_line_and_its_rankers_are_parts_of_it(
