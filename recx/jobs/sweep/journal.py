@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from recx.core.bounds import check
+from recx.core.errors import InputError
 from recx.core.system.atomic import write_text
 
 FILE = "sweep.json"
@@ -87,9 +89,19 @@ class TrialJournal:
 
 
 def description_of(folder: Path) -> dict[str, Any]:
-    """Return what ``recx.jobs.sweep.plan`` wrote about the sweep in a folder; {} where there is none."""
+    """Return what ``recx.jobs.sweep.plan`` wrote about the sweep in a folder; {} where there is none.
+
+    Raises:
+        InputError: It is damaged.
+    """
     file = folder / FILE
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    try:
+        content = dict(json.loads(file.read_text(encoding="utf-8")))
+        return {"id": content["id"], "words": list(content["words"]), **content}
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{file} is damaged ({type(error).__name__}): choose another sweep_id") from error
 
 
 def _read(file: Path) -> Trial | None:
@@ -97,6 +109,8 @@ def _read(file: Path) -> Trial | None:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         course = {int(step): value for step, value in content.pop("course").items()}
-        return Trial(overrides=tuple(content.pop("words")), course=course, **content)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        trial = Trial(overrides=content.pop("words"), course=course, **content)
+        check(trial)
+        return trial
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, InputError):
         return None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recx.jobs.sweep.journal import Trial, TrialJournal
+from recx.core.errors import InputError
+from recx.jobs.sweep.journal import FILE, Trial, TrialJournal, description_of
 
 OVERRIDES = ("ranker=linear", "ranker.l2=0.1")
 
@@ -59,7 +60,22 @@ def test_one_whose_files_are_gone_is_not_done(tmp_path: Path) -> None:
     assert journal.done(0, OVERRIDES) is None
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"words": 3}', '{"words": ["a"], "colour": "red"}'])
+WHOLE = '{"number": 0, "folder": "0", "words": ["a=1"], "course": {}'
+
+
+def test_the_smallest_whole_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "0.json").write_text(WHOLE + "}")
+    assert TrialJournal(tmp_path).trials() == [Trial(0, ("a=1",), "0")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", "{}", '{"words": 3}', '{"words": ["a"], "colour": "red"}'),
+        *(WHOLE + more for more in (', "objective": "high"}', ', "objective": NaN}', ', "number": "x"}')),
+        *(WHOLE + more for more in (', "words": "a=1"}', ', "words": [1]}', ', "course": {"1": "a"}}')),
+    ],
+)
 def test_a_damaged_file_counts_as_none(tmp_path: Path, content: str) -> None:
     journal = TrialJournal(tmp_path / "trials")
     journal.write(trial(tmp_path / "0"))
@@ -67,3 +83,11 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path, content: str) -> None:
     file.write_text(content)
     assert journal.done(0, OVERRIDES) is None
     assert journal.trials() == []
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"id": "x"}', '{"id": "x", "words": 3}'])
+def test_a_damaged_description_is_named(tmp_path: Path, content: str) -> None:
+    assert description_of(tmp_path) == {}
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(InputError, match=r"sweep\.json is damaged .*: choose another sweep_id"):
+        description_of(tmp_path)
