@@ -203,7 +203,7 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Tabl
     present = list(source.names) if source.names else _header_names(header, delimiter)
     others = [mark for mark in _MARKS if mark in header and delimiter not in header]
     hint = f" and the header is not separated by {delimiter!r} but, it seems, by {others[0]!r}" if others else ""
-    hint += f" (set '{source.setting}={others[0]}')" if others and source.setting else ""
+    hint += f" (set {source.setting}={others[0]!r})" if others and source.setting else ""
     columns = _require_columns(path, kinds, present, hint)
     fast = {name: _FAST[kinds[name].removesuffix("?")] for name in columns}
     parse = pacsv.ParseOptions(delimiter=delimiter)

@@ -73,3 +73,11 @@ def test_what_cannot_be_used_is_reported(tmp_path: Path) -> None:
         Table(str(path), time="t").load()
     with pytest.raises(InputError, match=r"cc.csv: no such file; did you mean 'c.csv'"):
         Table(str(tmp_path / "cc.csv")).load()
+
+
+@pytest.mark.parametrize(("mark", "shown"), [("\t", r"'\t'"), (";", "';'"), ("|", "'|'")])
+def test_a_delimiter_that_the_header_shows_is_named_as_it_is_typed(tmp_path: Path, mark: str, shown: str) -> None:
+    (tmp_path / "clicks.csv").write_text(mark.join(["who", "what"]) + "\n")
+    with pytest.raises(InputError) as error:
+        Table(str(tmp_path / "clicks.csv"), user="who", item="what", time=None, delimiter=",").load()
+    assert f"(set dataset.delimiter={shown})" in str(error.value)
