@@ -21,6 +21,7 @@ from recx.config import option_sources
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.project import CONFIG_NAME, Project, entered
+from recx.core.system.screen import echo, one_line, tolerant
 from recx.core.version import __version__
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def main() -> int:
     # threshold the collector scans them so often that it takes a tenth of a short run.
     gc.set_threshold(100_000, 20, 20)
     sys.stdout = sys.stdout or StringIO()  # None under a service that closes it
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        tolerant(stream)
     try:
         code = _dispatch(sys.argv[1:])
         sys.stdout.flush()
@@ -63,8 +66,8 @@ def main() -> int:
 
 def _fail(message: str, code: int) -> int:
     if os.environ.get("RECX_DEBUG") == "1":
-        traceback.print_exc()
-    print(" ".join(message.split()), file=sys.stderr)
+        echo(traceback.format_exc(), to=sys.stderr)
+    echo(one_line(" ".join(message.split())), to=sys.stderr)
     return code
 
 
@@ -79,7 +82,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
             return _help()
         if "--version" in arguments:
-            print(f"recx-lab {__version__}")
+            echo(f"recx-lab {__version__}")
             return 0
         if first and not first.startswith(("-", "+", "~")) and "=" not in first:
             near = did_you_mean(first, [*COMMANDS, "help"])
@@ -120,7 +123,7 @@ def _help() -> int:
         if slash:
             options.setdefault(group, []).append(name)
     text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    print(text.format(groups="\n".join(f"  {group:<15}{', '.join(names)}" for group, names in options.items())))
+    echo(text.format(groups="\n".join(f"  {group:<15}{', '.join(names)}" for group, names in options.items())))
     return 0
 
 

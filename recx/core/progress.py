@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from recx.core.system.memory import peak
+from recx.core.system.screen import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +38,7 @@ def say(text: str) -> None:
     """Print one line of progress."""
     console = _console.get()
     if console is not None:
-        console.print(text, markup=False, highlight=False)
+        console.print(visible(text), markup=False, highlight=False)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def bar() -> Iterator[Callable[[float, str], None]]:
         columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), text)
         with Progress(*columns, console=console, transient=True) as shown:
             task = shown.add_task("", total=1.0)
-            yield lambda done, text: shown.update(task, completed=done, description=text)
+            yield lambda done, text: shown.update(task, completed=done, description=visible(text))
         return
     last = time.perf_counter()
 

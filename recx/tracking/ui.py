@@ -9,6 +9,7 @@ import sys
 import time
 
 from recx.core.errors import InputError, RecxError
+from recx.core.system.screen import echo
 from recx.tracking import store
 from recx.tracking.process import stoppable
 
@@ -43,7 +44,7 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
         raise InputError(f"--port {port}: it must be a whole number from 1 to 65535, such as 5000")
     if _answers(port):
         raise InputError(f"port {port} of {HOST} is in use: choose another, such as --port {port % 60_000 + 1}")
-    print(f"starting MLflow on {address} ...", flush=True)
+    echo(f"starting MLflow on {address} ...", flush=True)
     place = ["--backend-store-uri", address, "--host", HOST, "--port", str(port)]
     command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
     # In a new session, Ctrl-C reaches this process only, which then ends the server and its worker properly.
@@ -56,7 +57,7 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
                 time.sleep(0.2)
             if server.poll() is None:
                 pages = f"http://{HOST}:{port}/#/experiments?workflowType=machine_learning"
-                print(f"{pages}   (Ctrl-C ends it)", flush=True)
+                echo(f"{pages}   (Ctrl-C ends it)", flush=True)
             code = server.wait()
     except KeyboardInterrupt:
         return

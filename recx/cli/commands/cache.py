@@ -11,6 +11,7 @@ from pathlib import Path
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
 from recx.core.system.durations import milliseconds
+from recx.core.system.screen import echo
 from recx.storage.cache.store import CACHE
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -38,19 +39,19 @@ def run(arguments: Sequence[str]) -> int:
 
     if keep is not None or older is not None:
         removed = prune(chosen.folder, keep, older)
-        print(f"{len(removed)} entries removed, {_size(sum(entry.bytes for entry in removed))}")
+        echo(f"{len(removed)} entries removed, {_size(sum(entry.bytes for entry in removed))}")
     by_stage: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries(chosen.folder):
         by_stage[entry.stage].append(entry)
     if not by_stage:
-        print(f"{chosen.folder} is empty")
+        echo(f"{chosen.folder} is empty")
         return 0
-    print(f"{'stage':<16}{'entries':>8}{'size':>12}  {'oldest use':<18}newest use")
+    echo(f"{'stage':<16}{'entries':>8}{'size':>12}  {'oldest use':<18}newest use")
     sizes = {stage: sum(entry.bytes for entry in found) for stage, found in by_stage.items()}
     for stage, found in sorted(by_stage.items()):
         oldest, newest = (_moment(choose(entry.used for entry in found)) for choose in (min, max))
-        print(f"{stage:<16}{len(found):>8}{_size(sizes[stage]):>12}  {oldest:<18}{newest}")
-    print(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{_size(sum(sizes.values())):>12}")
+        echo(f"{stage:<16}{len(found):>8}{_size(sizes[stage]):>12}  {oldest:<18}{newest}")
+    echo(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{_size(sum(sizes.values())):>12}")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recx.cli.commands.parser import RUN, Parser
 from recx.core.errors import InputError
+from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
     from recx.core.evaluation import Evaluation
@@ -43,13 +44,13 @@ def run(arguments: Sequence[str]) -> int:
     if chosen.html:
         from recx.report.page.several_runs import comparison_data, render
 
-        print(render(comparison_data(runs, evaluations, comparison)))
+        echo(render(comparison_data(runs, evaluations, comparison)))
         return 0
     from recx.report.terminal.console import console_of_stdout
     from recx.report.terminal.print_comparison import json_of, print_comparison
 
     if chosen.json:
-        print(json_of(comparison))
+        echo(json_of(comparison))
     else:
         print_comparison(console_of_stdout(), comparison)
     return 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from recx.cli.commands.parser import Parser
+from recx.core.system.screen import echo
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     size = {"users": interactions.n_users, "items": interactions.n_items, "events": len(interactions)}
     if chosen.json:
         rows = [{**asdict(finding), "share": finding.share} for finding in findings]
-        print(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
+        echo(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
         return 0
 
     from recx.report.terminal.console import console_of_stdout

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
+from recx.core.system.screen import echo
 
 DEFAULT_METRICS = ("hit", "recall", "precision", "ndcg", "map", "mrr")
 
@@ -43,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
 
     evaluation = evaluate(settings.pop("recommendations"), settings.pop("relevance"), metrics, **settings)
     if print_json:
-        print(as_json(evaluation))
+        echo(as_json(evaluation))
     else:
         print_evaluation(console_of_stdout(), evaluation)
     return 0

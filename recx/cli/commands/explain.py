@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from recx.cli.commands.parser import RUN, Parser
 from recx.core.errors import InputError
+from recx.core.system.screen import echo
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -44,11 +45,11 @@ def run(arguments: Sequence[str]) -> int:
         reopened = Reopened.of(saved)
         if not user:
             worst = reopened.worst(chosen.worst)
-            print(json.dumps(plain(worst), indent=2)) if chosen.json else print_worst(console_of_stdout(), worst)
+            echo(json.dumps(plain(worst), indent=2)) if chosen.json else print_worst(console_of_stdout(), worst)
             return 0
         explanation = reopened.explain(user)
         if chosen.json:
-            print(json.dumps(plain(asdict(explanation)), indent=2))
+            echo(json.dumps(plain(asdict(explanation)), indent=2))
         else:
             print_explanation(console_of_stdout(), explanation, chosen.top)
     return 0

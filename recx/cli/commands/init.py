@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError
+from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
     from recx.parts.dataset.table_guess import Guess
@@ -61,11 +62,11 @@ def run(arguments: Sequence[str]) -> int:
     guess = None if parsed["file"] is None else _look(Path(parsed["file"]), given)
     option = _option(package)
     _write(folder, package, option, guess)
-    print(f"{folder} holds a project, its package {package} and its option files.", end=" ")
-    print("Next:\n" if guess is None else f"Check conf/dataset/{option}.yaml:\n\n{_table(guess)}\nNext:\n")
+    echo(f"{folder} holds a project, its package {package} and its option files.", end=" ")
+    echo("Next:\n" if guess is None else f"Check conf/dataset/{option}.yaml:\n\n{_table(guess)}\nNext:\n")
     steps = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
     steps += [f"python -m recx --config-dir conf +experiment={option}", "python -m pytest"]
-    print("\n".join(f"  {step}" for step in steps))
+    echo("\n".join(f"  {step}" for step in steps))
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
+from recx.core.system.screen import echo
 from recx.evaluation.definitions import METRICS
 
 
@@ -31,9 +32,9 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError(f"unknown group {wanted!r}: {did_you_mean(wanted, groups)}")
     width = max(len(name) for options in groups.values() for name, *_ in options)
     for group in [wanted] if wanted else groups:
-        print(group)
+        echo(group)
         for name, package, text in groups[group]:
-            print(f"  {name:<{width}}  {package}  {text}".rstrip())
+            echo(f"  {name:<{width}}  {package}  {text}".rstrip())
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
+from recx.core.system.screen import echo
 
 HERE = Path(__file__).parents[2]
 TEMPLATE = HERE / "template" if (HERE / "template").is_dir() else HERE.parent / "plugins" / "recx-template"
@@ -48,9 +49,9 @@ def run(arguments: Sequence[str]) -> int:
         copy.parent.mkdir(parents=True, exist_ok=True)
         text = _without_others(file.read_text(encoding="utf-8"), kinds).replace("recx-template", folder.name)
         copy.write_text(text.replace("template", name), encoding="utf-8")
-    print(f"{folder} holds {_listed(kinds)}. Next:\n")
+    echo(f"{folder} holds {_listed(kinds)}. Next:\n")
     steps = [f"pip install -e ./{folder}", *_commands(folder), f"python -m pytest {folder}"]
-    print("\n".join(f"  {step}" for step in steps))
+    echo("\n".join(f"  {step}" for step in steps))
     return 0
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from recx.cli.commands.parser import RUN, Parser
+from recx.core.system.screen import echo
 
 OUTPUTS = Path("outputs")
 REPORTS = OUTPUTS / "reports"
@@ -35,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     path = chosen.output or path
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
-    print(path)
+    echo(path)
     return 0
 
 

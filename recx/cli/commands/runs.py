@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError, did_you_mean
+from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
     from recx.tracking.past_run import PastRun
@@ -35,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
 
     runs = past_runs(OUTPUTS, trials=chosen.trials)
     if not runs:
-        print("no runs under outputs yet: start one with `python -m recx +experiment=news`", file=sys.stderr)
+        echo("no runs under outputs yet: start one with `python -m recx +experiment=news`", to=sys.stderr)
         return 0
     found = runs
     for text in chosen.filter:
@@ -47,11 +48,11 @@ def run(arguments: Sequence[str]) -> int:
     shown = found[: chosen.limit or (len(found) if form else SHOWN)]
     columns = table.cells(shown, chosen.metric or table.headlines(shown), exact=chosen.form == "csv")
     if form:
-        print(form(columns))
+        echo(form(columns))
         return 0
     table.print_runs(console_of_stdout(), columns)
     if len(shown) < len(found):
-        print(f"{len(shown)} of {len(found):,} runs: --limit {len(found)} shows all")
+        echo(f"{len(shown)} of {len(found):,} runs: --limit {len(found)} shows all")
     return 0
 
 

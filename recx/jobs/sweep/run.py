@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError
 from recx.core.run_context import ALONE, RunContext
+from recx.core.system.screen import echo
 from recx.jobs.sweep import plan
 from recx.jobs.sweep.journal import Trial, TrialJournal
 from recx.jobs.sweep.trial import TrialRunner
@@ -88,9 +89,9 @@ def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[s
 
 def _announce(current: plan.Sweep, new: bool) -> None:
     done = sum(not trial.reason for trial in TrialJournal(current.folder / "trials").trials())
-    print(f"sweep_id={current.id}" if new else f"sweep_id={current.id}: {done} done before", flush=True)
+    echo(f"sweep_id={current.id}" if new else f"sweep_id={current.id}: {done} done before", flush=True)
     if _compares_on_test(current):
-        print("these figures are of the test fold: to choose by them would be tuning on test (use fold=valid for that)")
+        echo("these figures are of the test fold: to choose by them would be tuning on test (use fold=valid for that)")
 
 
 def _compares_on_test(current: plan.Sweep) -> bool:
@@ -123,9 +124,9 @@ def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     print_sweep(console_of_stdout(), columns, objective, current.folder)
     if best and final:
         result = final.reason or f"{objective} = {final.objective:.4f}"
-        print(f"best trial ({best.number}), once on test: {result}   {final.folder}")
+        echo(f"best trial ({best.number}), once on test: {result}   {final.folder}")
     if parent.address:
-        print(f"address {parent.address}")
+        echo(f"address {parent.address}")
     return Outcome(trials, 1 if failed or (final and final.reason) or not trials else 0)
 
 

@@ -17,6 +17,7 @@ from recx.core.project import current, entered
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
+from recx.core.system.screen import echo
 from recx.jobs.sweep.journal import Trial, TrialJournal, description_of
 from recx.jobs.sweep.plan import FIXED
 
@@ -123,7 +124,7 @@ def job(config: DictConfig) -> float | None:
     fixed = {key: sweep[key] for key in FIXED}
     runner = TrialRunner(int(hydra.job.num), overrides, folder, TrialJournal(home / "trials"), context, fixed=fixed)
     known = runner.journal.done(runner.number, overrides) is not None
-    print(f"job {runner.number}: {' '.join(overrides)}", flush=True)
+    echo(f"job {runner.number}: {' '.join(overrides)}", flush=True)
 
     def settings() -> Mapping[str, Any]:
         if on_ray:
@@ -135,5 +136,5 @@ def job(config: DictConfig) -> float | None:
     result = f"{'failed: ' if trial.reason else ''}{trial.missing}"
     if trial.objective is not None:
         result = f"{config.objective} = {trial.objective:.4f}"
-    print(f"job {runner.number}: {result}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
+    echo(f"job {runner.number}: {result}{' (done before)' if known else f' in {trial.seconds:.1f} s'}", flush=True)
     return runner.reported(trial)

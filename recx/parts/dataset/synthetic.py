@@ -20,6 +20,7 @@ from annotated_types import Ge
 from recx.core.bounds import PositiveInt, Seed, coerce
 from recx.core.errors import InputError
 from recx.core.ragged import blocks
+from recx.core.system.screen import echo
 from recx.core.types import Array, Doubles, Floats, Longs
 from recx.parts.dataset.news_files import CONTEXT, NewsTables, write_news
 
@@ -260,7 +261,7 @@ def main() -> None:
     except (InputError, OSError) as error:
         parser.error(str(error))
     n_clicks = len(tables.train["user_id"])
-    print(f"{n_clicks} clicks; try: python -m recx +experiment=news dataset.path={options.folder}")
+    echo(f"{n_clicks} clicks; try: python -m recx +experiment=news dataset.path={options.folder}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from recx.core.system.screen import tolerant
 from recx.report.terminal.formats import QUESTIONS, count, figure, split_name, words
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
 
@@ -30,6 +31,7 @@ class _Stdout(Console):
 
 def console_of_stdout() -> Console:
     """Return where progress and the summary are printed: as wide as the terminal, or 100 columns of plain text."""
+    tolerant(sys.stdout)
     plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return _Stdout(width=WIDEST if plain else None, highlight=False)
 

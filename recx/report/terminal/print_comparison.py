@@ -42,7 +42,7 @@ def json_of(comparison: Comparison) -> str:
         **{name: getattr(comparison.procedure, name) for name in ("level", "resamples", "draws", "seed")},
         "rows": comparison.table.to_dict("records"),
     }
-    return json.dumps(plain(document), indent=2, ensure_ascii=False)
+    return json.dumps(plain(document), indent=2)
 
 
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:

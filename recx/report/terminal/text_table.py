@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from recx.core.system.screen import one_line, visible
 from recx.report.terminal import formats
 
 WIDEST = 100
@@ -32,11 +33,11 @@ def show(console: Console, parts: Iterable[RenderableType], width: int | None = 
         width: Columns at most; None for those of the console, but no more than ``WIDEST``.
     """
     for part in parts:
-        shown = Text(part) if isinstance(part, str) else part
+        shown = Text(visible(part)) if isinstance(part, str) else part
         least = sum((column.min_width or 0) + 2 for column in shown.columns) if isinstance(shown, Table) else 0
         options = console.options.update(max_width=max(width or min(console.width, WIDEST), least))
         for segments in Segment.split_lines(console.render(shown, options)):
-            line = Text.assemble(*((text, style or "") for text, style, _ in segments))
+            line = Text.assemble(*((visible(text), style or "") for text, style, _ in segments))
             line.rstrip()
             console.print(line, soft_wrap=True, highlight=False)
 
@@ -67,7 +68,7 @@ def table(
         styles: Style of each row; empty if all look the same.
         indent: Whether to indent the table by two spaces.
     """
-    cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, Text) else Text(one_line(cell)) for cell in row] for row in rows]
     made = Table(box=None, header_style="dim", padding=(0, 0, 0, 2), pad_edge=indent)
     for place, name in enumerate(head):
         size = max(map(cell_len, [*name.split("\n"), *(row[place].plain for row in cells)]))
@@ -100,7 +101,7 @@ def bullets(sentences: Iterable[str]) -> list[RenderableType]:
     made.add_column(min_width=3)
     made.add_column(overflow="fold")
     for sentence in sentences:
-        made.add_row("  •", Text(sentence))
+        made.add_row("  •", Text(visible(sentence)))
     return [made] if made.rows else []
 
 
@@ -128,11 +129,6 @@ def whole(line: Text | str) -> Text:
     return kept
 
 
-def printable(text: str) -> str:
-    """Return a text on one line, without characters that would control a terminal."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
-
-
 def cut(text: str, longest: int) -> str:
-    """Return a printable text of at most ``longest`` columns."""
-    return formats.cut(printable(text), longest)
+    """Return a text on one line, of at most ``longest`` columns."""
+    return formats.cut(one_line(text), longest)

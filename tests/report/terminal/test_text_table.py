@@ -64,7 +64,7 @@ def test_wide_characters_take_two_columns() -> None:
 
 def test_text_is_neither_markup_nor_control_characters() -> None:
     found = printed(table(["[bold]h"], [["[red]x\x1b[2J\ny"]], indent=False), "[dim]said", *bullets(["[i]so"]))
-    assert found == ["[bold]h", "[red]x [2J y", "[dim]said", "  • [i]so"]
+    assert found == ["[bold]h", "[red]x\\x1b[2J y", "[dim]said", "  • [i]so"]
 
 
 def test_colour_is_for_terminals() -> None:
