@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from recx.core.errors import InputError, did_you_mean
+from recx.core.errors import InputError
+from recx.core.metric_names import hint
 from recx.core.resampling import FEW_USERS, Procedure, bootstrap
 from recx.core.types import Array, Doubles, Notes
 
@@ -127,7 +128,7 @@ class Evaluation:
             if name in self.scalars:
                 raise InputError(f"the metric {name!r} is one number without values per user, so it has no interval")
             if name not in self.values:
-                raise InputError(f"there is no metric {name!r} here: {did_you_mean(name, self.values)}")
+                raise InputError(f"there is no metric {name!r} here: {hint(name, self.values)}")
         if not names:
             return {}
         columns = np.column_stack([self.values[name] for name in names])

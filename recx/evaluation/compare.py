@@ -17,6 +17,7 @@ import numpy as np
 
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
+from recx.core.metric_names import hint
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
 from recx.evaluation.near_ids import near
@@ -176,7 +177,7 @@ def _lacks(metric: str, run: Evaluation) -> str:
             f"{run.name} has {other!r}, not {metric!r}: a metric over sampled items is never compared with one over "
             "other items: evaluate both runs in the same way"
         )
-    return f"{run.name} has no metric {metric!r}: {did_you_mean(str(metric), run.values)}"
+    return f"{run.name} has no metric {metric!r}: {hint(str(metric), run.values)}"
 
 
 def _paired_users(runs: Sequence[Evaluation]) -> pd.Index[Any]:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.core.errors import InputError, did_you_mean
+from recx.core.errors import InputError
+from recx.core.metric_names import hint
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.threads import limited_to
 
@@ -123,7 +124,7 @@ def objective(result: Result, name: str) -> float:
     """
     metrics = result.metrics
     if name not in metrics:
-        raise InputError(f"objective={name}: the run has no such metric: {did_you_mean(name, metrics)}")
+        raise InputError(f"objective={name}: the run has no such metric: {hint(name, metrics)}")
     value = float(metrics[name])
     if not abs(value) < float("inf"):
         raise InputError(f"objective={name}: it is {value} in this run, so it cannot be compared with other trials")

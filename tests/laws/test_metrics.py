@@ -37,6 +37,7 @@ def textbook(shown: list[int], grades: dict[int, float], k: int | None, threshol
     return {
         "hit": float(bool(hits)),
         "recall": recall,
+        "recall_capped": len(hits) / min(k or n_targets, n_targets),
         "precision": precision,
         "f": f(precision, recall, 1),
         "f2": f(precision, recall, 2),

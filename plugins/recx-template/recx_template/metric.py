@@ -11,8 +11,8 @@ from recx.plugin import Doubles, JudgedLists, PositiveInt, checked
 
 @dataclass(frozen=True)
 @checked("metric")  # checks each setting against its annotation
-class CappedRecall:
-    """Targets among the first k / min(k, targets), so that 1 can be reached for any k.
+class AllShown:
+    """1 if every target is among the first k, else 0.
 
     Attributes:
         k: The cut.
@@ -22,7 +22,7 @@ class CappedRecall:
 
     @property
     def name(self) -> str:
-        return f"template_capped_recall_at_{self.k}"
+        return f"template_all_shown_at_{self.k}"
 
     def __call__(self, judged: JudgedLists) -> Doubles:
-        return judged.shown(self.k) / np.minimum(self.k, judged.n_targets)
+        return np.where(judged.shown(self.k) == judged.n_targets, 1.0, 0.0)

@@ -1,15 +1,15 @@
-"""The metric keeps its contract and can reach 1."""
+"""The metric keeps its contract and is 1 only if no target is missing."""
 
 import numpy as np
 import pandas as pd
-from recx_template.metric import CappedRecall
+from recx_template.metric import AllShown
 
 from recx.plugin import Fold, GroundTruth, Interactions, RankedLists, Requests
 from recx.testing import check_metric
 
 
 def test_the_contract() -> None:
-    check_metric(CappedRecall(k=3))
+    check_metric(AllShown(k=3))
 
 
 def test_one_of_three_targets_among_the_first_two() -> None:
@@ -19,4 +19,4 @@ def test_one_of_three_targets_among_the_first_two() -> None:
     lists = RankedLists(requests.user, np.array([0, 2, 3]), item, np.zeros(3, dtype=np.float32))
     fold = Fold(target.keep(np.zeros(4, dtype=bool)), target, requests)
     judged = GroundTruth.of(fold).judge(lists)
-    assert CappedRecall(k=2)(judged).tolist() == [1 / 2, 1 / 1]
+    assert AllShown(k=2)(judged).tolist() == [0.0, 1.0]

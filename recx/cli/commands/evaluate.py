@@ -58,7 +58,7 @@ def _metrics(names: str | None, cuts: str | None) -> list[str]:
         names, cuts = ",".join(DEFAULT_METRICS), cuts or "5,10"
     chosen: list[str] = []
     for name in filter(None, (name.strip() for name in names.split(","))):
-        complete = "_at_" in name or name in UNCUT or name.startswith("top_")
+        complete = "_at_" in name or "@" in name or name in UNCUT or name.startswith("top_")
         chosen += [name] if complete or cuts is None else [f"{name}_at_{k.strip()}" for k in cuts.split(",")]
     if not chosen:
         raise InputError("--metrics names no metric: give some, such as --metrics ndcg,recall")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError, did_you_mean
+from recx.core.metric_names import hint
 from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
@@ -123,4 +124,4 @@ def _check_metric(name: str, runs: Sequence[PastRun], columns: Sequence[str] = (
     known = {metric for run in runs for metric in run.metrics}
     if name not in known:
         kind = "column or metric" if columns else "metric"
-        raise InputError(f"no run has a {kind} {name!r}: {did_you_mean(name, [*columns, *known])}")
+        raise InputError(f"no run has a {kind} {name!r}: {hint(name, [*columns, *known])}")

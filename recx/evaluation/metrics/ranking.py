@@ -42,6 +42,14 @@ def recall(judged: JudgedLists, k: int | None) -> Doubles:
     return ratio(judged.shown(k), judged.n_targets)
 
 
+def recall_capped(judged: JudgedLists, k: int | None) -> Doubles:
+    """Targets shown / min(k, all targets), so that 1 can be reached at any cut.
+
+    Thakur, Reimers, Rücklé, Srivastava, Gurevych: BEIR (NeurIPS Datasets and Benchmarks 2021).
+    """
+    return ratio(judged.shown(k), judged.n_targets if k is None else np.minimum(k, judged.n_targets))
+
+
 def precision(judged: JudgedLists, k: int | None) -> Doubles:
     """Targets shown / k, also for a list shorter than k; without a cut, / the list's length."""
     return ratio(judged.shown(k), judged.lists.lengths) if k is None else judged.shown(k) / k
@@ -200,7 +208,7 @@ NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {"top_accuracy": 
 
 FIGURES: dict[str, Figure] = {
     **{figure.__name__.rstrip("_"): figure for figure in (hit, recall, precision, f, cg, dcg, ndcg, map_, map_trec)},
-    **{figure.__name__: figure for figure in (mrr, err, cascade)},
+    **{figure.__name__: figure for figure in (recall_capped, mrr, err, cascade)},
     "top_accuracy": hit,
     "f2": partial(f, beta=2.0),
     "f05": partial(f, beta=0.5),

@@ -13,8 +13,9 @@ from annotated_types import Interval, Predicate, doc
 
 from recx.config import factory, option_sources
 from recx.core.bounds import PositiveFloat, check
-from recx.core.errors import InputError, did_you_mean
+from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
+from recx.core.metric_names import hint
 from recx.core.protocols import Metric
 from recx.core.types import Doubles, Notes
 from recx.evaluation.metrics import beyond_accuracy, classification, ranking
@@ -63,7 +64,7 @@ class NamedMetric:
     def __post_init__(self) -> None:
         check(self, f"metric.{self.figure}")
         if self.figure not in FIGURES:
-            raise InputError(f"there is no metric {self.figure!r}: {did_you_mean(self.figure, NAMES)}")
+            raise InputError(f"there is no metric {self.figure!r}: {hint(self.figure, NAMES)}")
         if self.k is not None and self.figure in UNCUT:
             raise InputError(f"the metric {self.figure!r} takes no cut: write it without _at_{self.k}")
         if self.k is None and self.figure == _TOP:
@@ -174,7 +175,7 @@ def parse(name: str) -> Metric:
     known = figure in FIGURES and figure != _TOP
     option = None if known else option_sources.options().get(f"metric/{figure}")
     if not known and option is None:
-        raise InputError(f"there is no metric {name!r}: {did_you_mean(name, _near(name))}")
+        raise InputError(f"there is no metric {name!r}: {hint(name, _near(name))}")
     if at and not re.fullmatch("[1-9][0-9]*", k):
         raise InputError(
             f"the metric {name!r} is cut at {k!r}: k must be a whole number from 1 up, as in {figure}_at_10"

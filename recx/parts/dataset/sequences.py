@@ -1,7 +1,13 @@
-"""One line per user: the user, then the items, oldest first, separated by blanks (S3-Rec's format)."""
+"""One line per user: the user, then the items, oldest first, separated by blanks (S3-Rec's format).
+
+A header is recognised by its words: RecBole's ``user_id:token item_id_list:token_seq item_id:token``, or plain names
+such as ``user items``.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -13,6 +19,12 @@ from recx.core.ragged import indptr_of
 from recx.core.types import Interactions
 from recx.parts.dataset.files import read_text, require_path
 from recx.storage.readers.columns import ids_of
+
+TYPED = re.compile(r"\w+:(token|float)(_seq)?")
+"""A column in a header of RecBole."""
+USER = re.compile("(user|session)(_?id)?|uid", re.IGNORECASE)
+ITEMS = re.compile("(item|history|sequence|target)s?(_?(ids?|list|seq|sequence))*", re.IGNORECASE)
+"""Columns in a header of any kind."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +40,22 @@ class Sequences:
     def load(self) -> Interactions:
         """Return the sequences, weight 1, ``time=None``; users in the file's order.
 
-        Blank lines and users without an item are left out and counted (``blank_lines``, ``users_without_items``).
+        A header, blank lines and users without an item are left out and counted (``header_lines``, ``blank_lines``,
+        ``users_without_items``).
 
         Raises:
-            InputError: no path is set, the file cannot be used, or a user is on two lines.
+            InputError: no path is set, the file cannot be used, its header names other columns, or a user is on two
+                lines.
         """
         import pandas as pd
 
         path = require_path(self.path, "Beauty.txt")
         # Not splitlines(), which also breaks at rare characters within an id.
         words = [line.split() for line in StringIO(read_text(path), newline=None)]
+        head = next((number for number, line in enumerate(words) if line), None)
+        has_header = head is not None and _is_header(words[head], f"{path}, line {head + 1}")
+        if has_header:
+            words[head or 0] = []
         lengths = np.array([len(line) for line in words], dtype=np.int64)
         full = lengths > 1
         if not full.any():
@@ -60,5 +78,27 @@ class Sequences:
             weight=np.ones(len(item), dtype=np.float32),
             users=Entities(users),
             items=Entities(np.asarray(known)),
-            notes={"blank_lines": int((lengths == 0).sum()), "users_without_items": int((lengths == 1).sum())},
+            notes={
+                "blank_lines": int((lengths == 0).sum()) - has_header,
+                "users_without_items": int((lengths == 1).sum()),
+                **({"header_lines": 1} if has_header else {}),
+            },
         )
+
+
+def _is_header(words: Sequence[str], where: str) -> bool:
+    """Return whether the words of a line name a column of users, then columns of items.
+
+    Raises:
+        InputError: It is a header of RecBole with other columns, or with the items in another order.
+    """
+    typed = all(map(TYPED.fullmatch, words))
+    names = [word.partition(":")[0] if typed else word for word in words]
+    of_items = len(names) > 1 and all(map(ITEMS.fullmatch, names[1:]))
+    if typed and (not USER.fullmatch(names[0]) or not of_items or not words[1].endswith("_seq") or len(words) > 3):
+        raise InputError(
+            f"{where}: the header names the columns {' '.join(words)}, but a line must be a user, the items, oldest "
+            "first, and at most one item after them: keep these columns only, or read a table of events with "
+            "dataset=table"
+        )
+    return bool(USER.fullmatch(names[0])) and of_items

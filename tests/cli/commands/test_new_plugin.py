@@ -21,7 +21,7 @@ def test_everything_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     assert new_plugin.run(["my-own"]) == 0
     files = [file for file in (tmp_path / "recx-my-own").rglob("*") if file.is_file()]
-    assert tmp_path / "recx-my-own" / "recx_my_own" / "conf" / "metric" / "my_own_capped_recall.yaml" in files
+    assert tmp_path / "recx-my-own" / "recx_my_own" / "conf" / "metric" / "my_own_all_shown.yaml" in files
     assert len(files) == 4 + 4 * 3
     for file in files:
         assert "template" not in f"{file.relative_to(tmp_path)} {file.read_text(encoding='utf-8')}".lower()
@@ -34,7 +34,7 @@ def written_into(folder: Path) -> list[str]:
 @pytest.mark.parametrize("kind", new_plugin.KINDS)
 def test_a_kind_alone_is_its_three_files_and_its_row(kind: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert new_plugin.run(["mine", kind]) == 0
-    option = "mine_capped_recall" if kind == "metric" else "mine"
+    option = "mine_all_shown" if kind == "metric" else "mine"
     assert written_into(here / "recx-mine") == sorted(
         [
             "README.md",
@@ -101,11 +101,11 @@ def test_the_tests_of_all_kinds_pass_and_the_parts_run(here: Path) -> None:
     new_plugin.run(["mine", *new_plugin.KINDS])
     environment = installed(here)
     ran(TESTS, here, environment)
-    metrics = "evaluator.end_to_end=[ndcg_at_5,mine_capped_recall_at_5]"
+    metrics = "evaluator.end_to_end=[ndcg_at_5,mine_all_shown_at_5]"
     small = ["+experiment=news", "dataset.readers=200", "tracker=mine", "split=mine", "feature=mine", metrics]
     ran(["recx", *small, "retriever=mine", "ranker=mine"], here, environment)
     printed = ran(["recx", *small, "retriever=union", "ranker=linear"], here, environment)
-    assert "mine capped recall" in printed
+    assert "mine all shown" in printed
     assert "mine_freshness" in printed
     ran(["recx", "+experiment=tools", "dataset.tasks=100", "tracker=mine", "encoder=mine"], here, environment)
     events = [{"user": n // 8, "item": n * n % 23, "time": f"2024-05-{1 + n % 8:02}T09:00:00Z"} for n in range(240)]

@@ -57,6 +57,15 @@ def test_recall_and_precision_of_ten_targets(judge):
     assert parse("precision")(judged) == pytest.approx([0.4, 0.6])
 
 
+def test_capped_recall_of_few_and_of_many_targets(judge):
+    """3 of 10 targets in the first 5: 3 / min(5, 10); 1 of 2 targets in the first 5: 1 / min(5, 2)."""
+    many = dict.fromkeys(range(10), 1.0)
+    judged = judge({0: [0, 20, 1, 21, 2], 1: [0, 20, 21, 22, 23]}, {0: many, 1: {0: 1.0, 1: 1.0}})
+    assert parse("recall_capped_at_5")(judged) == pytest.approx([3 / 5, 1 / 2])
+    assert parse("recall_capped_at_1")(judged) == pytest.approx([1.0, 1.0])  # recall_at_1 is 1/10 and 1/2
+    assert parse("recall_capped")(judged) == pytest.approx([3 / 10, 1 / 2])  # uncut: recall
+
+
 def test_hit_of_three_lists(judge):
     judged = judge({0: [1, 2, 5], 1: [1, 5, 6], 2: [3, 7, 9]}, {0: {2: 1}, 1: {3: 1, 4: 1}, 2: {4: 1, 7: 1}})
     assert mean("hit_at_3", judged) == pytest.approx(0.66667, abs=5e-6)
@@ -177,6 +186,7 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
         "hit": float(n_hits > 0),
         "precision": p,
         "recall": r,
+        "recall_capped": n_hits / min(cut, n_targets),
         "f": 2 * p * r / (p + r) if n_hits else 0.0,
         "f2": 5 * p * r / (4 * p + r) if n_hits else 0.0,
         "f05": 1.25 * p * r / (0.25 * p + r) if n_hits else 0.0,

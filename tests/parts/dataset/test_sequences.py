@@ -24,6 +24,52 @@ def test_a_small_file_by_hand(tmp_path: Path) -> None:
     assert dict(events.notes) == {"blank_lines": 1, "users_without_items": 1}
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "user_id:token item_id_list:token_seq item_id:token",  # RecBole's benchmark files (public report 36)
+        "user_id:token\titem_id_list:token_seq\titem_id:token",
+        "session_id:token\titem_id_list:token_seq",
+        "\nuser_id item_id_list item_id",
+        "user items",
+        "UserID ItemIDs",
+    ],
+)
+def test_a_header_is_no_user(tmp_path: Path, header: str) -> None:
+    plain, headed = tmp_path / "plain.txt", tmp_path / "headed.txt"
+    lines = "u1\ti1 i2\ti3\nu2\ti2\ti1\n"
+    plain.write_text(lines)
+    headed.write_text(f"{header}\n{lines}")
+    one, other = Sequences(str(plain)).load(), Sequences(str(headed)).load()
+    assert other.users.ids.tolist() == one.users.ids.tolist() == ["u1", "u2"]
+    assert other.items.ids.tolist() == one.items.ids.tolist() == ["i1", "i2", "i3"]
+    assert other.item.tolist() == one.item.tolist() == [0, 1, 2, 1, 0]
+    assert dict(other.notes) == {**one.notes, "header_lines": 1, "blank_lines": header.count("\n")}
+
+
+@pytest.mark.parametrize("first", ["user i1 i2", "u1 item items", "users 1 2", "user_id:token", "item user"])
+def test_ids_that_look_a_little_like_a_header_are_ids(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text(f"{first} x\nu9 i9\n")
+    assert Sequences(str(path)).load().n_users == 2
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "user_id:token item_id:token timestamp:float",
+        "user_id:token item_id:token item_id_list:token_seq",  # the last item first
+        "user_id:token item_id_list:token_seq timestamp_list:float_seq item_id:token",
+        "item_id:token title:token_seq",
+    ],
+)
+def test_a_header_with_other_columns_is_refused(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text(f"{header}\nu1 i1 i2 i3\n")
+    with pytest.raises(InputError, match=r"s.txt, line 1: the header names the columns .*dataset=table"):
+        Sequences(str(path)).load()
+
+
 @given(st.lists(st.lists(st.text("0123456789ab", min_size=1, max_size=3), min_size=1, max_size=6), min_size=1))
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, sequences: list[list[str]]) -> None:
     path = tmp_path_factory.mktemp("sequences") / "s.txt"

@@ -1,0 +1,46 @@
+"""Names of metrics as papers and other tools write them, such as ``HR@10``, and recx's own name for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from recx.core.errors import did_you_mean
+
+OTHER_NAMES = {
+    **dict.fromkeys(("hr", "hitrate", "hitratio", "hits", "h", "success"), "hit"),
+    **dict.fromkeys(("r", "rec"), "recall"),
+    **dict.fromkeys(("rcap", "recallcap", "cappedrecall", "caprecall"), "recall_capped"),
+    **dict.fromkeys(("p", "prec"), "precision"),
+    **dict.fromkeys(("f1", "f1score", "fscore"), "f"),
+    **dict.fromkeys(("n", "ndcgcut", "normalizeddcg"), "ndcg"),
+    **dict.fromkeys(("ap", "averageprecision", "meanaverageprecision"), "map"),
+    "mapcut": "map_trec",
+    **dict.fromkeys(("rr", "reciprank", "reciprocalrank", "meanreciprocalrank", "arhr"), "mrr"),
+    "itemcoverage": "coverage",
+    "averagepopularity": "popularity",
+}
+"""A name elsewhere, in lower case and without separators -> ours without ``_at_k``."""
+CUT = re.compile(r"(.+?)(?:(?:@|_at_|[._ ]|(?<=[a-z]{2}))([1-9][0-9]*))?")
+
+
+def spelled(name: str) -> str:
+    """Return the name that a metric of another spelling would have here: ``hit_at_10`` for ``HR@10``."""
+    stage, slash, bare = name.strip().rpartition("/")
+    low = re.sub(r"\s*@\s*", "@", bare.lower().replace("-", "_"))
+    found = CUT.fullmatch(low) if _plain(low) not in OTHER_NAMES else None
+    figure, k = found.groups() if found else (low, None)
+    ours = OTHER_NAMES.get(_plain(figure), figure.strip().replace(" ", "_"))
+    return f"{stage}{slash}{ours}_at_{k}" if k else f"{stage}{slash}{ours}"
+
+
+def hint(name: str, known: Collection[str]) -> str:
+    """Return the end of an error message about a metric that is not known: what it is called here, or what is near."""
+    ours = spelled(name)
+    named = [one for one in known if one == ours or one.endswith(f"/{ours}")]
+    wanted = [one for one in named if one.startswith("end_to_end/")] or named
+    return f"it is called {wanted[0]} here" if wanted else did_you_mean(name, known)
+
+
+def _plain(name: str) -> str:
+    return re.sub("[_ ]", "", name)

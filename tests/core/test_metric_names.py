@@ -1,0 +1,58 @@
+"""Spellings of metrics from papers and other tools, and ours for each."""
+
+from __future__ import annotations
+
+import pytest
+
+from recx.core.metric_names import hint, spelled
+from recx.evaluation.definitions import METRICS
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "ours"),
+    [
+        ("HR@10", "hit_at_10"),
+        ("Hit Rate @ 10", "hit_at_10"),
+        ("Hit-Rate@1", "hit_at_1"),
+        ("Hits@3", "hit_at_3"),
+        ("success_5", "hit_at_5"),
+        ("NDCG@10", "ndcg_at_10"),
+        ("nDCG@5", "ndcg_at_5"),
+        ("NDCG10", "ndcg_at_10"),
+        ("NDCG_at_10", "ndcg_at_10"),
+        ("ndcg_cut_10", "ndcg_at_10"),
+        ("MRR", "mrr"),
+        ("MRR@10", "mrr_at_10"),
+        ("recip_rank", "mrr"),
+        ("MAP@5", "map_at_5"),
+        ("map_cut.5", "map_trec_at_5"),
+        ("Recall@20", "recall_at_20"),
+        ("R@100", "recall_at_100"),
+        ("recall_100", "recall_at_100"),
+        ("R_cap@100", "recall_capped_at_100"),
+        ("P@5", "precision_at_5"),
+        ("P_5", "precision_at_5"),
+        ("F1@10", "f_at_10"),
+        ("F1", "f"),
+        ("F2@10", "f2_at_10"),
+        ("AUC", "auc"),
+        ("Coverage@10", "coverage_at_10"),
+        ("end_to_end/NDCG@10", "end_to_end/ndcg_at_10"),
+    ],
+)
+def test_spellings(elsewhere: str, ours: str) -> None:
+    assert spelled(elsewhere) == ours
+    assert ours.rpartition("/")[2].partition("_at_")[0] in METRICS
+
+
+@pytest.mark.parametrize("name", [*METRICS, *(f"{name}_at_7" for name in METRICS if name != "class_f1")])
+def test_our_names_stay(name: str) -> None:
+    assert spelled(name) == name
+
+
+def test_a_hint_names_what_is_there() -> None:
+    known = ["retrieval/ndcg_at_5", "end_to_end/ndcg_at_5", "end_to_end/hit_at_5", "coverage"]
+    assert hint("NDCG@5", known) == "it is called end_to_end/ndcg_at_5 here"
+    assert hint("retrieval/nDCG@5", known) == "it is called retrieval/ndcg_at_5 here"
+    assert hint("HR@10", known).startswith("choose one of: coverage")  # not at this cut
+    assert hint("end_to_end/hit_at_6", known) == "did you mean 'end_to_end/hit_at_5'?"
