@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,9 @@ def inputs_of(
     given |= {name: table for name, table in {"history": history, "items": items}.items() if table is not None}
     tables = _same_type_of_ids({name: _frame(table, name) for name, table in given.items()})
     inputs = _of_tables(tables, order)
-    return replace(inputs, scored=order == "score" and "score" in tables["recommendations"])
+    left_out = sum((Counter(table.attrs.get("notes", {})) for table in tables.values()), Counter[str]())
+    scored = order == "score" and "score" in tables["recommendations"]
+    return replace(inputs, scored=scored, notes={**inputs.notes, **left_out})
 
 
 def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> EvaluationInputs:

@@ -568,10 +568,10 @@ def test_bad_group_sizes_are_reported(here: Path, sizes: Content | None, said: s
     [
         ("queries.csv", f"{QUERIES}q1,again\n", "queries_twice"),
         ("queries.csv", f"{QUERIES}q99\n", "queries_without_text"),
-        ("queries.csv", f"{QUERIES}q99,a,b,c\n", "Expected 2 fields in line 22, saw 4"),
+        ("queries.csv", f"{QUERIES}q99,a,b,c\n", "row 21: 4 columns instead of 2"),
         ("queries.csv", f"{QUERIES},text\n", "queries.csv, row 21: the query's id is missing"),
         ("queries.csv", "query_id,text\n", "queries.csv has no rows"),
-        ("queries.csv", "PAR1", "neither a header with the columns query, text nor"),
+        ("queries.csv", "PAR1", "is Parquet: provide CSV, TSV"),
         ("qrels.csv", f"{GRADES}q1,d9,good\n", "qrels.csv, row 101: the grade 'good' is not a number"),
         ("qrels.csv", f"{GRADES}q1,d9,nan\n", "the grade 'nan' is not a number"),
         ("qrels.csv", f"{GRADES}q1,d9,1e308\n", "the grade '1e308' is not a number within float32"),

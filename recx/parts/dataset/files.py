@@ -10,6 +10,7 @@ import numpy as np
 
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
+from recx.storage.readers.delimited import refuse_nul
 from recx.storage.readers.tables import content, is_folder, readable
 
 
@@ -66,8 +67,10 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: the file cannot be read, or is not UTF-8.
     """
+    data = content(path)
+    refuse_nul(path, data)
     try:
-        return bytes(content(path)).decode("utf-8-sig")
+        return bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1}): save it as UTF-8") from error
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +11,10 @@ from recx.core.errors import InputError, did_you_mean
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
 from recx.storage.readers.json import read_json_lines
+from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
+from recx.storage.readers.tables import Source, content, layouts
+from recx.storage.readers.tables import read_texts as all_texts
+from recx.storage.readers.untitled import read_untitled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Roles = Mapping[str, tuple[str, ...]]
 """Role -> possible names of its column, the preferred one first. A ``?`` after a role: the column is optional."""
 
-QUERY_ID, DOCUMENT_ID = ("query_id", "qid", "query-id"), ("document_id", "doc_id", "docid", "docno", "corpus-id", "pid")
 PAIR: Roles = {"query": (*QUERY_ID, "query", "user"), "document": (*DOCUMENT_ID, "document", "item")}
 ROLES: Mapping[str, Roles] = {
     "queries": {
@@ -34,7 +34,7 @@ ROLES: Mapping[str, Roles] = {
         "text": ("text", "body", "contents", "content", "abstract", "passage", "document"),
         "title?": ("title",),
     },
-    "grades": {**PAIR, "grade?": ("grade", "relevance", "rel", "label", "score")},
+    "grades": {**PAIR, "grade?": GRADE},
     "candidates": {**PAIR, "score?": ("score",)},
 }
 """Table -> its roles."""
@@ -47,14 +47,10 @@ STEMS: Mapping[str, tuple[str, ...]] = {
 }
 """Table -> usual names of its file, without the ending."""
 
-TREC: Mapping[str, Mapping[int, tuple[str | None, ...]]] = {
-    "queries": {2: ("query", "text")},
-    "documents": {2: ("document", "text")},
-    "grades": {4: ("query", None, "document", "grade"), 3: ("query", "document", "grade")},
-    "candidates": {6: ("query", None, "document", None, "score", None), 5: ("query", None, "document", None, "score")},
-}
-"""Table -> number of fields of a file without a header -> their roles. Texts follow a tab."""
+TREC = {"grades": "relevance", "candidates": "recommendations"}
+"""Table -> what it is to ``recx.storage.readers.untitled``, which reads it without a header."""
 
+_BLANK = b"\xef\xbb\xbf \t\r\n"
 _ELEMENT = re.compile(r"<(?:top|doc)>(.*?)</(?:top|doc)>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<(?:num|docno)>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
 _TITLE = re.compile(r"<title>\s*(?:Topic:)?\s*([^<]*)", re.IGNORECASE)
@@ -136,46 +132,34 @@ def _json_lines(path: Path) -> pd.DataFrame:
 
 
 def _text(path: Path, table: str) -> pd.DataFrame:
-    text = read_text(path)
-    if table in ("queries", "documents") and text.lstrip()[:5].lower() in ("<top>", "<doc>"):
-        return _elements(text, table, path)
-    first = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
-    mark = "\t" if "\t" in first else ","
-    header = next(csv.reader([first], delimiter=mark), [])
-    names = {name.strip().lower() for name in header}
+    data = content(path)
+    if table in ("queries", "documents") and bytes(data[:64]).lstrip(_BLANK)[:5].lower() in (b"<top>", b"<doc>"):
+        return _elements(read_text(path), table, path)
+    if bytes(data[:4]) == b"PAR1":
+        raise InputError(f"{path} is Parquet: provide CSV, TSV, JSON lines or TREC's format")
+    found = layouts(path, data)
+    mark = "\t" if "\t" in found else ","
+    names = {name.lower() for name in found.get(mark, next(iter(found.values())))}
     required = {role: called for role, called in ROLES[table].items() if not role.endswith("?")}
     if any(names.intersection(called) for called in required.values()):
-        return _renamed(_separated(text, mark, path, header=True), table, path)
-    fields = header if (mark == "\t" and len(header) > 1) or table in ("queries", "documents") else first.split()
-    roles = TREC[table].get(len(fields))
-    if roles is None:
+        return _renamed(all_texts(Source(path, mark, data=data)).to_pandas(), table, path)
+    frame = None
+    if table in TREC:
+        untitled = read_untitled(path, data, TREC[table])
+        frame = None if untitled is None else _in_our_words(untitled)
+    elif len(found.get(mark, ())) == 2:
+        frame = all_texts(Source(path, mark, tuple(required), data=data)).to_pandas()
+    if frame is None:
         raise InputError(
             f"{path}: its first line is neither a header with the columns {', '.join(required)} nor a line of TREC's "
             "format: provide CSV, TSV, JSON lines or TREC's format, and name the columns"
         )
-    frame = _separated(text, mark if len(fields) == len(header) else r"\s+", path, header=False)
-    return frame[[place for place, role in enumerate(roles) if role]].set_axis([role for role in roles if role], axis=1)
+    return frame
 
 
-def _separated(text: str, mark: str, path: Path, *, header: bool) -> pd.DataFrame:
-    import pandas as pd
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # of a row that is too long and would be cut
-            frame = pd.read_csv(
-                io.StringIO(text),
-                sep=mark,
-                header=0 if header else None,
-                index_col=False,
-                dtype=str,
-                keep_default_na=False,
-                quoting=csv.QUOTE_MINIMAL if mark == "," else csv.QUOTE_NONE,  # between tabs, quotes are literal
-            )
-            return frame.fillna("")  # for a row that is too short
-    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        reason = str(error).strip().splitlines()[-1].removesuffix(".")
-        raise InputError(f"{path} cannot be read as a table ({reason}): correct the row") from error
+def _in_our_words(frame: pd.DataFrame) -> pd.DataFrame:
+    frame = frame.rename(columns={"user": "query", "item": "document"})
+    return frame.assign(score=-frame["rank"]).drop(columns="rank") if "rank" in frame else frame
 
 
 def _renamed(frame: pd.DataFrame, table: str, path: Path) -> pd.DataFrame:

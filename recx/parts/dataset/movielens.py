@@ -47,13 +47,14 @@ class MovieLens:
         """
         path = _ratings_file(require_path(self.path, "ml-100k/u.data"))
         source, names = _format_of(path)
-        table = read(source, dict(zip(names, ("id", "id", "number", self.time_unit), strict=True)))
+        notes: dict[str, int] = {}
+        table = read(source, dict(zip(names, ("id", "id", "number", self.time_unit), strict=True)), notes=notes)
         columns = {role: table[name] for role, name in zip(NAMES, names, strict=True)}
         low = columns["weight"] < (-np.inf if self.min_rating is None else self.min_rating)
         if low.all():
             raise InputError(f"{path}: no rating reaches dataset.min_rating={self.min_rating}: lower it")
         events = interactions_of({role: values[~low] for role, values in columns.items()}, self.duplicates)
-        return replace(events, notes={**events.notes, "rows_below_min_rating": int(low.sum())})
+        return replace(events, notes={**events.notes, **notes, "rows_below_min_rating": int(low.sum())})
 
 
 def _ratings_file(path: Path) -> Path:

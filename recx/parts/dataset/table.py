@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Predicate, doc
@@ -62,6 +62,8 @@ class Table:
     def load(self) -> Interactions:
         """Return the events. Ids are whole numbers if the whole column is, else text.
 
+        Rows that repeat the header, where files were joined, are left out and counted (``repeated_headers``).
+
         Raises:
             InputError: no path is set, or the file cannot be used.
         """
@@ -69,5 +71,7 @@ class Table:
         names = {role: name for role in ROLES if (name := getattr(self, role)) is not None}
         delimiter = "\t" if self.delimiter == "\\t" else self.delimiter  # as a shell passes it
         source = Source(require_path(self.path, "clicks.csv"), delimiter, setting="dataset.delimiter")
-        columns = read(source, {name: kinds[role] for role, name in names.items()})
-        return interactions_of({role: columns[name] for role, name in names.items()}, self.duplicates)
+        notes: dict[str, int] = {}
+        columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
+        events = interactions_of({role: columns[name] for role, name in names.items()}, self.duplicates)
+        return replace(events, notes={**events.notes, **notes})

@@ -159,14 +159,14 @@ def _numbers(source: Source, column: str) -> Array | None:
     """Return the values of a column, whole numbers exactly; None if one is not a number."""
     for kind in ("whole", "double"):
         with suppress(InputError):
-            found = read(source, {column: kind})[column]
+            found = read(source, {column: kind}, notes={})[column]
             return found if np.isfinite(found).all() else None
     return None
 
 
 def _first_day(source: Source, column: str) -> str:
     try:
-        return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
+        return _moment(read(source, {column: "iso"}, notes={})[column][0], "ms")[:10]
     except InputError as error:
         raise InputError(f"{error}, or leave the times out with --time {NONE}") from error
 

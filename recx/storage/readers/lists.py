@@ -1,16 +1,14 @@
-"""Reads lists and ground truth from files: CSV, TSV, Parquet and the formats of TREC, plain or gzipped."""
+"""Reads lists and ground truth from files: CSV, TSV, Parquet and the formats of TREC, BEIR and MS MARCO."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recx.core.errors import InputError
-from recx.storage.readers.tables import Source, content
+from recx.storage.readers.tables import Source, content, layouts
 from recx.storage.readers.tables import read as read_columns
+from recx.storage.readers.untitled import TREC, read_untitled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,75 +21,55 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 """Table -> its columns and their kinds (see ``recx.storage.readers.columns``)."""
 
-TREC = {
-    "recommendations": (["user", "q0", "item", "rank", "score"], ["user", "item", "score"]),
-    "relevance": (["user", "iteration", "item", "grade"], ["user", "item", "grade"]),
+QUERY_ID = ("query_id", "qid", "query-id")
+DOCUMENT_ID = ("document_id", "doc_id", "docid", "docno", "corpus-id", "pid")
+GRADE = ("grade", "relevance", "rel", "label", "score")
+SEARCH: Mapping[str, Sequence[str]] = {
+    "user": (*QUERY_ID, "query"),
+    "item": (*DOCUMENT_ID, "document"),
+    "score": ("score",),
+    "rank": ("rank",),
+    "grade": GRADE,
 }
-"""Table -> all columns of TREC's format (a run up to its tag, qrels) and those that are used; the rank is not."""
+"""Column -> its names in files of queries and documents, such as BEIR's, which have neither user nor item."""
 
 
 def read(path: Path, name: str) -> pd.DataFrame:
-    """Return a table of a file; ``attrs["text"]`` is true if it was a text file.
+    """Return a table of a file.
+
+    ``attrs["text"]`` is true if it was a text file, ``attrs["notes"]`` counts the rows that were left out.
 
     Args:
         path: The file.
         name: The table (see ``COLUMNS``).
 
     Raises:
-        InputError: The file cannot be read, a column is missing, or a value is not of its column's kind.
+        InputError: The file cannot be read, a column is missing, a value is not of its column's kind, or it could be
+            read in two ways.
     """
     import pandas as pd
 
     data = content(path)
-    if bytes(data[:4]) == b"PAR1":
-        return pd.DataFrame(read_columns(Source(path), COLUMNS[name]))
-    line = next((line for line in bytes(data[:65536]).decode("utf-8", "replace").splitlines() if line.strip()), "")
-    frame = _trec(data, path, name) if _is_trec(line, name) else pd.DataFrame(read_columns(Source(path), COLUMNS[name]))
-    frame.attrs["text"] = True
+    found = layouts(path, data)
+    fitting = ((mark, _called(names, name)) for mark, names in found.items())
+    mark, called = next((pair for pair in fitting if pair[1]), (None, None))
+    if not called and name in TREC and (frame := read_untitled(path, data, name)) is not None:
+        frame.attrs = {"text": True, "notes": {}}
+        return frame
+    called = called or {role: role for role in COLUMNS[name]}  # those that are missing are then named
+    notes: dict[str, int] = {}
+    kinds = {column: COLUMNS[name][role] for role, column in called.items()}
+    columns = read_columns(Source(path, mark, data=data), kinds, notes=notes)
+    frame = pd.DataFrame({role: columns[column] for role, column in called.items() if column in columns})
+    frame.attrs = {"text": None not in found, "notes": notes}
     return frame
 
 
-def _is_trec(line: str, name: str) -> bool:
-    """Return whether a line is in TREC's format: the right number of fields between blanks, and a number in its place.
-
-    The last field of a run, its tag, may be several words or missing.
-    """
-    fields = line.split()
-    if name not in TREC or any(field[-1] in ",;|" for field in fields):
-        return False
-    more = len(fields) - len(TREC[name][0])
-    if more < 0 or (more > 0 and name == "relevance"):
-        return False
-    try:
-        float(fields[TREC[name][0].index("score" if name == "recommendations" else "grade")])
-    except ValueError:
-        return False
-    return True
-
-
-def _trec(data: memoryview, path: Path, name: str) -> pd.DataFrame:
-    import pandas as pd
-
-    columns, wanted = TREC[name]
-    number = wanted[-1]
-    try:
-        frame = pd.read_csv(
-            io.BytesIO(data),
-            sep=r"\s+",
-            header=None,
-            names=columns,
-            index_col=False,
-            usecols=wanted if name == "recommendations" else None,  # otherwise a row that is too long is an error
-            dtype=str,
-            keep_default_na=False,
-            quoting=csv.QUOTE_NONE,  # a quotation mark is part of the id
-        )
-    except (ValueError, UnicodeDecodeError) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"{path} is not a TREC file of {len(columns)} columns ({reason}): correct the row") from error
-    values = pd.to_numeric(frame[number], errors="coerce")
-    bad = values.isna() & (frame[number].str.lower() != "nan")
-    if bad.any():
-        row = int(bad.to_numpy().argmax())
-        raise InputError(f"{path}, row {row + 1}: the {number} {frame[number].iloc[row]!r} is not a number: correct it")
-    return frame.assign(**{number: values})[wanted]
+def _called(names: Sequence[str], table: str) -> dict[str, str] | None:
+    """Return column -> its name in a header; None: the header lacks a column that the table needs."""
+    if "user" in names or "item" in names:
+        chosen = {role: role for role in COLUMNS[table] if role in names}
+    else:
+        known = {role: next((name for name in SEARCH.get(role, ()) if name in names), None) for role in COLUMNS[table]}
+        chosen = {role: name for role, name in known.items() if name}
+    return chosen if all(role in chosen for role, kind in COLUMNS[table].items() if kind == "id") else None

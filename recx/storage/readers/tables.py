@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.storage.readers.columns import MISSING, convert
+from recx.storage.readers.delimited import Delimited, names_of, refuse_nul
 
 _MAGIC = {
     b"\x89PNG": "a PNG image",
@@ -31,9 +30,11 @@ _MAGIC = {
     b"(\xb5/\xfd": "a zstandard archive",
     b"\x80\x04\x95": "a pickle",
     b"\x80\x05\x95": "a pickle",
+    b"\xff\xfe\x00\x00": "text in UTF-32",
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }
+_UNIT = "\x1f"
 _MARKS = ("\t", ",", ";", "|")
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".inter": "\t", ".data": "\t"}
 
@@ -47,28 +48,33 @@ class Source:
         delimiter: The text between columns; None: derived from the file's name or else from its first line.
         names: The columns of a file without a header; further columns are an error.
         setting: The setting that gives the delimiter, for errors.
+        data: Its bytes, where they have been read already.
     """
 
     path: Path
     delimiter: str | None = None
     names: tuple[str, ...] | None = None
     setting: str = ""
+    data: memoryview | None = None
 
 
-def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False) -> dict[str, Array]:
+def read(
+    source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False, notes: dict[str, int] | None = None
+) -> dict[str, Array]:
     """Return named columns, all of one length [n].
 
     Args:
         source: The file.
         kinds: Column -> kind (see ``recx.storage.readers.columns``).
         may_be_empty: Accept a file without rows.
+        notes: Where rows that repeat the header are counted (``repeated_headers``); None: they are an error.
 
     Raises:
         InputError: The file is missing, empty, binary, damaged or not a table, a column is missing, or a value is not
             of its column's kind.
     """
-    data = content(source.path)
-    table = _parquet(source.path, data, kinds) if bytes(data[:4]) == b"PAR1" else _text(source, data, kinds)
+    data = content(source.path) if source.data is None else source.data
+    table = _parquet(source.path, data, kinds) if bytes(data[:4]) == b"PAR1" else _text(source, data, kinds, notes)
     if table.num_rows == 0 and not may_be_empty:
         raise InputError(f"{source.path} has a header but no rows: give a file with at least one event")
     return {
@@ -78,7 +84,25 @@ def read(source: Source, kinds: Mapping[str, str], *, may_be_empty: bool = False
     }
 
 
-def layouts(path: Path) -> dict[str | None, list[str]]:
+def read_texts(source: Source) -> pa.Table:
+    """Return all columns as texts (raises like ``read``).
+
+    A row that lacks its last columns, which are then empty, comes last.
+    """
+    data = content(source.path) if source.data is None else source.data
+    refuse_nul(source.path, data)
+    text = replace(_delimited(source, data, {}), short=True)
+    table, n = text.read(dict.fromkeys(text.names, pa.string()))
+    if n:
+        raise _repeated(source.path, n)
+    return table
+
+
+def _repeated(path: Path, n: int) -> InputError:
+    return InputError(f"{path}: {n} of its rows repeat the header: remove them")
+
+
+def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list[str]]:
     """Return the columns that a file has by each delimiter in its header, first of all that which ``read`` goes by.
 
     A Parquet file has no delimiter: it has one layout, with the key None.
@@ -86,12 +110,12 @@ def layouts(path: Path) -> dict[str | None, list[str]]:
     Raises:
         InputError: The file is missing, empty, binary or damaged.
     """
-    data = content(path)
+    data = content(path) if data is None else data
     if bytes(data[:4]) == b"PAR1":
         return {None: _parquet_file(path, data).schema_arrow.names}
     header = _header(path, data)
     marks = dict.fromkeys([_delimiter(path, header), *(mark for mark in (*_MARKS, "::") if mark in header)])
-    return {mark: header.split(mark) if mark == "::" else _header_names(header, mark) for mark in marks}
+    return {mark: header.split(mark) if mark == "::" else names_of(header, mark) for mark in marks}
 
 
 def content(path: Path) -> memoryview:
@@ -195,34 +219,50 @@ def _whole_parquet(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is a damaged Parquet file ({reason}): fetch or write it again") from error
 
 
-def _text(source: Source, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
+def _text(source: Source, data: memoryview, kinds: Mapping[str, str], notes: dict[str, int] | None) -> pa.Table:
+    refuse_nul(source.path, data)
+    text = _delimited(source, data, kinds)
+    if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
+        _refuse_untitled(source.path, text.names, kinds)
+    columns = _require_columns(source.path, kinds, text.names, _hint(source, text))
+    table, n = text.read({name: _FAST[kinds[name].removesuffix("?")] for name in columns}, nulls=MISSING)
+    if n and notes is None:
+        raise _repeated(source.path, n)
+    if n and notes is not None:
+        notes["repeated_headers"] = n
+    return table
+
+
+def _delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> Delimited:
+    """Return the text with its delimiter: the one that is set, or the usual one, or the only one that fits."""
     path, header = source.path, _header(source.path, data)
     delimiter = source.delimiter or _delimiter(path, header)
-    if delimiter == "::":  # Arrow takes one character; rating files that use two contain no tabs
-        data, header, delimiter = memoryview(bytes(data).replace(b"::", b"\t")), header.replace("::", "\t"), "\t"
-    present = list(source.names) if source.names else _header_names(header, delimiter)
-    others = [mark for mark in _MARKS if mark in header and delimiter not in header]
-    hint = f" and the header is not separated by {delimiter!r} but, it seems, by {others[0]!r}" if others else ""
-    hint += f" (set {source.setting}={others[0]!r})" if others and source.setting else ""
-    columns = _require_columns(path, kinds, present, hint)
-    fast = {name: _FAST[kinds[name].removesuffix("?")] for name in columns}
-    parse = pacsv.ParseOptions(delimiter=delimiter)
-    buffer = pa.py_buffer(data)
+    if delimiter == "::":  # Arrow takes one character
+        return Delimited(path, memoryview(bytes(data).replace(b"::", _UNIT.encode())), _UNIT, source.names)
+    needed = {name for name, kind in kinds.items() if not kind.endswith("?")}
+    if not source.delimiter and not source.names and not needed <= set(names_of(header, delimiter)):
+        fitting = [mark for mark in _MARKS if needed <= set(names_of(header, mark))]
+        delimiter = fitting[0] if len(fitting) == 1 else delimiter
+    return Delimited(path, data, delimiter, source.names)
 
-    def parsed(types: Mapping[str, pa.DataType], threads: bool) -> pa.Table:
-        reading = pacsv.ReadOptions(use_threads=threads, column_names=source.names and list(source.names))
-        missing = {"null_values": list(MISSING), "strings_can_be_null": True}
-        converting = pacsv.ConvertOptions(column_types=types, include_columns=list(types), **missing)
-        return pacsv.read_csv(pa.BufferReader(buffer), reading, parse, converting)
 
-    try:
-        return parsed(fast, threads=True)
-    except pa.ArrowInvalid:
-        # Read it again, slowly, as text: this finds the row, and accepts numbers such as the time 881250949.0.
-        try:
-            return parsed(dict.fromkeys(columns, pa.string()), threads=False)
-        except pa.ArrowInvalid as error:
-            raise InputError(_explanation(source, str(error))) from error
+def _refuse_untitled(path: Path, names: list[str], kinds: Mapping[str, str]) -> None:
+    if names[0][:1] in ("{", "["):
+        raise InputError(
+            f"{path} holds JSON, not a table: write it as CSV or Parquet with the columns {', '.join(kinds)}"
+        )
+    names = names if len(names) > 1 else names[0].split()
+    if any(re.fullmatch(r"-?\d+(\.\d*)?|\d{4}-\d\d-\d\d.*", name) for name in names):
+        shown = ", ".join(names[:4])
+        raise InputError(f"{path} seems to have no header ({shown}): put one first that names {', '.join(kinds)}")
+
+
+def _hint(source: Source, text: Delimited) -> str:
+    """Return what may be the reason if a column is missing."""
+    header = _header(source.path, text.data)
+    others = [mark for mark in _MARKS if mark in header and text.delimiter not in header]
+    hint = f" and the header is not separated by {text.delimiter!r} but, it seems, by {others[0]!r}" if others else ""
+    return hint + (f" (set {source.setting}={others[0]!r})" if others and source.setting else "")
 
 
 _FAST = {
@@ -236,34 +276,11 @@ _FAST = {
 
 def _header(path: Path, data: memoryview) -> str:
     try:
-        return bytes(data[: 1 << 20]).lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+        return re.split(rb"[\r\n]", bytes(data[: 1 << 20]).lstrip(b"\xef\xbb\xbf\r\n"), maxsplit=1)[0].decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
-
-
-def _header_names(header: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([header], delimiter=delimiter), [])
-    except csv.Error:  # longer than any header; a missing column is reported later
-        return header.split(delimiter)
 
 
 def _delimiter(path: Path, header: str) -> str:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     return _DELIMITERS.get(ending) or next((mark for mark in _MARKS if mark in header), ",")
-
-
-def _explanation(source: Source, error: str) -> str:
-    torn = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
-    if torn:
-        row, expected, got = (int(number) for number in torn.groups())
-        row -= source.names is None
-        way_out = "correct or remove the row"
-        if got == 1 and row == 1:
-            way_out = "it seems to have another delimiter, or another format than its name says: rename it"
-        return f"{source.path}, row {row}: {got} columns instead of {expected}: {way_out}"
-    bad = re.search(r"column #(\d+): (?:Row #(\d+): )?.*invalid UTF8", error)
-    if bad:
-        place = f", row {int(bad.group(2)) - (source.names is None)}" if bad.group(2) else ""
-        return f"{source.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
-    return f"{source.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"

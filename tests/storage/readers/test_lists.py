@@ -67,7 +67,8 @@ def test_trec_files_are_split_at_blanks_alone(tmp_path: Path, run: str, qrels: s
         ("u 0 a 1\nu 0 b high\n", "row 2: the grade 'high' is not a number"),
         ("u 0 a 1\nu 0 b\n", "row 2: the grade '' is not a number"),
         ("u 0 a 1\nu 0 b nan\n", "the grade of user 'u' in row 2 is nan"),
-        ("u a 1\n", "column 'user' is missing"),
+        ("u a\n", "column 'user' is missing"),
+        ("u a 1 2\n", "seems to have no header .u, a, 1, 2.: put one first that names user, item, grade"),
     ],
 )
 def test_qrels_with_other_columns_are_rejected(tmp_path: Path, qrels: str, said: str) -> None:

@@ -71,7 +71,7 @@ def test_parquet_plain_and_gzipped_and_its_own_timestamps(tmp_path: Path) -> Non
         ("user_id,ts\n7,1\n".encode("utf-16"), "UTF-16"),
         (gzip.compress(GOOD, mtime=0), "is gzipped, contrary to its name: call it clicks.csv.gz"),
         (b"userid,ts\n7,1506816000000\n", "column 'user_id' is missing; did you mean 'userid'?"),
-        (b"user_id;ts\n7;1506816000000\n", "column 'user_id' is missing and the header is not separated by ','"),
+        (b"user_id;time\n7;1506816000000\n", "column 'user_id' is missing and the header is not separated by ','"),
         (b"user_id,ts,ts\n7,1,2\n", "column 'ts' occurs 2 times"),
         (GOOD + b"9,1506816001000\n", "row 3: 2 columns instead of 3"),
         (GOOD + b"9,1506816001000,a,b\n", "row 3: 4 columns instead of 3"),
@@ -205,7 +205,7 @@ def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
     [
         ("a.csv", b"user,item", {",": ["user", "item"]}),
         ("a.csv", b"user;item", {",": ["user;item"], ";": ["user", "item"]}),
-        ("a.tsv", b'user\t"item, or none"', {"\t": ["user", "item, or none"], ",": ['user\t"item', ' or none"']}),
+        ("a.tsv", b'user\t"item, or none"', {"\t": ["user", "item, or none"], ",": ['user\t"item', 'or none"']}),
         ("a.dat", b"user::item", {",": ["user::item"], "::": ["user", "item"]}),
         ("a.txt", b"a|b,c", {",": ["a|b", "c"], "|": ["a", "b,c"]}),
     ],

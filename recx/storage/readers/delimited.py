@@ -1,0 +1,288 @@
+"""Parses delimited text. What a quotation mark means is decided from the whole file, and no row is lost.
+
+A field may stand in quotes as in RFC 4180, over several lines too, and a mark in it is doubled. Where a mark that opens
+a field is not closed at the end of one, all marks are part of the text. A file whose rows have the right number of
+columns both ways, and differ, is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from recx.core.errors import InputError
+
+_BOM = b"\xef\xbb\xbf"
+_BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)
+"""Bytes that Arrow parses at once; a row must fit into one block."""
+_FIRST_LINES = re.compile(rb"[\r\n]*+")
+_LINE = re.compile(rb"[^\r\n]*+")
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A text in columns.
+
+    Attributes:
+        path: The file, for errors.
+        data: Its bytes.
+        delimiter: One ASCII character.
+        given: The columns of a file without a header; None: the first line that is not empty names them.
+        short: Accept rows without their last columns, if only texts are read: they are empty, and the row comes last.
+    """
+
+    path: Path
+    data: memoryview
+    delimiter: str
+    given: tuple[str, ...] | None = None
+    short: bool = False
+
+    @cached_property
+    def body(self) -> memoryview:
+        """The bytes from the header, or first row, on."""
+        data = self.data[len(_BOM) :] if bytes(self.data[:3]) == _BOM else self.data
+        return data[self._match(_FIRST_LINES, data) :]
+
+    @cached_property
+    def marked(self) -> bool:
+        """Whether there is a quotation mark."""
+        return _holds(self.body, b'"')
+
+    @cached_property
+    def unpaired(self) -> int | None:
+        """Where the body has a mark that opens a field, but does not close it at the end of one; None: nowhere."""
+        if not self.marked:
+            return None
+        end = self._match(_record(self.delimiter, b"", b""), self.body)
+        return None if end == len(self.body) else end
+
+    @cached_property
+    def quoted(self) -> bool:
+        """Whether fields may stand in quotes.
+
+        Raises:
+            InputError: Both readings are possible, and give different rows.
+        """
+        if not self.marked or self.unpaired is not None:
+            return False
+        end = self._match(_record(self.delimiter, b"", b"\r\n"), self.body)
+        if end == len(self.body):  # no quoted line end, so the rows are the same wherever both readings have n columns
+            return self._fits(True) or not self._fits(False)
+        if len(self._names(False)) == 1 or not self._fits(False):
+            return True
+        if not self._fits(True):
+            return False
+        line = _line_of(self.body, end)
+        raise InputError(
+            f"{self.path}, line {line}: a quotation mark opens a field that ends on a later line, or is part of the "
+            "text (both give rows of the right number of columns): remove the mark, or write the text in quotes with "
+            "each mark in it doubled"
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, without blanks around them."""
+        return self._names(self.quoted)
+
+    def read(self, types: Mapping[str, pa.DataType], *, nulls: tuple[str, ...] = ()) -> tuple[pa.Table, int]:
+        """Return columns, and the number of rows left out because they repeat the header.
+
+        Args:
+            types: Column -> its type. If a value is of another type, all columns are returned as text.
+            nulls: The texts of missing values.
+
+        Raises:
+            InputError: A row has another number of columns than the header, or a column is not text in UTF-8.
+        """
+        try:
+            table = self._parsed(types, self.quoted, nulls)
+        except pa.ArrowInvalid:
+            # Read it again, slowly, as text: this finds the row, and accepts numbers such as the time 881250949.0.
+            table = self._explained(dict.fromkeys(types, pa.string()), nulls)
+        if self.unpaired is not None:
+            self._refuse_quoted_ids(table, types)
+        if self.given is None and table.num_rows and _may_repeat_names(table):
+            return self._without_headers(table, nulls)
+        return table, 0
+
+    def _refuse_quoted_ids(self, table: pa.Table, types: Mapping[str, pa.DataType]) -> None:
+        """Check that no id would keep its quotes because a mark elsewhere is not closed."""
+        for name in (name for name, kind in types.items() if pa.types.is_dictionary(kind)):
+            words = pc.unique(table[name].cast(pa.string()))
+            if pc.any(pc.match_substring_regex(words, '^".*"$')).as_py():
+                raise InputError(
+                    f"{self.path}: the column {name!r} holds values in quotes, but the quotation mark on line "
+                    f"{_line_of(self.body, self.unpaired or 0)} is not closed at the end of a field: correct that line"
+                )
+
+    def _without_headers(self, table: pa.Table, nulls: tuple[str, ...]) -> tuple[pa.Table, int]:
+        names = [name for name in self.names if name]
+        whole = self._explained(dict.fromkeys(names, pa.string()), nulls)
+        same = np.ones(whole.num_rows, dtype=bool)
+        for name in names:
+            same &= np.asarray(pc.fill_null(pc.equal(pc.ascii_trim_whitespace(whole[name]), name), False))
+        n = int(same.sum())
+        return (whole.filter(pa.array(~same)).select(table.column_names), n) if n else (table, 0)
+
+    def _explained(self, types: Mapping[str, pa.DataType], nulls: tuple[str, ...]) -> pa.Table:
+        try:
+            return self._parsed(types, self.quoted, nulls, careful=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(self._explanation(str(error))) from error
+
+    def _parsed(
+        self, types: Mapping[str, pa.DataType], quoted: bool, nulls: tuple[str, ...] = (), *, careful: bool = False
+    ) -> pa.Table:
+        """Return columns of one reading; with ``careful``, an error names the row."""
+        names = self._names(quoted)
+        place = {name: str(names.index(name)) for name in types}
+        rows = self.body if self.given else self.body[self._match(self._header(quoted), self.body) :]
+        if not bytes(rows[:4096]).strip() and not bytes(rows).strip():
+            return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+        short: list[str] = []
+        pad = self.short and self.unpaired is None  # an open quotation mark would tear rows
+        parsing = self._parsing(quoted, short if pad else None)
+        converting = pacsv.ConvertOptions(
+            column_types={place[name]: kind for name, kind in types.items()},
+            include_columns=list(place.values()),
+            null_values=list(nulls),
+            strings_can_be_null=bool(nulls),
+        )
+        for block in _BLOCKS:
+            numbered, threads = [str(at) for at in range(len(names))], not (careful or pad)
+            reading = pacsv.ReadOptions(use_threads=threads, block_size=block, column_names=numbered)
+            try:
+                table = pacsv.read_csv(pa.BufferReader(pa.py_buffer(rows)), reading, parsing, converting)
+                return self._with_short(table.rename_columns(list(types)), short, quoted)
+            except pa.ArrowInvalid as error:
+                if "straddl" not in str(error) or block == _BLOCKS[-1] or len(rows) < block:
+                    raise
+        raise AssertionError("the last block either holds the row or raises")
+
+    def _parsing(self, quoted: bool, short: list[str] | None) -> pacsv.ParseOptions:
+        def torn(row: pacsv.InvalidRow) -> str:
+            if not row.text.strip():  # a line of blanks
+                return "skip"
+            if short is None or row.actual_columns > row.expected_columns:
+                return "error"
+            short.append(row.text)
+            return "skip"
+
+        return pacsv.ParseOptions(
+            delimiter=self.delimiter,
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted,
+            invalid_row_handler=torn,
+        )
+
+    def _with_short(self, table: pa.Table, rows: list[str], quoted: bool) -> pa.Table:
+        if not rows:
+            return table
+        names, mark = self._names(quoted), self.delimiter
+        fields = [next(csv.reader(io.StringIO(row, ""), delimiter=mark)) if quoted else row.split(mark) for row in rows]
+        padded = [row + [""] * (len(names) - len(row)) for row in fields]
+        more = {name: [row[names.index(name)] for row in padded] for name in table.column_names}
+        return pa.concat_tables([table, pa.table(more, table.schema)])
+
+    def _fits(self, quoted: bool) -> bool:
+        """Return whether every row has as many columns as the header."""
+        try:
+            replace(self, short=False)._parsed({self._names(quoted)[0]: pa.binary()}, quoted)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    def _header(self, quoted: bool) -> re.Pattern[bytes]:
+        return _record(self.delimiter, b"\r\n", b"") if quoted else _LINE
+
+    def _names(self, quoted: bool) -> list[str]:
+        if self.given is not None:
+            return list(self.given)
+        raw = bytes(self.body[: self._match(self._header(quoted), self.body)])
+        try:
+            header = raw.decode()
+        except UnicodeDecodeError as error:
+            at = error.start
+            raise InputError(f"{self.path} is not text in UTF-8 (byte {at} of its header): save it as UTF-8") from error
+        return names_of(header, self.delimiter, quoted)
+
+    @staticmethod
+    def _match(pattern: re.Pattern[bytes], data: memoryview) -> int:
+        found = pattern.match(data)
+        return found.end() if found else 0
+
+    def _explanation(self, error: str) -> str:
+        torn = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", error)
+        if torn:
+            row, expected, got = (int(number or 0) for number in torn.groups())
+            way_out = "correct or remove the row"
+            if self.unpaired is not None:
+                way_out += f", or the quotation mark on line {_line_of(self.body, self.unpaired)}, which is not closed"
+            if got == 1 and row == 1:
+                way_out = "it seems to have another delimiter, or another format than its name says: rename it"
+            return f"{self.path}, row {row}: {got} columns instead of {expected}: {way_out}"
+        bad = re.search(r"column #(\d+): (?:Row #(\d+): )?.*invalid UTF8", error)
+        if bad:
+            place = f", row {bad.group(2)}" if bad.group(2) else ""
+            return f"{self.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
+        return f"{self.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"
+
+
+def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:
+    """Return the names in a header, without blanks around them."""
+    names = header.split(delimiter)
+    if quoted:
+        with suppress(csv.Error):  # longer than any header; a missing column is reported later
+            names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter), [])
+    return [name.strip() for name in names]
+
+
+def refuse_nul(path: Path, data: memoryview) -> None:
+    """Check that a text has no character NUL.
+
+    Raises:
+        InputError: It has one.
+    """
+    if _holds(data, b"\0"):
+        found = re.search(rb"\0", data)
+        line = _line_of(data, found.start() if found else 0)
+        raise InputError(f"{path}, line {line}: there is a character NUL, which no text has: fetch or write it again")
+
+
+def _record(delimiter: str, outside: bytes, inside: bytes) -> re.Pattern[bytes]:
+    """Return a pattern of fields, quoted or not, without the characters ``outside`` and ``inside`` quotes."""
+    ends = rb"%s\r\n" % re.escape(delimiter.encode())
+    opening, closing = rb'(?<![^%s])"' % ends, rb'"(?=[%s]|\Z)' % ends
+    fields = rb'(?:[^"%s]++|%s(?:[^"%s]++|"")*+%s|(?<=[^%s])")*+' % (outside, opening, inside, closing, ends)
+    return re.compile(fields)
+
+
+def _holds(data: memoryview, byte: bytes) -> bool:
+    step = 1 << 18  # a memoryview cannot search, and a copy of it all would be large
+    return any(byte in bytes(data[at : at + step]) for at in range(0, len(data), step))
+
+
+def _may_repeat_names(table: pa.Table) -> bool:
+    """Return whether every column holds texts, its own name among them."""
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
+    return all(map(pa.types.is_string, kinds)) and all(map(_holds_word, table.columns, table.column_names))
+
+
+def _holds_word(column: pa.ChunkedArray, word: str) -> bool:
+    words = (chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks)
+    return any(pc.any(pc.equal(pc.ascii_trim_whitespace(some), word)).as_py() for some in words)
+
+
+def _line_of(data: memoryview, at: int) -> int:
+    return len(re.findall(rb"\r\n?|\n", data[:at])) + 1
