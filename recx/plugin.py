@@ -82,6 +82,7 @@ from recx.core.types import (
     Vectors,
 )
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 from recx.parts.shared.texts import texts_of
@@ -107,8 +108,9 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",
     # splitting, retrieving, learning, features, texts
-    "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "EventCounter", "Examples", "GroundTruth",
-    "Unretrieved", "Features", "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "Analyzer", "EventCounter", "Examples",
+    "GroundTruth", "Unretrieved", "Features", "design_blocks", "design_matrix", "names_of", "texts_of", "unit",
+    "unit_embedding",
     # while a part works
     "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "stoppable", "track",
     "write_text",

@@ -13,6 +13,7 @@ from recx import plugin
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = [
     "ANY_GAIN",
+    "Analyzer",
     "Array",
     "Bools",
     "Dataset",

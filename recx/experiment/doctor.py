@@ -19,6 +19,7 @@ from recx.core.protocols import Cutting, Evaluator
 from recx.core.ragged import distinct
 from recx.core.types import Bools, Fold, Interactions, Longs, Split
 from recx.experiment.id_precision import lost_precision
+from recx.experiment.scripts import Scripts, scripts
 
 Verdict = Literal["fine", "look", "bad"]
 Counts = dict[str, tuple[float, float]]
@@ -42,7 +43,8 @@ class Finding:
         count: The count.
         of: The whole that it is a part of.
         verdict: Whether it is fine, deserves a look or is bad.
-        why: What it means and the way out, one sentence; "" if it is fine.
+        why: What it means and the way out, one sentence; "" if it is fine, but for the scripts of texts, which
+            have an example.
     """
 
     name: str
@@ -66,7 +68,7 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int]) -> li
         cuts: The lengths at which the metrics cut the lists.
 
     Returns:
-        One finding for each count; counts that need times, targets or embeddings only where there are some.
+        One finding for each count; counts that need times, targets, embeddings or texts only where there are some.
     """
     fold, had = split.fold, distinct(_pairs(split.fold.history))
     measured = {**_rows(interactions), **_times(interactions.time), **_users(interactions), **_items(interactions)}
@@ -76,7 +78,10 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int]) -> li
         if "later_events_per_target" in split.notes:
             measured["events_later_than_target"] = (split.notes["later_events_per_target"], len(fold.history))
     measured["cuts_beyond_catalogue"] = (sum(k >= _choice(interactions) for k in cuts), len(cuts))
-    findings = [_finding(name, count, of) for name, (count, of) in measured.items()]
+    texts = scripts(interactions)
+    if texts:
+        measured["texts_without_words"] = (texts.without_words, texts.of)
+    findings = [_finding(name, count, of) for name, (count, of) in measured.items()] + _scripts(texts)
     return (
         findings if fold.target is None else [*findings, _finding("requests", len(fold.requests), fold.history.n_users)]
     )
@@ -100,6 +105,16 @@ def _finding(name: str, count: float, of: float) -> Finding:
         fine, bad = not count or share < limit["look"], share >= limit.get("bad", math.inf)
     verdict: Verdict = "fine" if fine else "bad" if bad else "look"
     return Finding(name, float(count), float(of), verdict, "" if fine else limit["why"])
+
+
+def _scripts(texts: Scripts | None) -> list[Finding]:
+    """Return in which scripts the texts are, with what becomes of one text of each."""
+    if texts is None:
+        return []
+    return [
+        Finding(f"texts_in_{script}", count, texts.of, "fine", texts.examples.get(script, ""))
+        for script, count in texts.counts.items()
+    ]
 
 
 def _pairs(events: Interactions) -> Longs:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
 
-from recx.plugin import Array, PositiveInt, Vectors, checked, unit
+from recx.plugin import Analyzer, Array, PositiveInt, Vectors, checked, unit
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class HashedWords:
 
     def encode(self, texts: Array) -> Vectors:
         vectors = np.zeros((len(texts), self.width), dtype=np.float32)
+        words = Analyzer()  # the words of texts in any script
         for vector, text in zip(vectors, texts, strict=True):
-            for word in re.findall(r"\w+", text.lower()):
+            for word in words(text):
                 vector[crc32(word.encode("utf-8", "replace")) % self.width] += 1
         return unit(vectors)  # of length 1, or 0 for a text without words

@@ -12,8 +12,10 @@ from scipy import sparse
 from recx.core.bounds import PositiveInt, Seed, check
 from recx.core.errors import InputError
 from recx.core.types import Array, Longs, Vectors
-from recx.parts.shared.texts import WORD
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.vectors import unit
+
+ROUNDING = 1e-6  # of the SVD's products with a vector of length 1
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Tfidf:
 
     analyzer: ``word``, or ``char_wb`` (characters within words). shortest, longest: how many in a row make a term.
     hashed: put terms into so many places by a hash, instead of keeping a vocabulary; None: a vocabulary.
+    ngrams: of scripts without spaces, up to how many characters in a row make a word.
+    split_names: whether the parts of names in CamelCase and snake_case are words, beside the whole name.
     factors: length of the vectors after a truncated SVD (latent semantic analysis: Deerwester et al. 1990); None: one
     number a term, most of them 0.
     """
@@ -29,6 +33,8 @@ class Tfidf:
     analyzer: Literal["word", "char_wb"] = "word"
     shortest: PositiveInt = 1
     longest: PositiveInt = 1
+    ngrams: PositiveInt = 2
+    split_names: bool = True
     hashed: Annotated[int, Ge(2)] | None = None
     factors: Annotated[int, Ge(2)] | None = None
     seed: Seed = 0
@@ -43,9 +49,11 @@ class Tfidf:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 
+        words = Analyzer(self.ngrams, self.split_names)
         settings: dict[str, Any] = {"analyzer": self.analyzer, "ngram_range": (self.shortest, self.longest)}
-        if self.analyzer == "word":
-            settings["token_pattern"] = WORD
+        settings |= {"lowercase": False, "token_pattern": None, "tokenizer": words}
+        if self.analyzer == "char_wb":
+            settings |= {"preprocessor": words.normal, "tokenizer": None}
         if self.hashed is None:
             counter = CountVectorizer(**settings)
         else:
@@ -86,4 +94,6 @@ class FittedTfidf:
         found = self.weight.transform(self.counter.transform(texts))
         if self.axes is None:
             return sparse.csr_array(found, dtype=np.float32)
-        return unit(self.axes.transform(found[:, self.used]))
+        near = self.axes.transform(found[:, self.used])
+        near[np.linalg.norm(near, axis=1) < ROUNDING] = 0  # the text has nothing to do with the axes
+        return unit(near)

@@ -16,6 +16,7 @@ from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
 from recx.parts.feature.rows import of_rows
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.texts import encoded, products_of_pairs, query_vectors, texts_of
 
 
@@ -50,12 +51,14 @@ class ToolUsage:
 class SizeFit:
     """The size n of the graph relative to the length of the task: 0.2 + 0.8 f.
 
-    f is 1 / (1 + ln(1 + n)) for a task of fewer than 5 words, min(1, ln(1 + n) / 5) for a longer one.
+    f is 1 / (1 + ln(1 + n)) for a task of fewer than 5 words, min(1, ln(1 + n) / 5) for a longer one. A character of a
+    script without spaces counts as a word.
     """
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+        words = Analyzer(ngrams=1, split_names=False)
         texts = texts_of(history.users, "users")[candidates.user]
-        short = of_rows(np.array([len(text.split()) < 5 for text in texts], dtype=bool), candidates)
+        short = of_rows(np.array([len(words(text)) < 5 for text in texts], dtype=bool), candidates)
         log_size = np.log1p(graphs_of(history).sizes[candidates.item])
         fit = np.where(short, 1 / (1 + log_size), np.minimum(1, log_size / 5))
         return (0.2 + 0.8 * fit).astype(np.float32)

@@ -17,6 +17,7 @@ from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder
 from recx.core.ragged import blocks
 from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.texts import (
     answered,
     known_user_vectors,
@@ -87,14 +88,18 @@ class PastWords:
 
     Attributes:
         strength: Number of words of all past tasks that P(word | tool) is smoothed with.
+        ngrams: Of scripts without spaces, up to how many characters in a row make a word.
+        split_names: Whether the parts of names in CamelCase and snake_case are words, beside the whole name.
     """
 
     strength: PositiveFloat = 20.0
+    ngrams: PositiveInt = 2
+    split_names: bool = True
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         counter = None
         if history.time is None and len(history):
-            counter, gains, loss = _words(history, self.strength)
+            counter, gains, loss = _words(history, self.strength, Analyzer(self.ngrams, self.split_names))
         if counter is None:
             return np.zeros(len(candidates), dtype=np.float32)
         tasks = sparse.csr_array(counter.transform(texts_of(history.users, "users", candidates.user)))
@@ -104,13 +109,13 @@ class PastWords:
 
 
 @once_per_input
-def _words(history: Interactions, strength: float) -> tuple[Any | None, Any, Floats]:
+def _words(history: Interactions, strength: float, analyzer: Analyzer) -> tuple[Any | None, Any, Floats]:
     """Return the word counter, gain [n_items, n_words] and loss [n_items]: log(P(word | tool) / P(word)) = gain + loss.
 
     The counter is None if no past task has a word; the gain is 0 for words that the tool's past tasks lack.
     """
     texts = texts_of(history.users, "users", history.lengths > 0)
-    counter = word_counter(texts, binary=True)
+    counter = word_counter(texts, analyzer, binary=True)
     none = np.zeros((len(texts), 1), dtype=np.float32)
     tasks = sparse.csr_array(none if counter is None else counter.transform(texts))
     counts = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)] @ tasks)

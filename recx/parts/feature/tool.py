@@ -5,8 +5,7 @@ The users are tasks and the items are tools, but the features work for any users
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -14,15 +13,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from recx.core.bounds import checked
 from recx.core.entities import Entities
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
 from recx.parts.feature.rows import clicks_within, events_within, of_rows
+from recx.parts.shared.analyzer import Analyzer, names_split
 from recx.parts.shared.texts import encoded, products_of_lists, query_vectors, texts_of
 
 NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the task has the whole name of the tool, a word of it, or none
-WORD = r"[^\W_]+"
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,25 @@ class Usage:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Naming:
     """1.0 if the task contains the whole name of the tool, 0.7 if it contains a word of the name, else 0.3.
 
-    Words are sequences of letters and digits, regardless of case: ``Tax_Calculator`` consists of "tax" and
-    "calculator". The name is the column ``name`` of the items' table.
+    The words of ``Tax_Calculator`` and of ``TaxCalculator`` are "tax" and "calculator"; of a name in
+    a script without spaces, every two characters in a row are one. The name is the column
+    ``name`` of the items' table.
+
+    Attributes:
+        split_names: Whether the parts of names in CamelCase and snake_case are words.
     """
+
+    split_names: bool = True
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         value = np.full(len(candidates), NOT_NAMED, dtype=np.float32)
         if "name" not in history.items.table:
             return value
-        named = _named(history.items)
+        named = _named(history.items, self.split_names)
         tasks = sparse.csr_array(named.counter.transform(texts_of(history.users, "users", candidates.user)))
         value[products_of_lists(candidates, tasks, named.words) > 0] = WORD_NAMED
         value[products_of_lists(candidates, tasks, named.names) > 0] = NAMED
@@ -85,7 +92,7 @@ class _Named:
     Attributes:
         counter: Counter of the terms of a task, 1 or 0 each.
         words: The words of each tool's name, CSR [n_items, n_terms].
-        names: The whole name of each tool, CSR [n_items, n_terms].
+        names: The whole name of each tool, in parts and in one, CSR [n_items, n_terms].
     """
 
     counter: Any
@@ -94,24 +101,35 @@ class _Named:
 
 
 @once_per_input
-def _named(items: Entities) -> _Named:
+def _named(items: Entities, split_names: bool) -> _Named:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    words = [re.findall(WORD, name.casefold()) for name in items.table["name"]]
-    names = [[" ".join(of_name)] if of_name else [] for of_name in words]
+    whole, split = Analyzer(split_names=False), names_split if split_names else str
+
+    def twice(task: str) -> list[str]:
+        return [*whole(split(task)), "", *whole(task)]
+
+    table = items.table["name"]
+    parts = [[word for word in whole(split(name)) if word.strip("_")] for name in table]
+    words = [[word for word in of_name if word.isascii() or len(word) > 1] for of_name in parts]
+    names = [
+        {" ".join(found) for found in (of_name, whole(name)) if of_name}
+        for of_name, name in zip(parts, table, strict=True)
+    ]
     number = {term: place for place, term in enumerate(dict.fromkeys(chain(*words, *names)))} or {"": 0}
     counter = CountVectorizer(
         vocabulary=number,
-        preprocessor=str.casefold,
-        token_pattern=WORD,
-        ngram_range=(1, max(map(len, words), default=1) or 1),
+        lowercase=False,
+        tokenizer=twice,
+        token_pattern=None,
+        ngram_range=(1, max(map(len, parts), default=1) or 1),
         binary=True,
         dtype=np.float32,
     )
     return _Named(counter, _table(words, number), _table(names, number))
 
 
-def _table(terms: Sequence[Sequence[str]], number: Mapping[str, int]) -> Vectors:
+def _table(terms: Sequence[Iterable[str]], number: Mapping[str, int]) -> Vectors:
     """Return a CSR [n_items, n_terms] of ones: which terms each tool has."""
     pairs = {(tool, number[term]) for tool, of_tool in enumerate(terms) for term in of_tool}
     rows, columns = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeFloat, Unit, checked
+from recx.core.bounds import NonNegativeFloat, PositiveInt, Unit, checked
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.feature.rows import share_of_largest
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.bm25 import bm25
 from recx.parts.shared.texts import texts_of
 
@@ -21,13 +22,19 @@ class Bm25:
     Attributes:
         k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
         b: Length normalisation, from 0 (none) to 1 (full).
+        ngrams: Of scripts without spaces, up to how many characters in a row make a word.
+        split_names: Whether the parts of names in CamelCase and snake_case are words, beside the whole name.
     """
 
     k1: NonNegativeFloat = 1.2
     b: Unit = 0.75
+    ngrams: PositiveInt = 2
+    split_names: bool = True
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return share_of_largest(bm25(candidates, history, self.k1, self.b), candidates)
+        return share_of_largest(
+            bm25(candidates, history, self.k1, self.b, Analyzer(self.ngrams, self.split_names)), candidates
+        )
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from scipy import sparse
 
 from recx.core.memo import once_per_input
 from recx.core.types import Floats, Interactions, RankedLists
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.texts import products_of_lists, texts_of, word_counter
 
 
-def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) -> Floats:
+def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float, analyzer: Analyzer) -> Floats:
     """Return the BM25 score of each row's item for the text of its user.
 
     Args:
@@ -23,6 +24,7 @@ def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) ->
         history: The events, with the texts of users and items.
         k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
         b: Length normalisation, from 0 (none) to 1 (full).
+        analyzer: Finds the words of a text.
 
     Returns:
         The scores [n_rows]; 0 where user and item have no word in common.
@@ -31,17 +33,17 @@ def bm25(candidates: RankedLists, history: Interactions, k1: float, b: float) ->
         InputError: The users or the items have no texts.
     """
     texts = texts_of(history.users, "users", candidates.user)
-    counter, weights = _words(history, k1, b)
+    counter, weights = _words(history, k1, b, analyzer)
     if counter is None:
         return np.zeros(len(candidates), dtype=np.float32)
     return products_of_lists(candidates, sparse.csr_array(counter.transform(texts)), weights)
 
 
 @once_per_input
-def _words(history: Interactions, k1: float, b: float) -> tuple[Any | None, Any]:
+def _words(history: Interactions, k1: float, b: float, analyzer: Analyzer) -> tuple[Any | None, Any]:
     """Return the word counter and the items' weights [n_items, n_words]; (None, None) if no item has a word."""
     items = texts_of(history.items, "items")
-    counter = word_counter(items)
+    counter = word_counter(items, analyzer)
     return counter, None if counter is None else _weighted(sparse.csr_array(counter.transform(items)), k1, b)
 
 

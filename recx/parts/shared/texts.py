@@ -18,10 +18,10 @@ from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedEncoder
 from recx.core.ragged import blocks, indptr_of, sum_of_groups
 from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
+from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.top_k import CELLS, top_of_table
 from recx.parts.shared.vectors import unit
 
-WORD = r"(?u)\b\w+\b"  # unlike scikit-learn's default pattern, it keeps words of one letter
 ROWS = 50_000  # pairs whose vectors are in memory at once
 LISTS = 2_000  # lists whose products with all items are in memory at once
 FEW = 2_000  # up to this many items, products with all of them are faster than products pair by pair
@@ -144,17 +144,18 @@ def texts_of(entities: Entities, whose: str, chosen: Array | slice = slice(None)
     return np.asarray(entities.table["text"][chosen], dtype=object)
 
 
-def word_counter(texts: Array, *, binary: bool = False) -> Any | None:
+def word_counter(texts: Array, analyzer: Analyzer, *, binary: bool = False) -> Any | None:
     """Return scikit-learn's counter of the words of these texts, or None if they have no words.
 
     Args:
         texts: The texts [n].
+        analyzer: Finds the words of a text.
         binary: Whether a word counts only once per text.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
     try:
-        return CountVectorizer(token_pattern=WORD, binary=binary, dtype=np.float32).fit(texts)
+        return CountVectorizer(analyzer=analyzer, binary=binary, dtype=np.float32).fit(texts)
     except ValueError:  # scikit-learn's "empty vocabulary"
         return None
 

@@ -57,8 +57,11 @@ def test_a_text_has_the_same_vector_again_and_whatever_else_is_encoded(encoder: 
 
 
 def test_words_weigh_what_scikit_learn_says() -> None:
-    theirs = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b").fit(TEXTS).transform(TEXTS)
-    assert encoded(Tfidf(), TEXTS) == pytest.approx(theirs.toarray(), abs=1e-6)
+    texts = np.array(
+        [text for text in TEXTS if "天" not in text], dtype=object
+    )  # which scikit-learn takes for one word
+    theirs = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b").fit(texts).transform(texts)
+    assert Tfidf().fit(texts).encode(texts).toarray() == pytest.approx(theirs.toarray(), abs=1e-6)
 
 
 def test_few_axes_bring_texts_together_that_share_no_word() -> None:
