@@ -37,6 +37,7 @@ def main() -> int:
     Returns:
         The exit code.
     """
+    _in_utf8()
     # Importing MLflow and its dependencies allocates half a million objects, none of them garbage: at its default
     # threshold the collector scans them so often that it takes a tenth of a short run.
     gc.set_threshold(100_000, 20, 20)
@@ -62,6 +63,13 @@ def main() -> int:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
         return _fail(f"unexpected error, {place}: {error} (RECX_DEBUG=1 shows the traceback)", 1)
+
+
+def _in_utf8() -> None:
+    """Start again in Python's UTF-8 mode where the locale names another encoding, in which files' names get lost."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        os.environ["PYTHONUTF8"] = "1"  # for the processes of a launcher too
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _fail(message: str, code: int) -> int:

@@ -93,10 +93,10 @@ class Evaluation:
         if len(self.users) < FEW_USERS:
             sentences.append(f"fewer than {FEW_USERS} users, so intervals say little")
         if single := [name for name, values in known.items() if len(values) == 1]:
-            sentences.append(f"one user alone has no interval: {', '.join(single)}")
+            sentences.append(f"one user alone has no interval: {_some(single)}")
         if equal := [name for name, values in known.items() if len(values) > 1 and np.ptp(values) == 0]:
             sentences.append(
-                f"every user has the same value, and an interval without width is not certainty: {', '.join(equal)}"
+                f"every user has the same value, and an interval without width is not certainty: {_some(equal)}"
             )
         return sentences
 
@@ -134,3 +134,7 @@ class Evaluation:
         columns = np.column_stack([self.values[name] for name in names])
         bounds = zip(*bootstrap(columns, level=level, resamples=resamples, seed=seed), strict=True)
         return {name: (float(low), float(high)) for name, (low, high) in zip(names, bounds, strict=True)}
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" … ({len(names)} in all)" if len(names) > 6 else "")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -149,3 +151,16 @@ def test_ids_stay_what_they_are_in_files(run: Path, monkeypatch: pytest.MonkeyPa
     assert USER.format(3) in set(users)
     with pytest.raises(InputError):
         saved_runs.load("\x1b")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coerced", [True, False])
+def test_a_locale_that_knows_ascii_only(run: Path, coerced: bool) -> None:
+    """With PYTHONUTF8=0 Python itself would not find the file of a Chinese name."""
+    poor = {"LC_ALL": "C", "LANG": "C", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
+    poor |= {} if coerced else {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "recx", "doctor", *DATA]
+    done = subprocess.run(command, cwd=run, env={**os.environ, **poor}, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"30 users" in done.stdout

@@ -50,6 +50,7 @@ def contents(
         page |= {
             "objective": objective,
             "metrics": rows,
+            "unsure": result.report.warnings,
             "answer": answer(data, rows, objective),
             "curves": curves_of(data),
             "slices": slices_of(data, groups, ends[len(values) :]),
