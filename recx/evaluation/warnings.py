@@ -114,6 +114,13 @@ def _untested(table: pd.DataFrame) -> Iterator[str]:
             "every user has the same difference: without variance there is no t-test (p t), and an interval without "
             f"width is not certainty: {_rows(table, table['metric'], same)}"
         )
+    widths = [(table[f"{side}_high"] - table[f"{side}_low"]).abs() for side in ("mean_baseline", "mean_run")]
+    flat = (table["users"] > 1) & (np.minimum(*widths) <= ROUNDING)
+    if flat.any():
+        yield (
+            "every user has the same value in one of the runs, and an interval without width is not certainty: "
+            f"{_rows(table, table['metric'], flat)}"
+        )
     differing = table["users"] - table["ties"]
     few = (table["ties"] < table["users"]) & (2.0 ** (1 - differing) >= SIGNIFICANT)
     if few.any():

@@ -74,6 +74,15 @@ def test_what_is_said_of_equal_and_of_few_differences(differences: list[float], 
     assert row.p_sign_flip > 0
 
 
+def test_a_run_in_which_all_users_are_equal_is_named() -> None:
+    a, b = evaluation("a", [0.25, 0.5, 1.0] * 20), evaluation("b", [1.0] * 60)
+    for given in ((a, b), (b, a)):
+        comparison = compare(*given, resamples=50, draws=99)
+        assert told(comparison, "every user has the same value in one of the runs, and an interval without width")
+    again = compare(a, evaluation("c", [0.5, 0.5, 0.25] * 20), resamples=50, draws=99)
+    assert not told(again, "every user has the same value")
+
+
 @pytest.mark.parametrize("n", range(1, 9))
 def test_few_users_are_tested_exactly(n: int) -> None:
     wholes = np.random.default_rng(n).integers(1, 9, n)

@@ -262,6 +262,7 @@ def test_what_is_easily_misread_is_reported() -> None:
         draws=200,
     ).warnings
     assert many == [
+        "every user has the same value in one of the runs, and an interval without width is not certainty: hit",
         "too few users differ for p flip ever to fall below 0.05 (with n of them it is 2/2^n at least): hit",
         "more than half of the differences are 0, so the tests rest on the other users: hit",
         "significant, but hardly an effect (|d_z| below 0.05; with many users almost everything is significant): ndcg",
