@@ -107,7 +107,7 @@ def _runs(n: int) -> tuple[re.Pattern[str], str]:
     one = rf"[{letters}][{marks}]*"
     longer = "".join(rf"(?=((?:{one}){{{length}}})?)" for length in range(2, n + 1))
     groups = " ".join(rf"\g<{number}>" for number in (n, *range(1, n)))
-    return re.compile(rf"_+(?=[{letters}])|(?<=[{letters}{marks}])_+|{longer}({one})"), f" {groups} "
+    return re.compile(rf"(?<!_)_+(?=[{letters}])|(?<=[{letters}{marks}])_+|{longer}({one})"), f" {groups} "
 
 
 @cache

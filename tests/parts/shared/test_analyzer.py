@@ -105,5 +105,12 @@ def test_words_of_any_text_are_normal_and_found_again(text: str) -> None:
     assert analyzer(" ".join(words)) == words
 
 
+@pytest.mark.parametrize(
+    "text", ["_" * 200_000 + "天", "a_" * 100_000, "ก" + "\u0e49" * 200_000, "aB" * 100_000 + " 天"]
+)
+def test_a_long_text_is_no_obstacle(text: str) -> None:
+    assert Analyzer()(text)
+
+
 def test_an_analyzer_may_be_saved() -> None:
     assert pickle.loads(pickle.dumps(Analyzer(3)))("天气预") == Analyzer(3)("天气预")
