@@ -16,7 +16,7 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Longs
 from recx.parts.dataset.files import require_folder
-from recx.storage.readers.tables import Source, content, read, readable
+from recx.storage.readers.tables import Source, content, layouts, read, readable
 
 CONTEXT = tuple(f"click_{name}" for name in ("environment", "deviceGroup", "os", "country", "region", "referrer_type"))
 FILES = (("train_click_log.csv", "clicks.parquet"), ("testA_click_log.csv",), ("articles.csv",), ("articles_emb.csv",))
@@ -103,11 +103,13 @@ def _find(folder: Path, names: Sequence[str], *wanted: str) -> Path | None:
 
 
 def _embeddings(path: Path) -> tuple[Longs, Floats]:
-    header = bytes(content(path)[: 1 << 20]).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace")
-    names = [name.strip().strip('"') for name in header.split(",")]
+    data = content(path)
+    names = next(iter(layouts(path, data).values()))
     numbered = sorted((int(name[4:]), name) for name in names if re.fullmatch(r"emb_\d+", name))
     if not numbered:
         raise InputError(f"{path}: column 'emb_0' is missing: the columns must be article_id, emb_0, emb_1 …")
     columns = [name for _, name in numbered]
-    table = read(Source(path), {"article_id": "whole", **dict.fromkeys(columns, "number?")}, may_be_empty=True)
+    table = read(
+        Source(path, data=data), {"article_id": "whole", **dict.fromkeys(columns, "number?")}, may_be_empty=True
+    )
     return table["article_id"], np.stack([table[name] for name in columns], axis=1)

@@ -110,21 +110,22 @@ class Delimited:
         except pa.ArrowInvalid:
             # Read it again, slowly, as text: this finds the row, and accepts numbers such as the time 881250949.0.
             table = self._explained(dict.fromkeys(types, pa.string()), nulls)
-        if self.unpaired is not None:
+        if self.marked:
             self._refuse_quoted_ids(table, types)
         if self.given is None and table.num_rows and _may_repeat_names(table):
             return self._without_headers(table, nulls)
         return table, 0
 
     def _refuse_quoted_ids(self, table: pa.Table, types: Mapping[str, pa.DataType]) -> None:
-        """Check that no id would keep its quotes because a mark elsewhere is not closed."""
+        """Check that no id would keep its quotes, for a mark elsewhere that is not closed or a blank before them."""
+        reason, blanks = "a blank stands before them: remove it", " +"
+        if self.unpaired is not None:
+            line = _line_of(self.body, self.unpaired)
+            reason, blanks = f"the quotation mark on line {line} is not closed at the end of a field: correct it", " *"
         for name in (name for name, kind in types.items() if pa.types.is_dictionary(kind)):
             words = pc.unique(table[name].cast(pa.string()))
-            if pc.any(pc.match_substring_regex(words, '^".*"$')).as_py():
-                raise InputError(
-                    f"{self.path}: the column {name!r} holds values in quotes, but the quotation mark on line "
-                    f"{_line_of(self.body, self.unpaired or 0)} is not closed at the end of a field: correct that line"
-                )
+            if pc.any(pc.match_substring_regex(words, f'^{blanks}".*" *$')).as_py():
+                raise InputError(f"{self.path}: the column {name!r} holds values in quotes, but {reason}")
 
     def _without_headers(self, table: pa.Table, nulls: tuple[str, ...]) -> tuple[pa.Table, int]:
         names = [name for name in self.names if name]
@@ -242,7 +243,7 @@ class Delimited:
 def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:
     """Return the names in a header, without blanks around them."""
     names = header.split(delimiter)
-    if quoted:
+    if quoted and len(delimiter) == 1:
         with suppress(csv.Error):  # longer than any header; a missing column is reported later
             names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter), [])
     return [name.strip() for name in names]

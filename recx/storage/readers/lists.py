@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.types import Array
 from recx.storage.readers.tables import Source, content, layouts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.untitled import TREC, read_untitled
@@ -59,10 +64,21 @@ def read(path: Path, name: str) -> pd.DataFrame:
     called = called or {role: role for role in COLUMNS[name]}  # those that are missing are then named
     notes: dict[str, int] = {}
     kinds = {column: COLUMNS[name][role] for role, column in called.items()}
-    columns = read_columns(Source(path, mark, data=data), kinds, notes=notes)
+    source = Source(path, mark, data=data)
+    columns = read_columns(source, kinds, notes=notes)
+    for column in (column for column, kind in kinds.items() if kind == "double?" and column in columns):
+        columns[column] = _exact(source, column, columns[column])
     frame = pd.DataFrame({role: columns[column] for role, column in called.items() if column in columns})
     frame.attrs = {"text": None not in found, "notes": notes}
     return frame
+
+
+def _exact(source: Source, column: str, values: Array) -> Array:
+    """Return whole numbers from 2^53 on as such, since decimal numbers would merge neighbours."""
+    if np.isfinite(values).all() and (np.abs(values) >= 2**53).any():
+        with suppress(InputError):
+            return read_columns(source, {column: "whole"}, notes={})[column]
+    return values
 
 
 def _called(names: Sequence[str], table: str) -> dict[str, str] | None:

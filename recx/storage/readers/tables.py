@@ -115,7 +115,7 @@ def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list
         return {None: _parquet_file(path, data).schema_arrow.names}
     header = _header(path, data)
     marks = dict.fromkeys([_delimiter(path, header), *(mark for mark in (*_MARKS, "::") if mark in header)])
-    return {mark: header.split(mark) if mark == "::" else names_of(header, mark) for mark in marks}
+    return {mark: names_of(header, mark) for mark in marks}
 
 
 def content(path: Path) -> memoryview:
@@ -237,12 +237,12 @@ def _delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> De
     """Return the text with its delimiter: the one that is set, or the usual one, or the only one that fits."""
     path, header = source.path, _header(source.path, data)
     delimiter = source.delimiter or _delimiter(path, header)
-    if delimiter == "::":  # Arrow takes one character
-        return Delimited(path, memoryview(bytes(data).replace(b"::", _UNIT.encode())), _UNIT, source.names)
     needed = {name for name, kind in kinds.items() if not kind.endswith("?")}
     if not source.delimiter and not source.names and not needed <= set(names_of(header, delimiter)):
-        fitting = [mark for mark in _MARKS if needed <= set(names_of(header, mark))]
+        fitting = [mark for mark in (*_MARKS, "::", " ") if needed <= set(names_of(header, mark))]
         delimiter = fitting[0] if len(fitting) == 1 else delimiter
+    if delimiter == "::":  # Arrow takes one character
+        return Delimited(path, memoryview(bytes(data).replace(b"::", _UNIT.encode())), _UNIT, source.names)
     return Delimited(path, data, delimiter, source.names)
 
 

@@ -181,6 +181,10 @@ def test_a_paired_stray_mark_is_refused_with_its_line(tmp_path: Path) -> None:
         (b"user,item\n1,2\n1,2,3\n", "row 2: 3 columns instead of 2"),
         (b"user,item\n1,2,\n3,4,\n", "row 1: 3 columns instead of 2"),
         (b'user,item\n"1",2\n3,"4"x\n', "the column 'user' holds values in quotes, but the quotation mark on line 3"),
+        (
+            b'user,item\n"1", "2"\n',
+            "the column 'item' holds values in quotes, but a blank stands before them: remove it",
+        ),
         (b'user,item\n"1,5",2\n3,"4"x\n', "row 1: 3 columns instead of 2.*quotation mark on line 3"),
         (b'{"user": 1, "item": 2}\n', "holds JSON, not a table"),
         (b"1,2\n3,4\n", r"seems to have no header \(1, 2\): put one first that names user, item"),
@@ -193,7 +197,7 @@ def test_what_is_no_table_is_one_sentence(tmp_path: Path, content: bytes, said: 
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("mark", ";|\t")
+@pytest.mark.parametrize("mark", [";", "|", "\t", "::", " "])
 def test_a_name_that_misleads_is_no_obstacle(tmp_path: Path, mark: str) -> None:
     (tmp_path / "t.csv").write_text(f"user{mark}item\n1{mark}2\n")
     assert read(Source(tmp_path / "t.csv"), {"user": "id", "item": "id"})["item"].tolist() == [2]

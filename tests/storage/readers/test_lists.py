@@ -128,6 +128,14 @@ def test_what_is_wrong_with_a_file_is_said_in_one_sentence(tmp_path: Path, name:
     assert "\n" not in str(caught.value)
 
 
+def test_whole_scores_above_2_to_the_53_stay_apart(tmp_path: Path) -> None:
+    large = [2**60 + 1, 2**60 + 2]
+    (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{large[0]}\n1,2,{large[1]}\n")
+    assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == large
+    (tmp_path / "run.csv").write_text("user,item,score\n1,1,1e300\n1,2,0.5\n")
+    assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [1e300, 0.5]
+
+
 def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
     written(tmp_path, "csv")
     with pytest.raises(InputError, match=r"no such file; did you mean 'run.csv'"):
