@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
 from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig
 from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import MarkedYAMLError
 
-from recx.config import option_sources
-from recx.config.hydra_internals import ALREADY_CHOSEN, AMBIGUOUS, NOT_AN_OPTION, NOT_GLOBAL, NOTHING_CHOSEN
+from recx.config import factory, option_sources
+from recx.config.hydra_internals import (
+    ALREADY_CHOSEN,
+    AMBIGUOUS,
+    CHOSEN_TWICE,
+    NOT_AN_OPTION,
+    NOT_GLOBAL,
+    NOTHING_CHOSEN,
+)
 from recx.config.overrides import quoted
 from recx.core.errors import InputError, did_you_mean
 
@@ -23,8 +33,8 @@ _NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Confi
 
 OF_PLUGINS = {
     "colorlog": "pip install hydra-colorlog",
-    "submitit_local": "pip install -e '.[slurm]' in recx's checkout",
-    "submitit_slurm": "pip install -e '.[slurm]' in recx's checkout",
+    "submitit_local": "install recx-lab again, with its extra 'slurm' (docs/install.md)",
+    "submitit_slurm": "install recx-lab again, with its extra 'slurm' (docs/install.md)",
 }
 """Option of a Hydra plugin that may be missing -> how to install it."""
 
@@ -86,6 +96,9 @@ def _unknown_option(error: MissingConfigException) -> str:
     if in_group:
         return f"{group}={option}: there is no such option: {did_you_mean(option, in_group)}"
     groups = {folder for folder, _, _ in known if folder}
+    absolute = group.removeprefix("experiment/")
+    if absolute in groups:
+        return f"{group}={option}: there is no group {group!r}: write - override /{absolute}: {option}, with the slash"
     return f"{group}={option}: there is no group {group!r}: {did_you_mean(group, groups)}"
 
 
@@ -98,12 +111,32 @@ def _not_composed(error: ConfigCompositionException) -> str:
         return f"{quoted}: for one run after the other add -m, for a list write KEY=[A,B], for one text quote the value"
     if NOTHING_CHOSEN in text:
         return f"{quoted}=…: no option is selected for this group yet: write +{quoted}=NAME"
-    if ALREADY_CHOSEN in text:
-        group = text.split(ALREADY_CHOSEN)[1].split(".")[0]
-        return f"+{group}=…: an option is already selected for this group: write {group}=NAME, without the plus"
-    if NOT_GLOBAL in text and "@experiment." in text:
-        return f"{_one_line(text)} The first line of an experiment's file must be: # @package _global_"
+    if ALREADY_CHOSEN in text or CHOSEN_TWICE in text:
+        group = text.split(ALREADY_CHOSEN)[-1].split(CHOSEN_TWICE)[0].split(".")[0]
+        return (
+            f"+{group}=…: an option is already selected for this group: write {group}=NAME, without the plus, or in a "
+            f"defaults list - override /{group}: NAME"
+        )
+    if NOT_GLOBAL in text:
+        return _not_overridden(text)
     return _one_line(text)
+
+
+def _not_overridden(text: str) -> str:
+    """Return the sentence about a line of a defaults list that overrides nothing."""
+    found = re.search(r"(?s)In '(.*?)':.* override '(/?)(.*?): (.*?)'.* for '(.*?)'", text)
+    if found is None:
+        return _one_line(text)
+    file, slash, group, option, key = found.groups()
+    where = f"{file}: override {slash}{group}: {option}"
+    if not slash:
+        return f"{where}: a group begins with a slash here: write override /{group}: {option}"
+    groups = {name.rpartition("/")[0] for name in option_sources.options()} - {""}
+    if group.partition("@")[0] not in groups and not group.startswith("hydra/"):
+        return f"{where}: there is no group {group!r}: {did_you_mean(group, groups)}"
+    if "@" in key:
+        return f"{where}: the first line of an experiment's file must be: # @package _global_"
+    return f"{where}: no option is selected for this group: write /{group}: {option}, without override"
 
 
 def _of_value(error: OmegaConfBaseException) -> str:
@@ -112,9 +145,21 @@ def _of_value(error: OmegaConfBaseException) -> str:
         return f"{key} has no value: give {key}=VALUE"
     if isinstance(error, ConfigKeyError | AttributeError):
         parent, _, name = key.rpartition(".")
+        if name in _settings(error.parent_node, parent):
+            return (
+                f"{key}: the option file lacks this setting: add the line {name}: VALUE to it, or write ++{key}=VALUE"
+            )
         what = f"{parent} has no setting {name!r}" if parent else f"there is no key {name!r}"
         return f"{key}: {what}: {did_you_mean(name, _keys(error.parent_node))}"
     return f"{key}: {_one_line(str(error))}"
+
+
+def _settings(node: object, key: str) -> Iterable[str]:
+    """Return the settings of the class of a part, if the node is one whose class can be found."""
+    target = node.get("_target_") if isinstance(node, DictConfig) else None
+    with suppress(InputError):
+        return inspect.signature(factory.locate(target, key)).parameters if target else ()
+    return ()
 
 
 def _keys(node: object) -> Iterable[str]:

@@ -34,6 +34,7 @@ __all__ = ["BasicSweeper", "Override"]
 AMBIGUOUS = "Ambiguous value for argument"
 NOTHING_CHOSEN = "No match in the defaults list"
 ALREADY_CHOSEN = "Multiple values for "
+CHOSEN_TWICE = " appears more than once in the final defaults list"
 NOT_GLOBAL = "Invalid Defaults List override"
 NOT_AN_OPTION = "Config group override must be"
 """Texts that distinguish Hydra's errors, which share one class."""

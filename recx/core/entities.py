@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.errors import InputError
+from recx.core.errors import InputError, did_you_mean
 from recx.core.graphs import Graphs
 
 if TYPE_CHECKING:
@@ -54,6 +54,22 @@ class Entities:
         if self.embedding is None:
             return np.zeros(len(self.ids), dtype=bool)
         return ~np.isnan(self.embedding[:, 0])
+
+
+def check_columns(frame: pd.DataFrame) -> None:
+    """Check the columns of a frame of events: a misspelt ``time`` would silently leave the events without times.
+
+    Raises:
+        InputError: A column is missing or unknown.
+    """
+    known = ("user", "item", "time", "weight")
+    for name in known[:2]:
+        if name not in frame:
+            raise InputError(f"the events have no column {name!r}: rename theirs, {', '.join(map(str, frame))}")
+    for name in frame:
+        if name not in known:
+            near = did_you_mean(str(name), known)
+            raise InputError(f"the events have a column {name!r}, which nothing reads: leave it out, or {near}")
 
 
 def numbered(

@@ -110,7 +110,9 @@ def experiment(config: Mapping[str, Any]) -> Experiment:
 
 def _stage(config: Any, stage: str) -> Any:
     """Build the part of one stage if its class has a method of the stage."""
-    if not isinstance(config, Mapping) or "_target_" not in config:
+    if isinstance(config, Mapping) and config and "_target_" not in config:
+        raise InputError(f"{stage} has no _target_: write _target_: PACKAGE.MODULE.CLASS into its option file")
+    if not isinstance(config, Mapping) or not config:
         raise InputError(f"{stage} is not a part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
     kind = factory.locate(config["_target_"], stage)
     if not any(_takes(kind, method, n) for method, n in METHODS[stage].items()):

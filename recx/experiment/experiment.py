@@ -137,7 +137,7 @@ class Experiment:
         return check_lists(candidates, fold.requests, fold.history.n_items, "the retriever")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What one run of an experiment produced.
 
@@ -168,6 +168,11 @@ class Result:
     hits: Mapping[str, int] | None = None
     peaks: Mapping[str, float] = field(default_factory=dict)
     passes: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:  # short, as a notebook shows it after the cell
+        figures = {} if self.report is None else self.report.means
+        shown = "".join(f", {name}={value:.4g}" for name, value in figures.items() if name.startswith("end_to_end/"))
+        return f"Result(fold={self.experiment.fold}, requests={len(self.split.fold.requests)}{shown})"
 
     @cached_property
     def notes(self) -> dict[str, float]:

@@ -40,6 +40,44 @@ def test_a_folder_of_the_search_path_must_exist(tmp_path: Path) -> None:
         compose([f"hydra.searchpath=[{tmp_path}/nowhere]"])
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "# @package _global_\ndefaults:\n- override /datset: news\n",
+            "no group 'datset': did you mean 'dataset'?",
+        ),
+        ("# @package _global_\ndefaults:\n- override dataset: news\n", "write override /dataset: news"),
+        ("# @package _global_\ndefaults:\n- dataset: news\n", "write - override /dataset: news, with the slash"),
+        ("# @package _global_\ndefaults:\n- /dataset: news\n", "or in a defaults list - override /dataset: NAME"),
+        (
+            "# @package _global_\ndefaults:\n- /dataset: news\n- override /ranker: linear\n",
+            "or in a defaults list - override /dataset: NAME",
+        ),
+        ("defaults:\n- override /ranker: linear\n", "first line of an experiment's file must be: # @package _global_"),
+        ("# @package global\ndefaults:\n- override /ranker: linear\n", "file must be: # @package _global_"),
+        ("# @package _global_\ndefaults:\n- override /sweep: ranker\n", "write /sweep: ranker, without override"),
+    ],
+)
+def test_a_mistake_in_a_defaults_list_is_explained(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own.yaml").write_text(text)
+    with pytest.raises(InputError) as error:
+        compose([f"hydra.searchpath=[{tmp_path}]", "+experiment=own"])
+    assert str(error.value).endswith(sentence)
+
+
+def test_a_setting_that_only_the_option_file_lacks_is_told_from_an_unknown_one(tmp_path: Path) -> None:
+    (tmp_path / "retriever").mkdir()
+    (tmp_path / "retriever" / "own.yaml").write_text("_target_: recx.parts.retriever.item_knn.ItemKNN\nlast: 3\n")
+    given = [f"hydra.searchpath=[{tmp_path}]", "retriever=own"]
+    with pytest.raises(InputError, match=r"^retriever.shrink: the option file lacks this setting: add the line shrink"):
+        compose([*given, "retriever.shrink=2"])
+    assert compose([*given, "++retriever.shrink=2"]).retriever.shrink == 2
+    with pytest.raises(InputError, match=r"^retriever.shrnk: retriever has no setting 'shrnk'"):
+        compose([*given, "retriever.shrnk=2"])
+
+
 def test_composing_inside_another_program_leaves_it_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("mine: 1\n")
     with hydra.initialize_config_dir(str(tmp_path)):

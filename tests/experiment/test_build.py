@@ -183,6 +183,11 @@ WRONG = [
     ("dataset", None, "dataset is not a part"),
     ("dataset", {}, "dataset is not a part"),
     ("dataset", "news", "dataset is not a part"),
+    (
+        "dataset",
+        {"path": "x.csv"},
+        "dataset has no _target_: write _target_: PACKAGE.MODULE.CLASS into",
+    ),
     ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which needs a method write"),
     ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which needs a method prune"),
     ("n_candidates", 0, "n_candidates=0: it must be 1 or more"),

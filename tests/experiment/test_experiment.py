@@ -163,6 +163,12 @@ def test_a_part_that_returns_nothing_is_named(
         experiment.run()
 
 
+def test_a_result_is_shown_in_a_line() -> None:
+    result = chain().run()
+    assert repr(result).startswith("Result(fold=test, requests=3, end_to_end/")
+    assert len(repr(result)) < 1000
+
+
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "10"])
 def test_n_candidates_must_be_a_whole_number_from_1_up(n: Any) -> None:
     with pytest.raises(InputError, match="n_candidates="):

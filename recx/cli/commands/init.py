@@ -99,7 +99,7 @@ def _option(package: str) -> str:
 
 def _folders() -> set[str]:
     """Return the names of the project's other folders."""
-    return {path.name for path in PROJECT.iterdir() if path.is_dir()} - {"cafe"}
+    return {path.name for path in PROJECT.iterdir() if path.is_dir()} - {"cafe"} | {"outputs"}
 
 
 def _is_installed(name: str) -> bool:

@@ -163,7 +163,7 @@ def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | No
 
 
 def parse(name: str) -> Metric:
-    """Return the metric of this name: built in, or of an installed plugin (its option file ``conf/metric/NAME.yaml``).
+    """Return the metric of this name: built in, or of a plugin or project (its option file ``conf/metric/NAME.yaml``).
 
     Raises:
         InputError: There is no such metric, or k is not a whole number from 1 up.
@@ -173,7 +173,9 @@ def parse(name: str) -> Metric:
     if top:
         return NamedMetric(_TOP, int(top[1]))
     known = figure in FIGURES and figure != _TOP
-    option = None if known else option_sources.options().get(f"metric/{figure}")
+    option = option_sources.options().get(f"metric/{figure}")
+    if known and option:
+        raise InputError(f"the metric {figure!r} exists twice, in recx and in {option[1]}: rename the file")
     if not known and option is None:
         raise InputError(f"there is no metric {name!r}: {hint(name, _near(name))}")
     if at and not re.fullmatch("[1-9][0-9]*", k):

@@ -180,7 +180,8 @@ def _check_installed(kind: str, target: str) -> None:
     if found is None:
         extra = next((extra for mark, extra in EXTRAS.items() if mark in package), "sweep")
         raise InputError(
-            f"hydra/{kind}: the package {package} is not installed: pip install -e '.[{extra}]' in recx's checkout"
+            f"hydra/{kind}: the package {package} is not installed: install recx-lab again, with its extra {extra!r} "
+            "(docs/install.md)"
         )
 
 

@@ -30,6 +30,7 @@ WORDS: Mapping[str, str] = {
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
 OPINIONS = "ratings?|score|overall|stars?"
 """Weights that say how much something was liked: a low one is no sign of interest."""
+JSON = (".json", ".jsonl", ".ndjson")
 NONE = "none"
 """What a flag says for a role without a column."""
 
@@ -58,12 +59,16 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     Raises:
         InputError: The file cannot be used, or a setting is ambiguous.
     """
+    if any(ending in JSON for ending in path.suffixes):
+        raise InputError(f"{path}: JSON is no table: save it as CSV or Parquet, or load it with a dataset of your own")
     delimiter, names, usual = _layout(path, given)
     columns = {role: _column(path, role, names, given) for role in ROLES}
     source, seen = Source(path, delimiter), {}
     if "weight" not in given and _recognised(OPINIONS, [columns["weight"] or ""]):
         seen["weight"] = _about_opinions(source, str(columns["weight"]))
         columns["weight"] = None
+    if columns["time"] is None and "time" not in given:
+        _check_no_times(source, [name for name in names if name not in columns.values()])
     unit, moment = _time_unit(source, columns["time"], given.get("time_unit"))
     written = None if usual else "\\t" if delimiter == "\t" else delimiter
     settings = {**columns, "path": str(path), "time_unit": unit, "delimiter": written}
@@ -132,6 +137,33 @@ def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str
     return found[0] if found else None
 
 
+def _check_no_times(source: Source, others: Sequence[str]) -> None:
+    """Raise InputError if a column whose name does not say so holds times."""
+    for column in others:
+        shown = _as_time(source, column)
+        if shown:
+            raise InputError(
+                f"{source.path}: the column {column!r} seems to hold the times, such as {shown}: say it with --time "
+                f"{column!r}, or leave the times out with --time {NONE}"
+            )
+
+
+def _as_time(source: Source, column: str) -> str:
+    """Return the first value of a column that holds times, otherwise an empty text."""
+    raw = _numbers(source, column)
+    if raw is not None:
+        return f"{raw[0]:.0f}" if _units(raw) else ""
+    with suppress(InputError):
+        return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
+    return ""
+
+
+def _units(raw: Array) -> list[str]:
+    """Return the units in which most of these numbers are times from 1980 to 2096."""
+    middle = float(np.median(raw))
+    return [unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks]
+
+
 def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[str, str]:
     """Return the unit of a column of times, and which day the first of them is."""
     if column is None:
@@ -139,9 +171,7 @@ def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[s
     raw = _numbers(source, column)
     if raw is None:
         return given or "iso", "" if given else f"the first is {_first_day(source, column)}"
-    middle = float(np.median(raw))
-    fitting = [unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks]  # 1980 to 2096
-    unit = given or next(iter(fitting), None)
+    unit = given or next(iter(_units(raw)), None)
     example = f"{raw[0]:.0f}" if raw[0] == int(raw[0]) else str(raw[0])
     if unit is None:
         other = f"{_moment(raw[0], 'ms')} if it counts ms"

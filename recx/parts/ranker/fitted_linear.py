@@ -135,7 +135,9 @@ def load(folder: Path, settings: Settings) -> FittedLinear:
     """
     path = folder / FILE
     if not path.is_file():
-        raise InputError(f"{folder} contains no fitted linear ranker (no {FILE}): name a run with ranker=linear")
+        raise InputError(
+            f"{folder} contains no fitted linear ranker (no {FILE}): name a run with ranker=linear, no trial of a sweep"
+        )
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         rows = facts["features"]

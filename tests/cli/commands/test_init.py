@@ -102,6 +102,7 @@ def test_the_options_say_how_they_are_run_and_name_every_setting(here: Path) -> 
         ("Calendar", "called calendar, which has a meaning already"),
         ("tests", "called tests, which has a meaning already"),
         ("conf", "called conf, which has a meaning already"),
+        ("outputs", "called outputs, which has a meaning already"),
         ("recx", "called recx, and a package of that name is installed"),
         ("scikit/sklearn", "called sklearn, and a package of that name is installed"),
     ],
@@ -304,6 +305,12 @@ def test_a_path_and_columns_that_yaml_would_misread_are_quoted(here: Path) -> No
         ("user,item,ts\n1,2,20240501\n", [], r"20240501 is 1970-08-23T06:21:41 if it counts s and 2024-05-01 if it is"),
         ("user,item,date\n1,2,'09 13, 2009'\n".replace("'", '"'), [], r"is not a date such as .* with --time none$"),
         ("user,item\n", [], r"has a header but no rows"),
+        (
+            "user,item,zeit\n1,2,881250949\n",
+            [],
+            r"'zeit' seems to hold the times, such as 881250949: say it",
+        ),
+        ("user,item,zeit\n1,2,1997-12-04\n", [], r"hold the times, such as 1997-12-04: .* 'zeit', or .* --time none$"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_refused(text: str, flags: list[str], message: str, here: Path) -> None:
@@ -311,6 +318,26 @@ def test_what_can_be_read_in_two_ways_is_refused(text: str, flags: list[str], me
     with pytest.raises(InputError, match=message):
         init.run(["shop", "--from", "log.csv", *flags])
     assert [file.name for file in here.iterdir()] == ["log.csv"]
+
+
+def test_json_is_refused(here: Path) -> None:
+    (here / "log.jsonl").write_text('{"user": 1, "item": 2}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"log.jsonl: JSON is no table: save it as CSV or Parquet, or load it with a "):
+        init.run(["shop", "--from", "log.jsonl"])
+
+
+@pytest.mark.parametrize("flags", [["--time", "none"], ["--time", "zeit"]])
+def test_whether_a_column_holds_the_times_can_be_said(flags: list[str], here: Path) -> None:
+    (here / "log.csv").write_text("user,item,zeit,price\n1,2,881250949,4.5\n1,3,881250950,2\n", encoding="utf-8")
+    init.run(["shop", "--from", "log.csv", *flags])
+    table = OmegaConf.load(here / "shop" / "conf" / "dataset" / "mine.yaml")
+    assert table.time == (None if flags[1] == "none" else "zeit")
+
+
+def test_other_columns_are_not_taken_for_times(here: Path) -> None:
+    (here / "log.csv").write_text("user,item,price,town\n1,2,4.5,Rome\n1,3,2,Oslo\n", encoding="utf-8")
+    init.run(["shop", "--from", "log.csv"])
+    assert OmegaConf.load(here / "shop" / "conf" / "dataset" / "mine.yaml").time is None
 
 
 def test_a_flag_decides_what_is_unclear(here: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import recx
 from recx.core.errors import InputError
+from recx.core.project import Project, entered
 from recx.evaluation.metrics.registry import FIGURES, NAMES, UNCUT, NamedMetric, metric, parse, resolve
 
 PLUGIN = """
@@ -176,6 +177,16 @@ def test_a_metric_of_a_plugin_is_used_by_naming_it(judge, capsys, monkeypatch):
     told = capsys.readouterr().out.splitlines()
     assert any(line.split()[:2] == ["shown", "recx_shown"] and "how many are shown" in line for line in told)
     assert {line.split()[0] for line in told[1:]} == {"shown", *NAMES}
+
+
+def test_an_option_file_never_stands_behind_a_metric_of_the_same_name(tmp_path):
+    (tmp_path / "metric").mkdir()
+    (tmp_path / "metric" / "ndcg.yaml").write_text("_target_: mine.Ndcg\n")
+    with (
+        entered(Project.of([tmp_path])),
+        pytest.raises(InputError, match=r"^the metric 'ndcg' exists twice, in recx and in .*ndcg.yaml: rename"),
+    ):
+        parse("ndcg_at_5")
 
 
 def test_a_metric_with_params_is_named_in_yaml():
