@@ -69,7 +69,7 @@ def check_columns(frame: pd.DataFrame) -> None:
     for name in frame:
         if name not in known:
             near = did_you_mean(str(name), known)
-            raise InputError(f"the events have a column {name!r}, which nothing reads: leave it out, or {near}")
+            raise InputError(f"the events have a column {name!r}: leave it out, since nothing reads it; {near}")
 
 
 def numbered(
