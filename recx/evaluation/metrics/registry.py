@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Interval, Predicate, doc
 
 from recx.config import factory, option_sources
+from recx.core import project
 from recx.core.bounds import PositiveFloat, check
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
@@ -173,9 +175,11 @@ def parse(name: str) -> Metric:
     if top:
         return NamedMetric(_TOP, int(top[1]))
     known = figure in FIGURES and figure != _TOP
-    option = option_sources.options().get(f"metric/{figure}")
-    if known and option:
-        raise InputError(f"the metric {figure!r} exists twice, in recx and in {option[1]}: rename the file")
+    if known:  # found without a search through all installed packages
+        twins = (folder / "metric" / f"{figure}.yaml" for folder in project.current().folders)
+        for twin in filter(Path.is_file, twins):
+            raise InputError(f"the metric {figure!r} exists twice, in recx and in {twin}: rename the file")
+    option = None if known else option_sources.options().get(f"metric/{figure}")
     if not known and option is None:
         raise InputError(f"there is no metric {name!r}: {hint(name, _near(name))}")
     if at and not re.fullmatch("[1-9][0-9]*", k):
