@@ -354,7 +354,7 @@ def test_it_runs_on_the_file(form: str, here: Path) -> None:
     ratings(here, form)
     init.run(["shop", "--from", form, *FORMS[form][0]])
     printed = ran(["recx", "--config-dir", "shop/conf", "+experiment=mine", "tracker=console"], here)
-    assert re.search(r"^  users +60 ", printed, flags=re.MULTILINE)
+    assert re.search(r"\busers +60\b", printed, flags=re.MULTILINE)
 
 
 @pytest.mark.slow
