@@ -186,6 +186,12 @@ def current() -> Project:
     return _current.get() or Project()
 
 
+def described() -> dict[str, Any] | None:
+    """Return the current project as plain values, for another process; None where Python code set none."""
+    project = _current.get()
+    return None if project is None else project.as_json()
+
+
 @contextmanager
 def entered(project: Project) -> Iterator[Project]:
     """Use a project inside the context."""

@@ -57,7 +57,7 @@ class Plan:
             "how": {name: getattr(settings, name) for name in ("warmup", "batch_size", "clocked")},
             "load": machine["load_before"] or 0.0,
             "cache": str(cache),
-            "project": project.current().as_json(),
+            "project": project.described(),
         }
         jobs = []
         for name, retriever, ranker in settings.pairs():

@@ -40,8 +40,8 @@ def main() -> int:
     threading.Thread(target=_exit_with_starter, daemon=True).start()
     outcome: Mapping[str, Any]
     try:
-        threads = job["config"]["runtime"]["threads"]
-        with entered(Project.from_json(job["project"])), limited_to(threads) as threads:
+        threads, own = job["config"]["runtime"]["threads"], job["project"]
+        with nullcontext() if own is None else entered(Project.from_json(own)), limited_to(threads) as threads:
             outcome = _measure(job, threads)
     except RecxError as error:
         outcome = {"reason": reason(error)}
