@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -81,6 +82,14 @@ class Evaluator:
         Raises:
             InputError: A name is unknown or listed twice, or a metric counts targets that the evaluator does not.
         """
+        return list(self._metrics[stage])
+
+    @cached_property
+    def _metrics(self) -> dict[str, list[Metric]]:
+        """The metrics of every stage; those of plugins and projects are looked for among all option files."""
+        return {stage: self._resolved(stage) for stage in STAGES}
+
+    def _resolved(self, stage: str) -> list[Metric]:
         defaults = {"max_grade": self.max_grade, "threshold": self.threshold, "rel_threshold": self.rel_threshold}
         metrics = resolve_all(getattr(self, stage), defaults, f"evaluator.{stage}")
         for metric in metrics:
