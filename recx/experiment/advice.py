@@ -95,7 +95,24 @@ def strictness(metrics: Metrics) -> Iterator[str]:
         )
 
 
-RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (top_1, ranks, probabilities, queries, strictness)
+def far_values(metrics: Metrics) -> Iterator[str]:
+    """Name values of features that are far from all that the ranker learned from."""
+    n = _first(metrics, "data/ranker_values_cut")
+    if n:
+        yield (
+            f"{n:.0f} values of features are more than 100 deviations away from the mean of what ranker=linear learned "
+            "from, and count as 100: some feature hardly varied there, or means something else now; look at its weight"
+        )
+
+
+RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
+    top_1,
+    ranks,
+    probabilities,
+    queries,
+    strictness,
+    far_values,
+)
 _GRADES = {"excellent": EXCELLENT, "good": GOOD, "usable": USABLE}
 
 

@@ -66,10 +66,8 @@ class NearestTasks:
         if history.time is not None:
             return np.zeros(len(candidates), dtype=np.float32)
         tasks = query_vectors(requests, history, self.encoder)
-        past = known_user_vectors(history, self.encoder)[np.cumsum(history.lengths > 0)[history.user] - 1]
-        n = len(history)
-        pairs = (np.arange(n), history.item)
-        of_tool = sparse.csr_array((np.ones(n, dtype=np.float32), pairs), shape=(n, history.n_items))
+        past = known_user_vectors(history, self.encoder)
+        of_tool, n = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)].T), past.shape[0]
         share = np.zeros(len(candidates), dtype=np.float32)
         for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, n, history.n_items))):
             rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))

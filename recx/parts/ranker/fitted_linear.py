@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -15,12 +15,15 @@ from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
 from recx.core.system.atomic import write_text
 from recx.core.system.serialize import plain
-from recx.core.types import Doubles, Floats, Interactions, Notes, RankedLists, Requests
+from recx.core.types import Array, Doubles, Floats, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 
 FILE = "linear.json"
 COLUMNS = ("weight", "low", "high", "mean", "deviation")
+FARTHEST = 100.0
+"""Distance from the mean, in deviations, beyond which a value counts as this far: a feature that hardly varied in the
+fit must not yield scores of millions where it does vary."""
 
 
 class Settings(Protocol):
@@ -80,7 +83,9 @@ class FittedLinear:
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing score, or by decreasing probability if the settings say so."""
-        ranked = candidates.reorder(self.scores(candidates, history, requests))
+        score, n_cut = self._scores(candidates, history, requests)
+        ranked = candidates.reorder(score)
+        ranked = replace(ranked, notes={**ranked.notes, "ranker_values_cut": n_cut})
         if self.settings.probabilities == "none":
             return ranked
         probability = softmax(ranked.score, ranked.indptr)
@@ -88,11 +93,23 @@ class FittedLinear:
 
     def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         """Return the weighted sum of the features of each row [n_rows]."""
-        score = np.empty(len(candidates), dtype=np.float32)
+        return self._scores(candidates, history, requests)[0]
+
+    def _scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> tuple[Floats, int]:
+        """Return the scores [n_rows] and the number of values that were cut."""
+        score, n_cut = np.empty(len(candidates), dtype=np.float32), 0
         slope = (self.weight / self.deviation).astype(np.float32)
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
-            score[rows] = (table - self.mean.astype(np.float32)) @ slope
-        return score
+            centred = table - self.mean.astype(np.float32)
+            n_cut += cut(centred, self._farthest.astype(np.float32))
+            score[rows] = centred @ slope
+        return score, n_cut
+
+    @property
+    def _farthest(self) -> Doubles:
+        """Each feature's largest distance from its mean [n_features]; that of a float32 where it has no weight."""
+        most = float(np.finfo(np.float32).max)
+        return np.where(self.weight == 0, most, np.minimum(FARTHEST * self.deviation, most))
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
         """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
@@ -106,6 +123,7 @@ class FittedLinear:
             )
         table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
         table -= self.mean
+        cut(table, self._farthest)
         table *= self.weight / self.deviation
         return table
 
@@ -121,6 +139,14 @@ class FittedLinear:
             "settings": self.settings,
         }
         write_text(folder / FILE, json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n")
+
+
+def cut(table: Array, farthest: Array) -> int:
+    """Cut centred values [n_rows, n_features] in place to at most this distance [n_features]; return how many were."""
+    beyond = int(np.count_nonzero(np.abs(table) > farthest))
+    if beyond:
+        np.clip(table, -farthest, farthest, out=table)
+    return beyond
 
 
 def load(folder: Path, settings: Settings) -> FittedLinear:

@@ -14,7 +14,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.ragged import blocks
 from recx.core.resampling import bootstrap
 from recx.core.types import Bools, Doubles, Floats, Fold, Interactions, RankedLists
-from recx.parts.ranker.fitted_linear import FittedLinear, load
+from recx.parts.ranker.fitted_linear import FARTHEST, FittedLinear, cut, load
 from recx.parts.ranker.probability import Platt, cross_fitted, softmax
 from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.parts.shared.design_matrix import Features, design_matrix, names_of
@@ -28,6 +28,9 @@ ROWS = 10_000  # rows standardised at once
 @dataclass(frozen=True)
 class Linear:
     """Standardises the features over the training rows and minimises the loss.
+
+    A value more than 100 deviations from the mean counts as 100 deviations, in the fit and later: a feature that
+    hardly varies in the fit cannot outweigh all others where it does vary. Such values are counted.
 
     Attributes:
         features: Feature name -> feature.
@@ -74,7 +77,7 @@ class Linear:
         apart_from = ("features", "probabilities", "missed", "max_users", "seed")
         given = Linear(**{name: getattr(self, name) for name in apart_from})
         prepared = kept("examples", given, lambda: self._prepared(candidates, fold), candidates, fold)
-        examples, apart, table, mean, deviation, constant = prepared
+        examples, apart, table, mean, deviation, constant, n_cut = prepared
         weight_of_user = self._weight_of_users(examples, fold.history)
         gain = examples.gain * np.repeat(weight_of_user, examples.lists.lengths)
         objective = Objective(table, gain, examples.lists.indptr, self.l2)
@@ -87,6 +90,7 @@ class Linear:
             **examples.notes,
             "ranker_users_of_weight_0": int((weight_of_user == 0).sum()),
             "ranker_constant_features": int(constant.sum()),
+            "ranker_values_cut_in_fit": n_cut,
             "ranker_stopped_before_the_optimum": int(np.abs(slope[free]).max(initial=0) > 1e-4),
         }
         names = names_of(self.features, examples.lists)
@@ -97,7 +101,7 @@ class Linear:
 
     def _prepared(
         self, candidates: RankedLists, fold: Fold
-    ) -> tuple[Examples, Examples | None, Floats, Doubles, Doubles, Bools]:
+    ) -> tuple[Examples, Examples | None, Floats, Doubles, Doubles, Bools, int]:
         """Return the examples to fit and to calibrate on, and the standardised table (see ``_standardise``)."""
         examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
         if self.probabilities == "platt":
@@ -186,19 +190,22 @@ def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, se
     )
 
 
-def _standardise(table: Floats) -> tuple[Doubles, Doubles, Bools]:
+def _standardise(table: Floats) -> tuple[Doubles, Doubles, Bools, int]:
     """Standardise the table in place and return the mean, the deviation and which features are constant [n_features].
 
-    It works in blocks, since NumPy's deviation of the whole table would copy it as float64. A feature that varies by no
-    more than the rounding of float32 is constant: its column is set to 0, and so is its weight.
+    The number of values that were cut to ``FARTHEST`` comes last. It works in blocks, since NumPy's deviation of the
+    whole table would copy it as float64. A feature that varies by no more than the rounding of float32 is constant: its
+    column is set to 0, and so is its weight.
     """
     borders = list(blocks(len(table), ROWS))
     mean = sum(table[a:b].sum(axis=0, dtype=np.float64) for a, b in borders) / len(table)
     deviation = np.sqrt(sum(np.square(table[a:b] - mean).sum(axis=0) for a, b in borders) / len(table))
     constant = deviation <= 1e-6 * np.abs(mean) + 1e-30
     deviation[constant] = 1.0
+    n_cut, farthest = 0, np.full(len(mean), FARTHEST, dtype=np.float32)
     for a, b in borders:
         table[a:b] -= mean.astype(np.float32)
         table[a:b] /= deviation.astype(np.float32)
-    table[:, constant] = 0
-    return mean, deviation, constant
+        table[a:b, constant] = 0
+        n_cut += cut(table[a:b], farthest)
+    return mean, deviation, constant, n_cut

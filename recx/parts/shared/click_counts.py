@@ -124,7 +124,7 @@ def pair_counter(history: Interactions, distance: int, both_ways: bool) -> PairC
     Args:
         history: The events.
         distance: Largest distance between the two events of a pair in the user's sequence.
-        both_ways: Whether a pair counts in both orders.
+        both_ways: Whether a pair counts in both orders; a pair of an item with itself counts once all the same.
     """
     found = [rows for _, *rows in pairs_within(history, distance)]
     earlier = np.concatenate([rows[0] for rows in found] or [np.zeros(0, np.int64)])
@@ -133,7 +133,9 @@ def pair_counter(history: Interactions, distance: int, both_ways: bool) -> PairC
     a, b = history.item[earlier].astype(np.int64), history.item[later].astype(np.int64)
     keys = a * history.n_items + b
     if both_ways:
-        keys, time = np.concatenate([keys, b * history.n_items + a]), np.concatenate([time, time])
+        other = a != b  # a pair of one item with itself is the same in both orders
+        turned = (b * history.n_items + a)[other]
+        keys, time = np.concatenate([keys, turned]), np.concatenate([time, time[other]])
     pair, kind = np.unique(keys, return_inverse=True)
     return PairCounter(pair, EventCounter(kind, time), history.n_items)
 

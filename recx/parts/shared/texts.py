@@ -108,9 +108,11 @@ def past_tasks(history: Interactions, encoder: Encoder) -> Vectors:
 
 
 def answered(history: Interactions) -> Any:
-    """Return a CSR of how often each item answered each user in the history [n_items, n_users]."""
+    """Return a CSR with 1 where an item answered a user in the history, however often [n_items, n_users]."""
     one = np.ones(len(history), dtype=np.float32)
-    return sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
+    found = sparse.csr_array((one, (history.item, history.user)), shape=(history.n_items, history.n_users))
+    found.data[:] = 1  # repeated pairs were added up
+    return found
 
 
 def unit_rows(vectors: Vectors) -> Vectors:

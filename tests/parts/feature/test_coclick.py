@@ -25,7 +25,7 @@ def slow_together(world: Any, row: int, clicked: int, distance: int, both_ways: 
             for late in range(early + 1, min(early + distance + 1, len(events))):
                 if events[late][2] < world.now(row):
                     count += (events[early][1], events[late][1]) == (clicked, asked)
-                    count += both_ways and (events[late][1], events[early][1]) == (clicked, asked)
+                    count += both_ways and clicked != asked and (events[late][1], events[early][1]) == (clicked, asked)
     return count
 
 
