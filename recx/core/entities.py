@@ -72,6 +72,26 @@ def check_columns(frame: pd.DataFrame) -> None:
             raise InputError(f"the events have a column {name!r}: leave it out, since nothing reads it; {near}")
 
 
+def refuse_headers(frame: pd.DataFrame, where: str) -> None:
+    """Check that no row repeats the names of the columns, as where files were joined.
+
+    Raises:
+        InputError: A row does.
+    """
+    again = np.full(len(frame), len(frame.columns) > 0)
+    for place, name in enumerate(map(str, frame.columns)):
+        column = frame.iloc[:, place]
+        if not again.any() or column.dtype.kind != "O":
+            return
+        forms = {name, name.lower(), name.upper(), name.capitalize()}
+        again &= column.isin(forms | {f"\ufeff{form}" for form in forms}).to_numpy(dtype=bool)
+    if again.any():
+        raise InputError(
+            f"{where}, row {int(np.argmax(again)) + 1}: it repeats the names of the columns: drop the row, and convert "
+            "numbers that became texts for it"
+        )
+
+
 def numbered(
     column: pd.Series[Any], name: str, known: Entities | None, *, sort: bool
 ) -> tuple[npt.NDArray[np.int32], Entities]:

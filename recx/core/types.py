@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.entities import UNKNOWN_TIME, Entities, check_columns, numbered
+from recx.core.entities import UNKNOWN_TIME, Entities, check_columns, numbered, refuse_headers
 from recx.core.errors import InputError, RecxError
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
@@ -125,6 +125,7 @@ class Interactions:
             InputError: An id is missing or not among the entities, a time is no whole number, or a column is unknown.
         """
         check_columns(frame)
+        refuse_headers(frame, "the events")
         user, user_ids = numbered(frame["user"], "user", users, sort=False)
         item, item_ids = numbered(frame["item"], "item", items, sort=True)
         time = frame["time"].to_numpy() if "time" in frame else None

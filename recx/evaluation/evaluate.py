@@ -42,7 +42,7 @@ def evaluate(
     relevance: pd.DataFrame | str | Path | Interactions,
     metrics: Sequence[str | Metric] = METRICS_AT_10,
     *,
-    order: Order = "score",
+    order: Order = "auto",
     on_duplicates: OnDuplicates = "error",
     rel_threshold: float = 1.0,
     max_grade: float | None = None,
@@ -59,7 +59,9 @@ def evaluate(
         relevance: A frame with columns user, item and, if it is graded, grade; the path of such a table or of TREC
             qrels; or, with lists of recx, the events that are the targets.
         metrics: Names (``recx list metric`` shows them), or metrics made by ``recx.metric`` or a plugin.
-        order: ``score``: stable sort by falling score, ties in the order given. ``given``: the rows as they are.
+        order: ``auto``: stable sort by falling score, equal scores by rank if there is one, or by rank where there is
+            no score; an error if the two contradict each other. ``score``, ``rank``: by this one only. ``given``: the
+            rows as they are.
         on_duplicates: An item that occurs twice in a list is an ``error``, or counts the ``first`` time; the later
             copy then keeps its rank as an item that is not a target.
         rel_threshold: The grade from which a target is relevant, for metrics without a threshold of their own.
@@ -111,11 +113,11 @@ def evaluate(
             "users_without_target": int((np.bincount(inputs.target_user) > 0).sum()) - judged.n_users,
             "users_without_list": int((judged.lists.lengths == 0).sum()),
             "duplicates_in_lists": int(later.sum()),
-            **(tied(judged.lists, cuts_of(chosen)) if order == "score" else {}),
+            **(tied(judged.lists, cuts_of(chosen)) if order != "given" else {}),
             **counts,
         },
         rules={
-            "order": TIES if order == "score" else "the order given",
+            "order": {"given": "the order given", "rank": "the ranks given"}.get(order, TIES),
             "on_duplicates": on_duplicates,
             "mean": MEAN,
             **defaults,

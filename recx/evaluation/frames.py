@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recx.core.errors import InputError, did_you_mean
-from recx.core.ragged import in_order, indptr_of, order_in_groups, position_of_rows, rows_by_group
+from recx.core.ragged import in_order, indptr_of, order_in_groups, position_of_rows, rises, rows_by_group
 from recx.core.types import Array, Ints, Longs
+from recx.storage.readers.names import GRADES, WEIGHTS, column_of_grades, recognised
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Order = Literal["score", "given"]
-OTHER_NAMES = ("relevance", "rating", "rel", "label", "value", "gain")
-"""Likely other names of a column of grades, which must not be ignored silently."""
+Order = Literal["auto", "score", "rank", "given"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,59 +43,107 @@ class Grouped:
         return np.diff(self.indptr)
 
 
-def lists_of(frame: pd.DataFrame, order: Order = "score", name: str = "recommendations") -> Grouped:
+def lists_of(frame: pd.DataFrame, order: Order = "auto", name: str = "recommendations") -> Grouped:
     """Return the lists of a frame, best item first.
 
     Args:
-        frame: With columns user, item and, for ``order="score"``, score or rank.
-        order: ``score`` sorts each list by falling score (or rising rank), ties in the order given. ``given`` keeps the
-            order of the rows; the value of a row is then minus its position in the list.
+        frame: With columns user, item and, unless ``order="given"``, score or rank.
+        order: ``auto`` sorts each list by falling score, equal scores by rising rank if there is one, or by rank if
+            there is no score. ``score`` and ``rank`` use one of them only. Ties keep the order given. ``given`` keeps
+            the order of the rows; the value of a row is then minus its position in the list.
         name: The name of the frame in messages.
 
     Raises:
-        InputError: A column is missing or of the wrong type, or a score is not finite.
+        InputError: A column is missing or of the wrong type, a number is not finite, or scores and ranks contradict
+            each other.
     """
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
     if order == "given":
         lists = _grouped(user, item, user)
         return replace(lists, value=-position_of_rows(lists.indptr).astype(np.float64))
-    if "score" in frame:
-        value = _numbers(frame, "score", user, name)
-    elif "rank" in frame:
-        value = -_numbers(frame, "rank", user, name)
-    else:
+    used = [column for column in ("score", "rank") if column in frame and order in ("auto", column)]
+    if not used:
+        missing = "score or rank" if order == "auto" else order
         raise InputError(
-            f'{name}: there is no column score or rank to sort the lists by: add one of them, or set order="given"'
+            f'{name}: there is no column {missing} to sort the lists by: add one of them, or set order="given"'
         )
-    lists = _grouped(user, item, value)
+    value = {column: _numbers(frame, column, user, name) * (-1 if column == "rank" else 1) for column in used}
+    if len(used) == 2:
+        return _agreeing(user, item, value["score"], value["rank"], name)
+    return _best_first(_grouped(user, item, value[used[0]]))
+
+
+def _best_first(lists: Grouped) -> Grouped:
     if in_order(lists.value, lists.indptr):
         return lists
-    best_first = order_in_groups(lists.value, lists.indptr)
-    return replace(lists, item=lists.item[best_first], value=lists.value[best_first])
+    order = order_in_groups(lists.value, lists.indptr)
+    return replace(lists, item=lists.item[order], value=lists.value[order])
+
+
+def _agreeing(user: Array, item: Array, score: Array, place: Array, name: str) -> Grouped:
+    """Return the lists by score, equal scores by place (the higher, the better).
+
+    Raises:
+        InputError: An item of a better place has a lower score.
+    """
+    by_place = _best_first(_grouped(user, np.arange(len(user)), place))
+    rows: Longs = by_place.item
+    equal = np.flatnonzero(np.diff(by_place.value, prepend=np.inf) != 0)
+    equal = np.union1d(equal, by_place.indptr[:-1])  # runs of one place, within which the score decides
+    rows = rows[order_in_groups(score[rows], np.append(equal, len(rows)))]
+    rising = rises(score[rows], by_place.indptr)
+    if rising.any():
+        last = int(np.argmax(rising))
+        pair = (
+            f"the item {shown_id(item[row])} has rank {-place[row]:g} and score {score[row]:g}"
+            for row in rows[[last - 1, last]]
+        )
+        raise InputError(
+            f"{name}: the columns rank and score contradict each other: for user {shown_id(user[rows[last]])}, "
+            f'{" and ".join(pair)}: set order="rank" (--order rank), or order="score" if the highest score is best'
+        )
+    return replace(by_place, item=item[rows], value=score[rows])
 
 
 def truth_of(frame: pd.DataFrame, name: str = "relevance") -> Grouped:
-    """Return the targets of a frame with columns user, item and, optionally, grade (default: 1).
+    """Return the targets of a frame with columns user, item and, optionally, one of grades (default: 1).
 
     Raises:
-        InputError: A column is missing or of the wrong type, or a grade is not finite.
+        InputError: A column is missing or of the wrong type, a grade is not finite, or it is not clear which column
+            holds the grades.
     """
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
-    other = [column for column in OTHER_NAMES if column in frame] if "grade" not in frame else []
-    if other:
-        raise InputError(
-            f"{name}: there is no column grade but a column {other[0]}: rename it to grade, or drop it so that every "
-            "row counts 1"
-        )
-    return _grouped(user, item, _numbers(frame, "grade", user, name) if "grade" in frame else np.ones(len(item)))
+    grade: str | None = "grade"
+    if grade not in frame:
+        others = _telling(frame, f"{GRADES}|{WEIGHTS}")
+        grade = column_of_grades(others, lambda other: bool((frame[other] == 1).all()), name)
+    return _grouped(user, item, np.ones(len(item)) if grade is None else _numbers(frame, grade, user, name))
+
+
+def _telling(frame: pd.DataFrame, words: str) -> list[str]:
+    """Return the columns of numbers whose name ends in one of these words, and those of texts whose name is one."""
+    import pandas as pd
+
+    found = recognised(words, (column for column in frame if isinstance(column, str)))
+    return [name for name in found if name.isalpha() or pd.api.types.is_numeric_dtype(frame[name].dtype)]
 
 
 def events_of(frame: pd.DataFrame, name: str = "history") -> Grouped:
     """Return the events of a frame with columns user and item, grouped by user; every value is 1.
 
     Raises:
-        InputError: A column is missing or of the wrong type.
+        InputError: A column is missing or of the wrong type, or shows that rows are no events.
     """
+    import pandas as pd
+
+    for column in _telling(frame, f"{GRADES}|{WEIGHTS}"):
+        unchosen = pd.to_numeric(frame[column], errors="coerce").le(0).to_numpy()
+        if unchosen.any():
+            row = int(np.argmax(unchosen))
+            raise InputError(
+                f"{name}: the column {column} is {frame[column].iloc[row]:g} in row {row + 1}, as for items that were "
+                f"shown and not chosen: drop such rows, or drop the column so that every row counts"
+            )
     return truth_of(frame[[column for column in frame.columns if column in ("user", "item")]], name)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.entities import Entities
+from recx.core.entities import Entities, refuse_headers
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, rises, rows_of_groups
 from recx.core.types import Array, Floats, Interactions, Ints, Notes, RankedLists
@@ -45,7 +45,7 @@ class EvaluationInputs:
 
 
 def inputs_of(
-    recommendations: Any, relevance: Any, *, order: frames.Order = "score", history: Any = None, items: Any = None
+    recommendations: Any, relevance: Any, *, order: frames.Order = "auto", history: Any = None, items: Any = None
 ) -> EvaluationInputs:
     """Convert frames, files or arrays; see ``recx.evaluate`` for the arguments.
 
@@ -59,7 +59,7 @@ def inputs_of(
     tables = _same_type_of_ids({name: _frame(table, name) for name, table in given.items()})
     inputs = _of_tables(tables, order)
     left_out = sum((Counter(table.attrs.get("notes", {})) for table in tables.values()), Counter[str]())
-    scored = order == "score" and "score" in tables["recommendations"]
+    scored = order in ("auto", "score") and "score" in tables["recommendations"]
     return replace(inputs, scored=scored, notes={**inputs.notes, **left_out})
 
 
@@ -221,6 +221,7 @@ def _frame(given: Any, name: str) -> pd.DataFrame:
         raise InputError(f"{name} has column names of {given.columns.nlevels} levels: flatten them to one level")
     if not len(given):
         raise InputError(f"{name} has no rows: add some, or leave it out if it is optional")
+    refuse_headers(given, name)
     return given
 
 

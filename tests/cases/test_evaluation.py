@@ -516,7 +516,8 @@ def test_ranks_do_in_place_of_scores() -> None:
         shown = pd.DataFrame({"user": "u", "item": ["x", "y", "a"], "rank": ranks})
         assert recx.evaluate(shown, truth, ["mrr"]).means["mrr"] == 0.5
     both = pd.DataFrame({"user": "u", "item": ["x", "a"], "rank": [1, 2], "score": [0.1, 0.2]})
-    assert recx.evaluate(both, truth, ["mrr"]).means["mrr"] == 1  # where both are there, scores are the order
+    assert recx.evaluate(both, truth, ["mrr"], order="score").means["mrr"] == 1
+    assert recx.evaluate(both, truth, ["mrr"], order="rank").means["mrr"] == 0.5
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2]])

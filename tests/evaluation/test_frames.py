@@ -28,10 +28,13 @@ def test_lists_are_grouped_and_sorted_stably():
     assert as_dict(lists_of(rows)) == {2: [(21, 0.9), (20, 0.5), (22, 0.5)], 1: [(10, 0.1), (11, 0.1)]}
 
 
-def test_rank_orders_where_there_is_no_score_and_the_score_wins_where_both_are():
+def test_rank_orders_where_there_is_no_score_and_one_is_chosen_where_they_contradict_each_other():
     assert as_dict(lists_of(frame(user=[1, 1, 1], item=[5, 6, 7], rank=[3, 1, 2]))) == {1: [(6, -1), (7, -2), (5, -3)]}
     both = frame(user=[1, 1], item=[5, 6], rank=[1, 2], score=[0.1, 0.9])
-    assert [item for item, _ in as_dict(lists_of(both))[1]] == [6, 5]
+    with pytest.raises(InputError, match="the columns rank and score contradict each other"):
+        lists_of(both)
+    assert as_dict(lists_of(both, "score")) == {1: [(6, 0.9), (5, 0.1)]}
+    assert as_dict(lists_of(both, "rank")) == {1: [(5, -1), (6, -2)]}
 
 
 def test_the_order_given_is_kept_and_needs_no_score():
@@ -148,7 +151,7 @@ def test_large_ids_of_both_signs_are_distinguished():
     assert len(ids) == 2
 
 
-@pytest.mark.parametrize("column", ["relevance", "rating", "rel", "label"])
+@pytest.mark.parametrize("column", ["weight", "rating", "score", "value"])
 def test_a_grade_by_another_name_is_not_ignored(column):
     with pytest.raises(
         InputError, match=f"relevance: there is no column grade but a column {column}: rename it to grade"

@@ -27,7 +27,10 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--k", help="comma-separated cuts, for metrics named without one (5,10 for the default metrics)"
     )
-    parser.add_argument("--order", choices=("score", "given"), default="score", help="how lists are ordered")
+    orders = ("auto", "score", "rank", "given")
+    parser.add_argument(
+        "--order", choices=orders, default="auto", help="how lists are ordered (auto: score, then rank)"
+    )
     parser.add_argument("--on-duplicates", choices=("error", "first"), default="error", help="an item twice in a list")
     parser.add_argument("--rel-threshold", type=float, default=1.0, help="lowest grade of a relevant target")
     parser.add_argument("--max-grade", type=float, help="highest possible grade, for err and cascade")

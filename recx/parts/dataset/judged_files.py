@@ -12,6 +12,7 @@ from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
 from recx.storage.readers.json import read_json_lines
 from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
+from recx.storage.readers.names import column_of_grades
 from recx.storage.readers.tables import Source, content, layouts
 from recx.storage.readers.tables import read_texts as all_texts
 from recx.storage.readers.untitled import read_untitled
@@ -107,14 +108,18 @@ def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:
 
 
 def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
-    import pandas as pd
-
-    numbers = pd.to_numeric(texts, errors="coerce").astype(float)
+    numbers = _as_numbers(texts)
     refuse_first(
         ~numbers.abs().le(LARGEST).to_numpy(),
         lambda row: f"{path}, row {row + 1}: the {role} {texts.iloc[row]!r} is not a number within float32: correct it",
     )
     return numbers
+
+
+def _as_numbers(texts: pd.Series[str]) -> pd.Series[float]:
+    import pandas as pd
+
+    return pd.to_numeric(texts, errors="coerce").astype(float)
 
 
 def _json_lines(path: Path) -> pd.DataFrame:
@@ -159,7 +164,9 @@ def _text(path: Path, table: str) -> pd.DataFrame:
 
 def _in_our_words(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.rename(columns={"user": "query", "item": "document"})
-    return frame.assign(score=-frame["rank"]).drop(columns="rank") if "rank" in frame else frame
+    if "rank" in frame and "score" not in frame:
+        frame = frame.assign(score=-frame["rank"])
+    return frame.drop(columns="rank", errors="ignore")
 
 
 def _renamed(frame: pd.DataFrame, table: str, path: Path) -> pd.DataFrame:
@@ -174,6 +181,10 @@ def _renamed(frame: pd.DataFrame, table: str, path: Path) -> pd.DataFrame:
             raise InputError(
                 f"{path}: there is no column for the {role}, such as {called[0]!r}; {did_you_mean(called[0], known)}"
             )
+    if table == "grades" and "grade" not in chosen:
+        rest = [str(column) for column in frame.columns.difference(list(chosen.values()), sort=False)]
+        graded = column_of_grades(rest, lambda other: bool((_as_numbers(frame[other]) == 1).all()), str(path))
+        chosen |= {} if graded is None else {"grade": graded}
     return frame[list(chosen.values())].set_axis(list(chosen), axis=1)
 
 

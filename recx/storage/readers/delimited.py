@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from recx.core.errors import InputError
+from recx.storage.readers.headers import may_hold_headers, repeated_headers
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)
@@ -112,7 +112,7 @@ class Delimited:
             table = self._explained(dict.fromkeys(types, pa.string()), nulls)
         if self.marked:
             self._refuse_quoted_ids(table, types)
-        if self.given is None and table.num_rows and _may_repeat_names(table):
+        if self.given is None and table.num_rows and may_hold_headers(table, self.names):
             return self._without_headers(table, nulls)
         return table, 0
 
@@ -130,9 +130,7 @@ class Delimited:
     def _without_headers(self, table: pa.Table, nulls: tuple[str, ...]) -> tuple[pa.Table, int]:
         names = [name for name in self.names if name]
         whole = self._explained(dict.fromkeys(names, pa.string()), nulls)
-        same = np.ones(whole.num_rows, dtype=bool)
-        for name in names:
-            same &= np.asarray(pc.fill_null(pc.equal(pc.ascii_trim_whitespace(whole[name]), name), False))
+        same = repeated_headers(whole, self.path)
         n = int(same.sum())
         return (whole.filter(pa.array(~same)).select(table.column_names), n) if n else (table, 0)
 
@@ -272,17 +270,6 @@ def _record(delimiter: str, outside: bytes, inside: bytes) -> re.Pattern[bytes]:
 def _holds(data: memoryview, byte: bytes) -> bool:
     step = 1 << 18  # a memoryview cannot search, and a copy of it all would be large
     return any(byte in bytes(data[at : at + step]) for at in range(0, len(data), step))
-
-
-def _may_repeat_names(table: pa.Table) -> bool:
-    """Return whether every column holds texts, its own name among them."""
-    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
-    return all(map(pa.types.is_string, kinds)) and all(map(_holds_word, table.columns, table.column_names))
-
-
-def _holds_word(column: pa.ChunkedArray, word: str) -> bool:
-    words = (chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks)
-    return any(pc.any(pc.equal(pc.ascii_trim_whitespace(some), word)).as_py() for some in words)
 
 
 def _line_of(data: memoryview, at: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.types import Array
+from recx.storage.readers.names import GRADES, WEIGHTS, recognised
 from recx.storage.readers.tables import Source, content, layouts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.untitled import TREC, read_untitled
@@ -28,6 +29,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 
 QUERY_ID = ("query_id", "qid", "query-id")
 DOCUMENT_ID = ("document_id", "doc_id", "docid", "docno", "corpus-id", "pid")
+TELLING = dict.fromkeys(("relevance", "history"), f"{GRADES}|{WEIGHTS}")
+"""Table -> words by which further columns are recognised that it cannot leave unread."""
+
 GRADE = ("grade", "relevance", "rel", "label", "score")
 SEARCH: Mapping[str, Sequence[str]] = {
     "user": (*QUERY_ID, "query"),
@@ -40,7 +44,7 @@ SEARCH: Mapping[str, Sequence[str]] = {
 
 
 def read(path: Path, name: str) -> pd.DataFrame:
-    """Return a table of a file.
+    """Return a table of a file, with the columns by whose names it could mean something else (see ``TELLING``).
 
     ``attrs["text"]`` is true if it was a text file, ``attrs["notes"]`` counts the rows that were left out.
 
@@ -69,8 +73,18 @@ def read(path: Path, name: str) -> pd.DataFrame:
     for column in (column for column, kind in kinds.items() if kind == "double?" and column in columns):
         columns[column] = _exact(source, column, columns[column])
     frame = pd.DataFrame({role: columns[column] for role, column in called.items() if column in columns})
+    if name in TELLING and "grade" not in frame:
+        others = [other for other in found.get(mark, ()) if other not in columns]
+        for column in recognised(TELLING[name], others):
+            frame[column] = _numbers_or_texts(source, column)
     frame.attrs = {"text": None not in found, "notes": notes}
     return frame
+
+
+def _numbers_or_texts(source: Source, column: str) -> Array:
+    with suppress(InputError):
+        return read_columns(source, {column: "double?"}, notes={})[column]
+    return read_columns(source, {column: "id?"}, notes={})[column]
 
 
 def _exact(source: Source, column: str, values: Array) -> Array:

@@ -35,6 +35,8 @@ _TITLES = re.compile(r".*(query|user|doc|document|item|corpus|topic|passage|id)s
 def read_untitled(path: Path, data: memoryview, table: str) -> pd.DataFrame | None:
     """Return user, item (texts) and grade, score or rank of a file without a header; None: it has another format.
 
+    A run of TREC has both score and rank.
+
     Args:
         path: The file, for errors.
         data: Its bytes.
@@ -81,7 +83,16 @@ def _trec(path: Path, data: memoryview, table: str) -> pd.DataFrame:
     value = _numbers(path, frame, columns[-1])
     if (filler == "0").all():
         _check_zeros(path, frame, value, table)
-    return frame.assign(**{columns[-1]: value})[["user", "item", columns[-1]]]
+    frame = frame.assign(**{columns[-1]: value})[list(columns)].drop(columns="q0")
+    return _with_ranks(frame) if table == "recommendations" else frame
+
+
+def _with_ranks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a run with ranks as numbers, or without them where one is no number: TREC's tools do not read them."""
+    import pandas as pd
+
+    rank = pd.to_numeric(frame["rank"], errors="coerce")
+    return frame.drop(columns="rank") if rank.isna().any() else frame.assign(rank=rank)
 
 
 def _check_zeros(path: Path, frame: pd.DataFrame, value: pd.Series[float], table: str) -> None:

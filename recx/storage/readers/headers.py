@@ -1,0 +1,58 @@
+"""Finds rows that repeat the header, where files were joined, also in other letters or after a byte order mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recx.core.errors import InputError
+from recx.core.types import Bools
+
+
+def may_hold_headers(table: pa.Table, names: Sequence[str]) -> bool:
+    """Return whether every column that was read holds texts, a name of the file's columns among them."""
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
+    known = pa.array([name.lower() for name in names if name])
+    return all(map(pa.types.is_string, kinds)) and all(_holds(column, known) for column in table.columns)
+
+
+def repeated_headers(table: pa.Table, path: Path) -> Bools:
+    """Return which rows hold the names of all columns [n].
+
+    Args:
+        table: All columns of a file, as texts.
+        path: The file, for errors.
+
+    Raises:
+        InputError: A row holds the same names in another order.
+    """
+    names = [name.lower() for name in table.column_names]
+    same: Bools = np.ones(table.num_rows, dtype=bool)
+    named = same.copy()
+    for name, column in zip(names, table.columns, strict=True):
+        words = _plain(pc.fill_null(column, ""))
+        same &= np.asarray(pc.equal(words, name))
+        named &= np.asarray(pc.is_in(words, pa.array(names)))
+    for row in np.flatnonzero(named & ~same).tolist():
+        found = [column[row].as_py() for column in table.columns]
+        if sorted(map(str.lower, found)) == sorted(names):
+            raise InputError(
+                f"{path}, row {row + 1} repeats the header in another order ({', '.join(found)}), as where files with "
+                "other columns were joined: join them by the names of the columns"
+            )
+    return same
+
+
+def _holds(column: pa.ChunkedArray, known: pa.Array) -> bool:
+    words = (chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks)
+    return any(pc.any(pc.is_in(_plain(some), known)).as_py() for some in words)
+
+
+def _plain(words: Any) -> Any:
+    """Return texts in lower case, without blanks and byte order marks around them."""
+    return pc.utf8_lower(pc.utf8_trim(words, " \t\r\n\ufeff"))
