@@ -15,9 +15,9 @@ from hydra.core.config_store import ConfigStore
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from recx.config import option_sources
+from recx.config import hydra_rules, option_sources
 from recx.config.hydra_errors import explained
-from recx.config.hydra_internals import alone, parse, register
+from recx.config.hydra_internals import alone, checked, parse, register
 from recx.config.sweepers.grid import Grid
 from recx.config.sweepers.optuna import Search
 from recx.core import project
@@ -87,7 +87,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     """
     import hydra
 
-    with alone(), explained(), hydra.initialize_config_dir(prepare(), job_name="recx"):
+    with alone(), checked(hydra_rules.check), explained(), hydra.initialize_config_dir(prepare(), job_name="recx"):
         return hydra.compose(project.current().config_name, list(overrides), return_hydra_config=True)
 
 

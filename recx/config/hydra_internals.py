@@ -67,6 +67,23 @@ def alone() -> Iterator[None]:
             GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, config
 
 
+@contextmanager
+def checked(check: Callable[[DictConfig], None]) -> Iterator[None]:
+    """Have every configuration that Hydra composes inside the context checked before Hydra acts on it."""
+    compose = ConfigLoaderImpl._load_configuration
+
+    def compose_and_check(*arguments: Any, **named: Any) -> DictConfig:
+        config: DictConfig = compose(*arguments, **named)
+        check(config)
+        return config
+
+    setattr(ConfigLoaderImpl, compose.__name__, compose_and_check)
+    try:
+        yield
+    finally:
+        setattr(ConfigLoaderImpl, compose.__name__, compose)
+
+
 def parse(overrides: Sequence[str], conf: str | None = None) -> list[Override]:
     """Return overrides as parsed by Hydra.
 

@@ -6,7 +6,6 @@ fitted only when lists are requested that are not cached.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Pref
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.storage.cache import keys
+from recx.storage.cache.entries import copy
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment
@@ -187,8 +187,7 @@ class _Fitted(_Stage):
         if entry is None:
             return False
         try:
-            if (entry / SAVED).is_dir():
-                shutil.copytree(entry / SAVED, folder, dirs_exist_ok=True)
+            copy(entry, SAVED, folder)
         except OSError:
             if entry.is_dir():
                 raise  # the other folder is to blame

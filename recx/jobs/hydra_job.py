@@ -34,13 +34,14 @@ def run(arguments: Sequence[str]) -> None:
     """
     import hydra
 
+    from recx.config import hydra_rules
     from recx.config.compose import prepare
     from recx.config.hydra_errors import explained
-    from recx.config.hydra_internals import alone
+    from recx.config.hydra_internals import alone, checked
 
     own = project.current()
     trusted = [f"{source.package}.*" for source in option_sources.packages()]
-    with alone():
+    with alone(), checked(hydra_rules.check):
         before, variables = sys.argv, {name: os.environ.get(name) for name in VARIABLES}
         sys.argv = [*before[:1], *arguments]  # Hydra reads its arguments there
         os.environ.update(VARIABLES)

@@ -129,7 +129,7 @@ def _made(cache: Cache, key: str, again: Key, stack: ExitStack) -> Kept | Making
         path = cache.place(key).with_suffix(".values")
         clear(path)  # left by a process that was killed
         try:
-            file = path.open("wb", buffering=0)
+            file = path.open("xb", buffering=0)
         except OSError as error:
             cache.cannot_keep("features", error)
             return None

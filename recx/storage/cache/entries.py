@@ -2,11 +2,15 @@
 
 An entry is a folder ``<first 2 digits>/<key>`` with the files of a result and ``entry.json``: a description, and the
 size and checksum of every other file. Its temporary files have the same name with another suffix.
+
+Somebody else may have written into a cache. So of an entry only the files that it lists are read, and only if they are
+plain files of this user in folders of this user: no links, no pipes.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -18,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.system.locks import turn
+from recx.core.system.plain_files import check_plain, is_folder, read_text
 
 ENTRY = "entry.json"
 PART, GONE, LOCK = ".part", ".gone", ".lock"
 """Suffixes of temporary files of an entry: being written, being removed, and its lock."""
 DAMAGED = "(damaged)"
 _KEY = re.compile("[0-9a-f]{32}")
+_STAGE = re.compile(r"\w{1,40}", re.ASCII)
 
 _sound: set[tuple[Any, ...]] = set()  # files that this process has verified already
 
@@ -66,15 +72,45 @@ def wrong_in(folder: Path) -> str | None:
     Raises:
         FileNotFoundError: There is no such entry.
     """
-    folder.stat()
+    folder.lstat()
     name = ENTRY
     try:
-        for name, recorded in json.loads((folder / ENTRY).read_text(encoding="utf-8"))["files"].items():
-            if not _is_sound(folder / name, recorded):
+        if not is_folder(folder):
+            return name
+        for name, recorded in _facts(folder)["files"].items():
+            if not _is_inside(folder, name) or not _is_sound(folder / name, recorded):
                 return str(name)
     except Exception:  # a damaged file may raise anything
         return name
     return None
+
+
+def copy(folder: Path, inner: str, to: Path) -> bool:
+    """Copy the files that an entry lists in one of its folders; return whether there are any.
+
+    Args:
+        folder: The entry, in which nothing is wrong.
+        inner: The name of the folder in it.
+        to: Where the files go.
+    """
+    names = [name for name in _facts(folder)["files"] if name.startswith(f"{inner}/")]
+    for name in names:
+        target = to / Path(name).relative_to(inner)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, target, follow_symlinks=False)
+    return bool(names)
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    return dict(json.loads(read_text(folder / ENTRY, own=True)))
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    """Return whether a listed file lies in the entry, and so do the folders above it."""
+    path = Path(name)
+    if path.is_absolute() or path.drive or ".." in path.parts:
+        return False
+    return all(is_folder(folder / above) for above in path.parents)
 
 
 def remove(place: Path) -> None:
@@ -100,7 +136,7 @@ def entries(folder: Path) -> list[Entry]:
     found = []
     for place in _inside(folder):
         with suppress(OSError):  # removed by another process
-            if not place.suffix and place.is_dir():
+            if not place.suffix and is_folder(place):
                 found.append(_entry(place))
     return sorted(found, key=lambda entry: entry.used)
 
@@ -109,7 +145,7 @@ def _inside(folder: Path) -> list[Path]:
     """Return all paths in a cache that are named like its entries: nothing else is ever removed."""
     found: list[Path] = []
     with suppress(OSError):
-        for two in folder.iterdir():
+        for two in filter(is_folder, folder.iterdir()):
             with suppress(OSError):
                 found.extend(path for path in two.iterdir() if path.stem[:2] == two.name and _KEY.fullmatch(path.stem))
     return found
@@ -117,10 +153,11 @@ def _inside(folder: Path) -> list[Path]:
 
 def _entry(place: Path) -> Entry:
     try:
-        facts = json.loads((place / ENTRY).read_text(encoding="utf-8"))
-        return Entry(place, str(facts["stage"]), int(facts["bytes"]), (place / ENTRY).stat().st_mtime)
+        facts, used = _facts(place), (place / ENTRY).lstat().st_mtime
+        stage = facts["stage"] if _STAGE.fullmatch(facts["stage"]) else DAMAGED
+        return Entry(place, stage, max(0, int(facts["bytes"])), used)
     except Exception:  # a damaged file may raise anything
-        size = sum(path.stat().st_size for path in _files(place))
+        size = sum(path.lstat().st_size for path in _files(place))
         return Entry(place, DAMAGED, size, place.stat().st_mtime)
 
 
@@ -152,19 +189,20 @@ def prune(folder: Path, keep: int | None, older: float | None) -> list[Entry]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+    found = sorted(Path(top, name) for top, _, names in os.walk(folder) for name in names)
+    return (path for path in found if path.is_file() and not path.is_symlink())
 
 
 def _is_sound(path: Path, recorded: Any) -> bool:
     """Return whether a file is unchanged; it is read once per process and change."""
-    state = _state(path, recorded)
-    if state not in _sound and list(_checksum(path)) == recorded:
+    state, [size, _] = _state(path, recorded), recorded
+    if state not in _sound and check_plain(path, size, own=True) and list(_checksum(path)) == recorded:
         _sound.add(state)
     return state in _sound
 
 
 def _state(path: Path, recorded: Any) -> tuple[Any, ...]:
-    stat = path.stat()
+    stat = path.lstat()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, *recorded
 
 

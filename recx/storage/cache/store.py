@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from recx.core.progress import say
 from recx.core.system.locks import turn
+from recx.core.system.plain_files import is_folder
 from recx.storage.cache import keys, values
 from recx.storage.cache.code_version import code_of
 from recx.storage.cache.entries import ENTRY, LOCK, PART, clear, describe, remove, wrong_in
@@ -153,6 +154,8 @@ class Cache:
     def find(self, stage: str, key: str) -> Path | None:
         """Return the folder of an undamaged entry, or None."""
         folder = self.place(key)
+        if not is_folder(folder.parent):
+            return None
         try:
             wrong = wrong_in(folder)
         except OSError:
@@ -166,7 +169,7 @@ class Cache:
 
     def _damaged(self, stage: str, folder: Path, what: str) -> None:
         with suppress(OSError):
-            folder.stat()  # raises if it was pruned just now
+            folder.lstat()  # raises if it was pruned just now
             if folder.name not in self.damaged:
                 say(f"  the cache's entry {folder.name} ({stage}) is damaged ({what}): computing it again")
             self.damaged.add(folder.name)
@@ -180,6 +183,9 @@ class Cache:
         with ExitStack() as stack:
             locked = True
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if not is_folder(path.parent):
+                    raise OSError(f"{path.parent} is a link or another user's")
                 try:
                     stack.enter_context(turn(path, wait=False))
                 except BlockingIOError:

@@ -7,6 +7,7 @@ An object that occurs several times is read as one object.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -18,10 +19,13 @@ from recx.core.entities import Entities
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary
 from recx.core.graphs import Graphs
+from recx.core.system.plain_files import MIB, check_plain, read_text
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
 
 VALUE = "value.json"
 MAPPED = 1 << 16  # size in bytes above which an array is mapped rather than read
+LARGEST = 512 * MIB  # of the structure, which holds plain numbers and texts too
+_ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
 
 _TYPES: dict[str, Any] = {
     kind.__name__: kind
@@ -52,7 +56,7 @@ def write(value: Any, folder: Path) -> None:
 
 def read(folder: Path) -> Any:
     """Return the value that ``write`` wrote into a folder."""
-    return _Reader(folder).value(json.loads((folder / VALUE).read_text(encoding="utf-8")))
+    return _Reader(folder).value(json.loads(read_text(folder / VALUE, LARGEST, own=True)))
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ class _Reader:
         if "same" in data:
             return self.made[data["same"]]
         if "array" in data:
+            if not _ARRAY.fullmatch(data["array"]):
+                raise ValueError(f"{data['array']} is not the name of an array")
             value = read_array(self.folder / data["array"])
         else:
             value = _TYPES[data["type"]](**{name: self.value(inner) for name, inner in data["fields"].items()})
@@ -133,7 +139,8 @@ def _write_array(array: Array, folder: Path, place: int) -> str:
 
 
 def read_array(path: Path) -> Array:
-    """Return the array of a file."""
+    """Return the array of a file that ``write`` wrote."""
+    check_plain(path, own=True)
     if path.suffix == ".npy":
         large = path.stat().st_size > MAPPED
         return np.asarray(np.load(path, mmap_mode="c" if large else None, allow_pickle=False))
