@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ class Entities:
         graphs: A graph of tools for each entity, or None.
         names: The names used in the files [n], for people to read, if ``ids`` must not reveal them. The parts of a
             chain never see it: ``Experiment.run`` removes it.
+        context: Columns of the table that describe an entity's first event. They are unknown in a history without this
+            event, which may be the one to predict (see ``Interactions.keep``).
     """
 
     ids: npt.NDArray[Any]
@@ -39,6 +41,7 @@ class Entities:
     embedding: npt.NDArray[np.float32] | None = None
     graphs: Graphs | None = None
     names: npt.NDArray[Any] | None = None
+    context: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -54,6 +57,31 @@ class Entities:
         if self.embedding is None:
             return np.zeros(len(self.ids), dtype=bool)
         return ~np.isnan(self.embedding[:, 0])
+
+
+def without_context(users: Entities, indptr: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> Entities:
+    """Return the users with the context unknown of those whose first event is not kept.
+
+    Args:
+        users: The users.
+        indptr: Borders of their events [n_users + 1], oldest first.
+        kept: Which events are kept [n].
+    """
+    active = np.flatnonzero(np.diff(indptr)) if users.context else np.zeros(0, dtype=np.int64)
+    lost = active[~kept[indptr[active]]]
+    if not len(lost):
+        return users
+    table = {name: column.copy() if name in users.context else column for name, column in users.table.items()}
+    for name in users.context:
+        table[name][lost] = unknown_in(table[name])
+    return replace(users, table=table)
+
+
+def unknown_in(column: npt.NDArray[Any]) -> Any:
+    """Return the value that stands for an unknown one in such a column of ``Entities.table``."""
+    if column.dtype.kind in "iu":
+        return UNKNOWN_TIME if column.dtype == np.int64 else -1
+    return np.nan if column.dtype.kind == "f" else ""
 
 
 def check_columns(frame: pd.DataFrame) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.entities import UNKNOWN_TIME, Entities, check_columns, numbered, refuse_headers
+from recx.core.entities import UNKNOWN_TIME, Entities, check_columns, numbered, refuse_headers, without_context
 from recx.core.errors import InputError, RecxError
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
@@ -99,10 +99,10 @@ class Interactions:
         return replace(self, users=replace(self.users, names=None), items=replace(self.items, names=None))
 
     def keep(self, rows: Bools) -> Interactions:
-        """Return the events for which ``rows`` [n] is true; users and items keep their numbers."""
+        """Return the events for which ``rows`` [n] is true; users and items keep their numbers, but no lost context."""
         indptr = indptr_of(np.bincount(self.user[rows], minlength=self.n_users))
-        time = None if self.time is None else self.time[rows]
-        return replace(self, indptr=indptr, item=self.item[rows], time=time, weight=self.weight[rows])
+        time, users = None if self.time is None else self.time[rows], without_context(self.users, self.indptr, rows)
+        return replace(self, indptr=indptr, item=self.item[rows], time=time, weight=self.weight[rows], users=users)
 
     @classmethod
     def from_frame(

@@ -28,6 +28,7 @@ def check_dataset(dataset: Dataset) -> None:
     for entities in (data.users, data.items):
         whole = all(len(column) == len(entities) for column in entities.table.values())
         expect(whole, "a column of users or items must have one value for each of them")
+    expect(set(data.users.context) <= set(data.users.table), "the context of users must be columns of their table")
     if data.time is not None:
         expect(data.time.dtype == np.int64, "times must be int64 milliseconds")
         same_user = data.user[1:] == data.user[:-1]
@@ -41,6 +42,8 @@ def check_splitter(splitter: Splitter, interactions: Interactions | None = None)
     """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``."""
     world = tiny_world() if interactions is None else interactions
     world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
+    table = {**world.users.table, "of_first_event": np.minimum(world.lengths, 1).astype(np.int32) - 1}
+    world = replace(world, users=replace(world.users, table=table, context=("of_first_event",)))
     predict = splitter.split(world, "predict")
     expect(predict.fold.target is None, "fold=predict must not hold out any event")
     expect(len(predict.fold.history) == len(world), "the history of fold=predict must contain all events")
@@ -66,6 +69,8 @@ def _check_fold(fold: Fold) -> None:
     assert target is not None
     expect(not np.isin(target.weight, history.weight).any(), "no event may be in both history and target")
     expect((np.diff(requests.user) > 0).all(), "there must be one request per user, users increasing")
+    context = history.users.table["of_first_event"][history.lengths == 0]
+    expect((context == -1).all(), "context of users whose events are held out must be unknown: use Interactions.keep")
     with_target = np.flatnonzero(target.lengths)
     expect(np.array_equal(requests.user, with_target), "the requests must be those of the users with a target")
     if target.time is None or history.time is None:

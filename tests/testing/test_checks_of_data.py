@@ -13,13 +13,14 @@ import pytest
 from scipy import sparse
 
 from recx.core.entities import Entities
-from recx.core.protocols import Encoder
+from recx.core.protocols import Encoder, FoldName
 from recx.core.types import Array, Interactions, Split, Vectors
 from recx.parts.dataset.movielens import MovieLens
 from recx.parts.dataset.news import News
 from recx.parts.dataset.sequences import Sequences
 from recx.parts.dataset.table import Table
 from recx.parts.encoder.tfidf import Tfidf
+from recx.parts.split.by_user import ByUser
 from recx.parts.split.folds import make_fold
 from recx.parts.split.leave_last import LeaveLast
 from recx.testing import check_dataset, check_encoder, check_splitter, tiny_world
@@ -151,3 +152,27 @@ def test_the_unchanged_vectors_pass() -> None:
 def test_an_encoder_that_breaks_its_contract_is_caught(change: Callable[[Any], Vectors], promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_encoder(ChangedEncoder(change))
+
+
+def test_context_of_held_out_events_must_be_unknown() -> None:
+    @dataclass(frozen=True)
+    class Careless:
+        """Keeps what is known of the users whose events it holds out."""
+
+        def split(self, interactions: Interactions, fold: FoldName) -> Split:
+            made = ByUser().split(interactions, fold)
+            return replace(made, fold=replace(made.fold, history=replace(made.fold.history, users=interactions.users)))
+
+    with pytest.raises(AssertionError, match="context of users whose events are held out must be unknown"):
+        check_splitter(Careless())
+
+
+def test_context_must_be_a_column() -> None:
+    @dataclass(frozen=True)
+    class Nameless:
+        def load(self) -> Interactions:
+            world = tiny_world()
+            return replace(world, users=replace(world.users, context=("device",)))
+
+    with pytest.raises(AssertionError, match="context of users must be columns"):
+        check_dataset(Nameless())

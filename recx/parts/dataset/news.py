@@ -50,7 +50,8 @@ class News:
         """Return the clicks of both logs; the readers of testA are those ``to_predict``.
 
         items: every article that was clicked, described or embedded, sorted by id, with ``created_at`` (ms),
-        ``category`` (codes), ``words`` and the embedding. users: the context of the reader's first click as codes.
+        ``category`` (codes), ``words`` and the embedding. users: the context of the reader's first click as codes,
+        unknown in a fold that holds this click out.
 
         Raises:
             InputError: a file or a setting cannot be used.
@@ -85,7 +86,8 @@ def _interactions(tables: NewsTables, duplicates: Duplicates) -> Interactions:
             "readers_to_predict": len(to_predict),
             "readers_in_both_logs": int(np.isin(readers, tables.train["user_id"]).sum()),
         }
-    users = replace(events.users, table=_context(clicks))
+    context = _context(clicks)
+    users = replace(events.users, table=context, context=tuple(context))
     return replace(events, users=users, to_predict=to_predict, notes=notes)
 
 
