@@ -2,7 +2,9 @@
 
     from recx.plugin import Interactions, RankedLists, Requests, top_k
 
-What each kind of part must do is described by the protocols, what passes between parts by the types. Tests of parts
+What each kind of part must do is described by the protocols, what passes between parts by the types. A part whose
+results depend on more than its settings, the files that they name and its code says so by ``depends_on`` or
+``cacheable`` (see ``recx.core.protocols``): otherwise the stage cache returns what is no longer true. Tests of parts
 also import ``recx.testing``. What users call is in ``recx`` itself: ``recx.run``, ``recx.evaluate`` and others.
 """
 

@@ -2,6 +2,17 @@
 
 The method takes data and returns new data; ``fit`` returns another object, the fitted part. There is no base class and
 no registry: a class that has the method is a part. ``recx.testing`` has contract tests for each kind.
+
+The stage cache keeps what a part returns under its settings, the content of the files and folders that they name, its
+code with all that this imports, and the environment variables that the code names. A part whose results depend on
+anything else says so by an attribute or property that is not a setting:
+
+- ``depends_on``: what else counts, in a tuple: plain values, such as ``os.environ.get(self.variable)``, or the ``Path``
+  of a file or folder, which counts by its content;
+- ``cacheable = False``: nothing that it returns is kept, since it depends on what has no content to compare, such as a
+  database or a web service;
+- ``written``: the names of settings that name what it only writes to, which do not count;
+- ``named_parts``: other parts that its settings refer to by name.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from recx.core.ragged import position_of_rows
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
-from recx.testing.rules import NEAR, arrays_of, expect, valid_lists
+from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
 
@@ -38,6 +38,7 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
         interactions: The data to check it with; default: ``tiny_world()``.
         k: The length of the lists.
     """
+    declares_what_counts(retriever)
     world = tiny_world() if interactions is None else interactions
     history, requests = everyone_asks(world)
     name = type(retriever).__name__
@@ -97,6 +98,7 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
         ranker: The part to check.
         interactions: The data to check it with; default: ``tiny_world()``.
     """
+    declares_what_counts(ranker)
     world = tiny_world() if interactions is None else interactions
     now = last_out(world)
     past = last_out(now.history)
@@ -129,6 +131,7 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
         feature: The part to check.
         interactions: The data to check it with; default: ``tiny_world()``.
     """
+    declares_what_counts(feature)
     world = tiny_world() if interactions is None else interactions
     fold, name = last_out(world), type(feature).__name__
     candidates = some_candidates(fold)
@@ -153,6 +156,7 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
         metric: The part to check.
         interactions: The data to check it with; default: ``tiny_world()``.
     """
+    declares_what_counts(metric)
     fold = last_out(tiny_world() if interactions is None else interactions)
     candidates = some_candidates(fold)
     truth = GroundTruth.of(fold)

@@ -10,12 +10,13 @@ from scipy import sparse
 
 from recx.core.protocols import Dataset, Encoder, Splitter
 from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
-from recx.testing.rules import NEAR, arrays_of, expect, valid_lists
+from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
 from recx.testing.tiny_dataset import tiny_world
 
 
 def check_dataset(dataset: Dataset) -> None:
     """Raise AssertionError unless the dataset loads valid interactions, and the same ones when loaded again."""
+    declares_what_counts(dataset)
     data, again = dataset.load(), dataset.load()
     grouped = len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data)
     grouped = grouped and data.indptr[0] == 0 and (np.diff(data.indptr) >= 0).all()
@@ -40,6 +41,7 @@ def check_dataset(dataset: Dataset) -> None:
 
 def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:
     """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``."""
+    declares_what_counts(splitter)
     world = tiny_world() if interactions is None else interactions
     world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
     table = {**world.users.table, "of_first_event": np.minimum(world.lengths, 1).astype(np.int32) - 1}
@@ -96,6 +98,7 @@ def check_encoder(encoder: Encoder, texts: Sequence[str] = TEXTS) -> None:
         encoder: The part to check.
         texts: The texts to check it with, of which the encoder learns.
     """
+    declares_what_counts(encoder)
     given, name = np.array(texts, dtype=object), type(encoder).__name__
     fitted = encoder.fit(given)
     vectors = _dense(fitted.encode(given))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,26 @@ def expect(kept: bool | np.bool_, rule: str) -> None:
     """Raise an AssertionError with the rule, unless it is kept."""
     if not kept:
         raise AssertionError(rule)
+
+
+def declares_what_counts(part: object) -> None:
+    """Raise an AssertionError unless ``depends_on`` and ``cacheable`` say what the stage cache understands."""
+    name, kept = type(part).__name__, getattr(part, "cacheable", True)
+    declared = getattr(part, "depends_on", ())
+    expect(isinstance(kept, bool), f"{name}: cacheable must be True or False")
+    expect(not callable(declared), f"{name}: depends_on must be an attribute or a property, not a method")
+    plain = all(value is None or isinstance(value, _PLAIN) for value in _values(declared))
+    expect(plain, f"{name}: depends_on must hold plain values, arrays and paths only")
+
+
+_PLAIN = (bool, int, float, str, Path, np.generic, np.ndarray)
+
+
+def _values(declared: Any) -> Iterator[Any]:
+    if isinstance(declared, Mapping):
+        declared = [*declared.keys(), *declared.values()]
+    for value in declared if isinstance(declared, list | tuple) else [declared]:
+        yield from _values(value) if isinstance(value, list | tuple | Mapping) else [value]
 
 
 def valid_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:

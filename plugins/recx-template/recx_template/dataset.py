@@ -1,4 +1,8 @@
-"""A dataset: where the events come from."""
+"""A dataset: where the events come from.
+
+Where the events depend on more than settings, the files that they name and code, declare it by ``depends_on`` or
+``cacheable`` (see ``recx.core.protocols``): the stage cache does not notice it otherwise.
+"""
 
 from __future__ import annotations
 

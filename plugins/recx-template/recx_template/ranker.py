@@ -1,4 +1,8 @@
-"""A ranker: the order in which the candidates are shown."""
+"""A ranker: the order in which the candidates are shown.
+
+Where its order depends on more than settings, the files that they name and code, declare it by ``depends_on`` or
+``cacheable`` (see ``recx.core.protocols``): the stage cache does not notice it otherwise.
+"""
 
 from __future__ import annotations
 

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import platform
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from recx.core.version import STARTED
+from recx.storage.cache.libraries import distributions_of, fingerprint, locations, own_packages, required
 
-DISTRIBUTIONS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "yaml": "PyYAML"}
-"""Import name -> name of the distribution, where they differ; looking it up takes long."""
-INSTALLED = ("site-packages", "dist-packages")
-NO_CODE = ("__pycache__", "conf")
+NO_CODE = ("__pycache__", "conf", "outputs")
 """Folders of a package that no result depends on: option files matter only through the settings that they give."""
 
 STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
@@ -32,6 +29,7 @@ DOOR = "recx.plugin"
 _turn = Lock()
 """For runs in several threads: ``ast.parse`` of Python 3.11 fails now and then if two threads parse at a time."""
 IMPORTS_BY_NAME = re.compile(rb"import_module|__import__")
+READS_ENVIRONMENT = re.compile(rb"environ|getenv")
 
 
 class NoKeyError(TypeError):
@@ -42,31 +40,32 @@ def code_of(modules: tuple[str, ...]) -> str:
     """Return the hash of all code that modules run.
 
     This covers their sources, the sources that they import from their own packages, from recx and from anything else
-    that is not installed, and the versions of Python and of every library that those import. Of a plugin's package, all
-    other files count too.
+    that is not installed or was installed from a folder, with the other files of such packages, the version of Python,
+    and the files of every library that those import. Where such a source looks into the environment, it also covers
+    the variables that it names.
 
     Raises:
         NoKeyError: A module has no file, or a file has changed since this process first read it.
     """
     with _turn:
-        version, files = _walked(modules)
+        version, files, variables = _walked(modules)
     for file in files:
         if not _is_unchanged(file):
             raise NoKeyError(f"{file} was edited, so the version that runs is unknown")
-    return version
+    values = {name: os.environ.get(name, default) for name, default in variables.items()}
+    known = sorted((name, value) for name, value in values.items() if value is not None)
+    return hashlib.blake2b(f"{version} {known}".encode(), digest_size=16).hexdigest() if known else version
 
 
 @cache
-def _walked(modules: tuple[str, ...]) -> tuple[str, tuple[Path, ...]]:
-    """Return the version and the files that it covers."""
+def _walked(modules: tuple[str, ...]) -> tuple[str, tuple[Path, ...], Mapping[str, str | None]]:
+    """Return the version, the files that it covers, and variables of the environment with their defaults."""
     pending, seen, libraries = list(modules), set[str](), set[str]()
     sources: dict[str, Path] = {}
+    variables: dict[str, str | None] = {}
     for name in modules:
         if _file_of(name) is None:
             raise NoKeyError(f"the module {name} has no file")
-        package = name.partition(".")[0]
-        if package != "recx":
-            sources.update(_others_of(package))
     ours = {"recx", *(name.partition(".")[0] for name in modules)}
     while pending:
         name = pending.pop()
@@ -74,24 +73,29 @@ def _walked(modules: tuple[str, ...]) -> tuple[str, tuple[Path, ...]]:
         if name in seen or top in sys.stdlib_module_names:
             continue
         seen.add(name)
-        if top not in ours and _distributions(top):
-            libraries.update(_distributions(top))
-            continue
+        if top not in ours and (needed := required(distributions_of(top))):
+            own = {package for distribution in needed for package in own_packages(distribution)}
+            ours |= own
+            libraries.update(distribution for distribution in needed if not own_packages(distribution))
+            pending.extend(module for package in sorted(own) for module in _modules_of(package))
+            if top not in ours:
+                continue
         file = _file_of(name)
         if file is not None:
             sources[name] = file
             pending.extend(_imports(name, file))
             if top != "recx":
                 pending.append(name.rpartition(".")[0] or name)  # its package's own module runs first
-                if IMPORTS_BY_NAME.search(_first_read(file)[0]):
-                    pending.extend(_modules_of(top))
+                sources.update(_others_of(top))
+                pending.extend(_imports_by_name(top, file))
+                variables |= _variables(file)
     digest = hashlib.blake2b(platform.python_version().encode(), digest_size=16)
     for name, file in sorted(sources.items()):
         content = _first_read(file)[0]
         digest.update(f"{name} {len(content)} ".encode() + content)
-    for library, version in sorted(_versions(sorted(libraries)).items()):
-        digest.update(f"{library}={version} ".encode())
-    return digest.hexdigest(), tuple(sources.values())
+    for library in sorted(libraries):
+        digest.update(f"{library}={fingerprint(library)} ".encode())
+    return digest.hexdigest(), tuple(sources.values()), variables
 
 
 @cache
@@ -116,23 +120,10 @@ def _is_unchanged(file: Path) -> bool:
 
 
 @cache
-def _locations(top: str) -> tuple[tuple[Path, ...], Path | None]:
-    """Return the folders of a package, or the file of a single module."""
-    try:
-        spec = find_spec(top)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is not None and spec.submodule_search_locations is not None:
-        return tuple(map(Path, spec.submodule_search_locations)), None
-    file = getattr(sys.modules.get(top), "__file__", None) if spec is None else spec.origin
-    return (), Path(file) if file and Path(file).is_file() else None
-
-
-@cache
 def _file_of(name: str) -> Path | None:
     """Return the source of a module; None if there is no such module."""
     top, *rest = name.split(".")
-    folders, file = _locations(top)
+    folders, file = locations(top)
     if not rest and file is not None:
         return file
     paths = [folder.joinpath(*rest) for folder in folders]
@@ -141,21 +132,29 @@ def _file_of(name: str) -> Path | None:
     return next((file for file in found if file.is_file()), None)
 
 
+@cache
 def _modules_of(package: str) -> list[str]:
-    """Return the names of all modules of a package."""
-    files = [file.relative_to(folder) for folder in _locations(package)[0] for file in folder.rglob("*.py")]
+    """Return the names of all modules of a package, or its own if it is a single module."""
+    if locations(package)[1] is not None:
+        return [package]
+    files = [file.relative_to(folder) for folder in locations(package)[0] for file in folder.rglob("*.py")]
     inner = [".".join(file.with_suffix("").parts).removesuffix("__init__").rstrip(".") for file in files]
     return [f"{package}.{name}" if name else package for name in inner]
 
 
+@cache
 def _others_of(package: str) -> dict[str, Path]:
     """Return the files of a package other than Python sources, such as word lists and compiled modules, by name."""
     return {
         f"{package}/{file.relative_to(folder).as_posix()}": file
-        for folder in _locations(package)[0]
+        for folder in locations(package)[0]
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.suffix != ".py" and not {*NO_CODE}.intersection(file.relative_to(folder).parts)
+        if file.is_file() and file.suffix != ".py" and not any(map(_is_no_code, file.relative_to(folder).parts))
     }
+
+
+def _is_no_code(part: str) -> bool:
+    return part in NO_CODE or part.startswith(".")
 
 
 @cache
@@ -166,10 +165,7 @@ def _imports(name: str, file: Path) -> tuple[str, ...]:
         NoKeyError: The module cannot be parsed.
     """
     found: dict[str, None] = {}
-    try:
-        pending: list[ast.AST] = [ast.parse(_first_read(file)[0])]
-    except (SyntaxError, ValueError) as error:
-        raise NoKeyError(f"{file} cannot be parsed") from error
+    pending: list[ast.AST] = [_tree(file)]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Import):
@@ -204,43 +200,37 @@ def _behind_the_door() -> Mapping[str, str]:
     return {alias.name: node.module for node in nodes if node.module for alias in node.names}
 
 
-def _versions(distributions: list[str]) -> dict[str, str]:
-    """Return the versions of distributions and of everything that they require."""
-    found: dict[str, str] = {}
-    pending = list(distributions)
-    while pending:
-        name = pending.pop()
-        version = _version(name)
-        if version is not None and name not in found:
-            found[name] = version
-            pending.extend(_needs(name))
-    return found
+def _imports_by_name(package: str, file: Path) -> list[str]:
+    """Return what a module may import by name: all of its own package, and every module that a text in it names."""
+    if not IMPORTS_BY_NAME.search(_first_read(file)[0]):
+        return []
+    named = [text for text in _texts(file) if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", text)]
+    return [*_modules_of(package), *(text for text in named if _file_of(text) is not None)]
 
 
 @cache
-def _version(distribution: str) -> str | None:
+def _variables(file: Path) -> Mapping[str, str | None]:
+    """Return the names in a module that looks into the environment, with the defaults that it sets itself."""
+    if not READS_ENVIRONMENT.search(_first_read(file)[0]):
+        return {}
+    calls = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.Call))
+    defaults = {}
+    for call in calls:
+        match call:
+            case ast.Call(
+                func=ast.Attribute(attr="setdefault"), args=[ast.Constant(str(name)), ast.Constant(str(value))]
+            ):
+                defaults[name] = value
+    return {**{text: None for text in _texts(file) if text.isidentifier()}, **defaults}
+
+
+def _texts(file: Path) -> list[str]:
+    constants = (node.value for node in ast.walk(_tree(file)) if isinstance(node, ast.Constant))
+    return sorted({value for value in constants if isinstance(value, str)})
+
+
+def _tree(file: Path) -> ast.Module:
     try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None  # required on other systems only
-
-
-@cache
-def _needs(distribution: str) -> tuple[str, ...]:
-    """Return the distributions that one requires, without extras."""
-    wanted = [text for text in metadata.requires(distribution) or () if "extra ==" not in text]
-    names = [re.match(r"[\w.-]+", text) for text in wanted]
-    return tuple(re.sub(r"[-_.]+", "-", name[0]).lower() for name in names if name)
-
-
-@cache
-def _distributions(library: str) -> tuple[str, ...]:
-    """Return the distributions of a library; none for a module elsewhere, such as next to a notebook."""
-    folders, file = _locations(library)
-    places = [*folders, *([file] if file else [])]
-    if not any(part in INSTALLED for place in places for part in place.parts):
-        return ()
-    name = DISTRIBUTIONS.get(library, library)
-    if _version(name) is None:
-        return tuple(metadata.packages_distributions().get(library, ()))
-    return (re.sub(r"[-_.]+", "-", name).lower(),)
+        return ast.parse(_first_read(file)[0])
+    except (SyntaxError, ValueError) as error:
+        raise NoKeyError(f"{file} cannot be parsed") from error

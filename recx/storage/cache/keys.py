@@ -5,10 +5,12 @@ Settings, arrays, files and code are hashed by content, never by name or time.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import platform
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
@@ -19,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from recx.core import project
 from recx.core.entities import Entities
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests, Split
 from recx.storage.cache.code_version import NoKeyError as NoKeyError
@@ -47,10 +50,9 @@ def key_of_part(part: Any) -> str:
     """Return the key of a part's settings, of the files that they name and of all the code that it runs.
 
     A setting that is called ``path``, contains a slash or starts with ``~`` stands for the content of the file or
-    folder, if it exists. A part may declare more by attributes: ``named_parts``, other parts that its settings refer
-    to by name; ``depends_on``, anything else that its result depends on (plain values, or the ``Path`` of a file or
-    folder); ``written``, names of settings for paths that it only writes to; ``cacheable = False`` if its result
-    depends on more.
+    folder, if it exists. Of a part from elsewhere than recx, every text does that names a file or folder, also by a
+    pattern such as ``*.csv``, seen from the working directory, from the folders of its module and from those of the
+    option files. A part may declare more by attributes, see ``recx.core.protocols``.
 
     Raises:
         NoKeyError: A setting is a function or the like, a part in it is not cacheable, or the code has changed.
@@ -58,8 +60,13 @@ def key_of_part(part: Any) -> str:
     parts = list(_parts_of(part))
     if not all(getattr(inner, "cacheable", True) for inner in parts):
         raise NoKeyError(f"{type(part).__name__} is not cacheable")
-    declared = [[getattr(inner, name, ()) for name in ("named_parts", "depends_on")] for inner in parts]
-    return key_of(part, declared, code_of_part(part))
+    digest = hashlib.blake2b(digest_size=SIZE)
+    _feed(digest, part)
+    for inner in parts:
+        for name in ("named_parts", "depends_on"):
+            _feed(digest, getattr(inner, name, ()), _bases(type(inner).__module__))
+    _feed(digest, code_of_part(part))
+    return digest.hexdigest()
 
 
 def code_of_part(part: Any) -> str:
@@ -106,7 +113,8 @@ def update(digest: hashlib.blake2b, array: Array | None) -> None:
         digest.update(np.ascontiguousarray(array).data)
 
 
-def _feed(digest: hashlib.blake2b, value: Any) -> None:
+def _feed(digest: hashlib.blake2b, value: Any, bases: tuple[str, ...] = ()) -> None:
+    """Hash a value; ``bases``: where a text in it may name a file, besides one that looks like a path."""
     if isinstance(value, _DATA):
         if value not in _known:
             inner = hashlib.blake2b(digest_size=SIZE)
@@ -124,9 +132,9 @@ def _feed(digest: hashlib.blake2b, value: Any) -> None:
     elif isinstance(value, Mapping | list | tuple):
         digest.update(f"{'{' if isinstance(value, Mapping) else '['}{len(value)}".encode())
         for inner in chain.from_iterable(value.items()) if isinstance(value, Mapping) else value:
-            _feed(digest, inner)
-    elif isinstance(value, str | Path) and (path := _path_of(value)):
-        digest.update(f"|{_key_of_path(path)}".encode())
+            _feed(digest, inner, bases)
+    elif isinstance(value, str | Path) and (paths := _paths_of(value, bases)):
+        digest.update("".join(f"|{_key_of_path(path)}" for path in paths).encode())
     elif value is None or isinstance(value, bool | int | float | str | Path | np.generic):
         _feed_text(digest, value)
     else:
@@ -139,7 +147,7 @@ def _feed_text(digest: hashlib.blake2b, value: Any) -> None:
 
 
 def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
-    kind = type(value)
+    kind, bases = type(value), _bases(type(value).__module__)
     digest.update(f"({kind.__module__}.{kind.__qualname__}".encode())
     names = {field.name for field in fields(value)}
     hidden = [name for name in getattr(value, "__dict__", ()) if name not in names and not hasattr(kind, name)]
@@ -151,18 +159,42 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
         if field.name in getattr(value, "written", ()):
             _feed_text(digest, setting)
         else:
-            _feed(digest, Path(setting) if field.name == "path" and isinstance(setting, str) and setting else setting)
+            is_path = field.name == "path" and isinstance(setting, str) and setting
+            _feed(digest, Path(setting) if is_path else setting, bases)
 
 
-def _path_of(setting: str | Path) -> Path | None:
-    """Return the file or folder that a setting names, if it looks like a path and exists."""
-    text = str(setting)
-    if not isinstance(setting, Path):
-        looks = text.startswith("~") or "/" in text or os.sep in text
-        if not looks or not any(map(str.isalnum, text)):  # a single slash may be a delimiter
-            return None
-    path = os.path.expanduser(text)  # noqa: PTH111  keeps the path of an unknown user
-    return Path(path) if os.path.exists(path) else None  # noqa: PTH110  a text may be too long for Path.exists
+def _paths_of(setting: str | Path, bases: tuple[str, ...]) -> list[Path]:
+    """Return the files and folders that a setting may name: a path in the working directory, and all at the bases."""
+    text = os.path.expanduser(os.path.expandvars(setting))  # noqa: PTH111  keeps the path of an unknown user
+    looks = isinstance(setting, Path) or setting.startswith("~") or "/" in text or os.sep in text
+    if not isinstance(setting, Path) and not any(map(str.isalnum, setting)):  # a single slash may be a delimiter
+        return []
+    found = [text] if looks and os.path.exists(text) else []  # noqa: PTH110  a text may be too long for Path.exists
+    is_pattern = glob.has_magic(text) and text.isprintable()
+    for base in bases:
+        there = os.path.join(base, text)  # noqa: PTH118
+        if os.path.exists(there):  # noqa: PTH110
+            found.append(there)
+        elif is_pattern:
+            found += sorted(glob.glob(os.path.join(glob.escape(base), text), recursive=True))  # noqa: PTH118, PTH207
+    return [Path(path) for path in {os.path.realpath(path): path for path in found}.values()]
+
+
+def _bases(module: str) -> tuple[str, ...]:
+    """Return the folders from which a part of a module may see a file: none for recx, which sees paths only."""
+    if module.partition(".")[0] == "recx":
+        return ()
+    folders = project.current().folders
+    inner = (Path(where) for folder in folders for where, _, _ in os.walk(folder))
+    named = [Path.cwd(), *_folders_of(module), *inner, *(folder.parent for folder in folders)]
+    return tuple(dict.fromkeys(map(str, named)))
+
+
+@cache
+def _folders_of(module: str) -> tuple[Path, ...]:
+    """Return the folder of a module, and those above it up to the one that holds its package."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return tuple(Path(file).resolve().parents)[: module.count(".") + 1 + file.endswith("__init__.py")] if file else ()
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
@@ -198,7 +230,7 @@ def _files_of(folder: Path) -> Iterator[Path]:
     seen, top = {os.path.realpath(OUTPUTS)} - {os.path.realpath(folder)}, str(folder)
     for where, folders, files in os.walk(top, followlinks=True):
         real = os.path.realpath(where)
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name != "__pycache__")  # which running the code beside writes
         if real in seen:
             folders.clear()
             continue
