@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.entities import UNKNOWN_TIME, Entities, check_columns, numbered, refuse_headers, without_context
-from recx.core.errors import InputError, RecxError
+from recx.core.entities import UNKNOWN_TIME, Entities, without_context
+from recx.core.errors import RecxError
+from recx.core.event_frame import arrays_of
+from recx.core.event_order import EventOrder
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
 if TYPE_CHECKING:
@@ -112,36 +114,29 @@ class Interactions:
         users: Entities | None = None,
         items: Entities | None = None,
         notes: Notes | None = None,
+        order: EventOrder = "auto",
+        seed: int = 0,
     ) -> Interactions:
         """Build interactions from a frame with columns user, item and, optionally, time (int ms) and weight.
+
+        Rows with a weight of 0 or less (shown, but not chosen) are left out and counted (``rows_of_weight_0``).
 
         Args:
             frame: One row per event.
             users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
             items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
             notes: Counts for the protocol card.
+            order: Where there are no times, or they only number the rows: ``given``: the rows are in the order of time.
+                ``none``: they have no order, and get a random one. ``auto``: ``given``, but an error if the rows are
+                sorted by item.
+            seed: Seed of the random order.
 
         Raises:
-            InputError: An id is missing or not among the entities, a time is no whole number, or a column is unknown.
+            InputError: An id is missing or not among the entities, a time is no whole number, a weight is missing, a
+                column is unknown, or the rows are sorted by item.
         """
-        check_columns(frame)
-        refuse_headers(frame, "the events")
-        user, user_ids = numbered(frame["user"], "user", users, sort=False)
-        item, item_ids = numbered(frame["item"], "item", items, sort=True)
-        time = frame["time"].to_numpy() if "time" in frame else None
-        if time is not None and time.dtype.kind not in "iu":
-            raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
-        order = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
-        weight = frame["weight"].to_numpy(dtype=np.float32) if "weight" in frame else np.ones(len(frame), np.float32)
-        return cls(
-            indptr=indptr_of(np.bincount(user, minlength=len(user_ids))),
-            item=item[order],
-            time=None if time is None else time[order].astype(np.int64),
-            weight=weight[order],
-            users=user_ids,
-            items=item_ids,
-            notes=dict(notes or {}),
-        )
+        made = arrays_of(frame, users, items, order, seed)
+        return cls(**{**made, "notes": {**(notes or {}), **made["notes"]}})
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,8 +132,9 @@ def _rows(events: Interactions) -> Counts:
     order = np.argsort(pair, kind="stable")  # the events of a user, and so of a pair, are ordered by time
     again = pair[order][1:] == pair[order][:-1]
     at_once = again & (False if events.time is None else np.diff(events.time[order]) == 0)
-    dropped = events.notes.get("duplicate_rows", 0)
+    dropped, unchosen = (events.notes.get(name, 0) for name in ("duplicate_rows", "rows_of_weight_0"))
     return {
+        "rows_of_weight_0": (unchosen, len(events) + unchosen),
         "duplicate_rows_dropped": (dropped, len(events) + dropped),
         "duplicate_rows": (int(at_once.sum()), len(events)),
         "repeated_pairs": (int((again & ~at_once).sum()), len(events)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,10 @@ def interactions(*rows):
     """Events (user, item, weight) of six users and 100 items."""
     columns = dict(zip(["user", "item", "weight"], zip(*rows, strict=True), strict=False)) if rows else {}
     frame = pd.DataFrame(columns or {"user": [], "item": [], "weight": []}).astype({"user": int, "item": int})
-    return Interactions.from_frame(frame, users=Entities(np.arange(6)), items=Entities(np.arange(100)))
+    frame = frame.sort_values("user", kind="stable")
+    known = {"users": Entities(np.arange(6)), "items": Entities(np.arange(100))}
+    events = Interactions.from_frame(frame[["user", "item"]], **known)  # which would leave out those of weight 0
+    return replace(events, weight=frame["weight"].to_numpy(dtype=np.float32))
 
 
 def fold(target, history=()):

@@ -33,6 +33,7 @@ FLAGS = {
     "item": "column of the items",
     "time": "column of the times, or none",
     "weight": "column of the weights, or none",
+    "order": "given or none: whether rows without times are in the order of time",
     "time-unit": "s, ms, us, ns or iso",
     "delimiter": "what separates the columns",
 }
@@ -143,9 +144,9 @@ def _table(guess: Guess) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _yaml(value: str | None) -> str:
-    if value is None:
-        return "null"
+def _yaml(value: str | int | None) -> str:
+    if value is None or isinstance(value, int):
+        return "null" if value is None else str(value)
     if PLAIN.fullmatch(value) and value.lower() not in VALUES:
         return value
     return json.dumps(value.replace("${", "\\${"), ensure_ascii=False)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from recx.core.entities import Entities
+from recx.core.event_order import EventOrder
 from recx.core.ragged import indptr_of, repeats
 from recx.core.types import Array, Floats, Interactions, RankedLists
 
@@ -16,7 +17,11 @@ Duplicates = Literal["drop", "keep"]
 
 
 def interactions_of(
-    columns: Mapping[str, Array], duplicates: Duplicates, items: Entities | None = None
+    columns: Mapping[str, Array],
+    duplicates: Duplicates,
+    items: Entities | None = None,
+    order: EventOrder = "auto",
+    seed: int = 0,
 ) -> Interactions:
     """Return the events of a table's columns.
 
@@ -27,10 +32,12 @@ def interactions_of(
         columns: ``user``, ``item`` and, optionally, ``time`` (ms) and ``weight``, [n] each.
         duplicates: ``drop`` or ``keep`` duplicates.
         items: the items, if they are known already.
+        order: whether the rows are in the order of time (see ``Interactions.from_frame``), as ``seed``.
+        seed: of a random order.
     """
     import pandas as pd
 
-    events = Interactions.from_frame(pd.DataFrame(columns), items=items)
+    events = Interactions.from_frame(pd.DataFrame(columns), items=items, order=order, seed=seed)
     if events.time is None or duplicates == "keep":
         return events
     moment = (events.user[1:] != events.user[:-1]) | (events.time[1:] != events.time[:-1])

@@ -13,8 +13,10 @@ from io import StringIO
 
 import numpy as np
 
+from recx.core.bounds import Seed, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.event_order import EventOrder, rows_in_order
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions
 from recx.parts.dataset.files import read_text, require_path
@@ -28,14 +30,20 @@ ITEMS = re.compile("(item|history|sequence|target)s?(_?(ids?|list|seq|sequence))
 
 
 @dataclass(frozen=True)
+@checked("dataset")
 class Sequences:
     """Sequences without times; an item may occur twice in a line.
 
     Attributes:
         path: the file, plain or gzipped.
+        order: ``given``: the items are in the order of time; ``none``: they have no order, as in lists of neighbours,
+            and get a random one; ``auto``: ``given``, but an error if nearly all lines are sorted.
+        seed: seed of the random order.
     """
 
     path: str | None = None
+    order: EventOrder = "auto"
+    seed: Seed = 0
 
     def load(self) -> Interactions:
         """Return the sequences, weight 1, ``time=None``; users in the file's order.
@@ -44,8 +52,8 @@ class Sequences:
         ``users_without_items``).
 
         Raises:
-            InputError: no path is set, the file cannot be used, its header names other columns, or a user is on two
-                lines.
+            InputError: no path is set, the file cannot be used, its header names other columns, a user is on two
+                lines, or the lines are sorted.
         """
         import pandas as pd
 
@@ -54,8 +62,10 @@ class Sequences:
         words = [line.split() for line in StringIO(read_text(path), newline=None)]
         head = next((number for number, line in enumerate(words) if line), None)
         has_header = head is not None and _is_header(words[head], f"{path}, line {head + 1}")
-        if has_header:
-            words[head or 0] = []
+        header = [word.lower() for word in words[head or 0]] if has_header else []
+        headers = [number for number, line in enumerate(words) if header and [*map(_plain, line)] == header]
+        for number in headers:
+            words[number] = []
         lengths = np.array([len(line) for line in words], dtype=np.int64)
         full = lengths > 1
         if not full.any():
@@ -71,19 +81,28 @@ class Sequences:
         clicked = [item for line in words for item in line[1:]]
         ids = ids_of(clicked, f"{path}: the items", np.repeat(lines, lengths[full] - 1))
         item, known = pd.factorize(ids, sort=True)
+        indptr = indptr_of(lengths[full] - 1)
+        try:
+            rows = rows_in_order(indptr, item, np.asarray(known), self.order, self.seed)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
         return Interactions(
-            indptr=indptr_of(lengths[full] - 1),
-            item=item.astype(np.int32),
+            indptr=indptr,
+            item=(item if rows is None else item[rows]).astype(np.int32),
             time=None,
             weight=np.ones(len(item), dtype=np.float32),
             users=Entities(users),
             items=Entities(np.asarray(known)),
             notes={
-                "blank_lines": int((lengths == 0).sum()) - has_header,
+                "blank_lines": int((lengths == 0).sum()) - len(headers),
                 "users_without_items": int((lengths == 1).sum()),
-                **({"header_lines": 1} if has_header else {}),
+                **({"header_lines": len(headers)} if headers else {}),
             },
         )
+
+
+def _plain(word: str) -> str:
+    return word.lstrip("\ufeff").lower()
 
 
 def _is_header(words: Sequence[str], where: str) -> bool:

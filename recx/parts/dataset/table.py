@@ -7,8 +7,9 @@ from typing import Annotated
 
 from annotated_types import Predicate, doc
 
-from recx.core.bounds import check
+from recx.core.bounds import Seed, check
 from recx.core.errors import InputError
+from recx.core.event_order import EventOrder
 from recx.core.types import Interactions
 from recx.parts.dataset.events import Duplicates, interactions_of
 from recx.parts.dataset.files import require_path
@@ -34,6 +35,9 @@ class Table:
         user: name of the column of users.
         item: name of the column of items.
         time: name of the column of times; None: the rows are in the order of time.
+        order: of events without times. ``given``: the rows are in the order of time; ``none``: they have no order, and
+            get a random one; ``auto``: ``given``, but an error if they are sorted by item.
+        seed: seed of the random order.
         weight: name of the column of weights; None: 1 for every event.
         time_unit: unit of the times: ms, s, us, ns or iso (dates; a Parquet timestamp has its own unit).
         delimiter: separator of the columns; None: as the file's name or its header says.
@@ -44,6 +48,8 @@ class Table:
     user: str = "user"
     item: str = "item"
     time: str | None = None
+    order: EventOrder = "auto"
+    seed: Seed = 0
     weight: str | None = None
     time_unit: TimeUnit = "ms"
     delimiter: Delimiter | None = None
@@ -73,5 +79,9 @@ class Table:
         source = Source(require_path(self.path, "clicks.csv"), delimiter, setting="dataset.delimiter")
         notes: dict[str, int] = {}
         columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
-        events = interactions_of({role: columns[name] for role, name in names.items()}, self.duplicates)
+        by_role = {role: columns[name] for role, name in names.items()}
+        try:
+            events = interactions_of(by_role, self.duplicates, order=self.order, seed=self.seed)
+        except InputError as error:
+            raise InputError(f"{source.path}: {error}") from error
         return replace(events, notes={**events.notes, **notes})

@@ -17,6 +17,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.parts.dataset.table import ROLES, Table
 from recx.storage.readers.columns import TICKS
+from recx.storage.readers.names import OPINIONS, TIMES, recognised
 from recx.storage.readers.tables import Source, layouts, read
 
 WORDS: Mapping[str, str] = {
@@ -24,12 +25,10 @@ WORDS: Mapping[str, str] = {
     "listener|viewer",
     "item": "item|i|movie|sku|asin|product|article|track|song|artist|book|isbn|business|video|news|document|doc|"
     "listing|venue|poi|game|recipe|hotel|restaurant",
-    "time": "time|ts|timestamp|unixtime|unixreviewtime|date|datetime|eventdate|eventtime|timeframe|at",
-    "weight": "weight|strength|grade|relevance|ratings?|score|overall|stars?",
+    "time": TIMES,
+    "weight": f"weight|strength|grade|relevance|{OPINIONS}",
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
-OPINIONS = "ratings?|score|overall|stars?"
-"""Weights that say how much something was liked: a low one is no sign of interest."""
 JSON = (".json", ".jsonl", ".ndjson")
 NONE = "none"
 """What a flag says for a role without a column."""
@@ -54,7 +53,7 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     Args:
         path: The file.
         given: Setting -> what a flag says: a column or ``none`` for user, item, time and weight, ``time_unit``,
-            ``delimiter``.
+            ``order``, ``delimiter``.
 
     Raises:
         InputError: The file cannot be used, or a setting is ambiguous.
@@ -64,7 +63,7 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     delimiter, names, usual = _layout(path, given)
     columns = {role: _column(path, role, names, given) for role in ROLES}
     source, seen = Source(path, delimiter), {}
-    if "weight" not in given and _recognised(OPINIONS, [columns["weight"] or ""]):
+    if "weight" not in given and recognised(OPINIONS, [columns["weight"] or ""]):
         seen["weight"] = _about_opinions(source, str(columns["weight"]))
         columns["weight"] = None
     if columns["time"] is None and "time" not in given:
@@ -72,6 +71,7 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     unit, moment = _time_unit(source, columns["time"], given.get("time_unit"))
     written = None if usual else "\\t" if delimiter == "\t" else delimiter
     settings = {**columns, "path": str(path), "time_unit": unit, "delimiter": written}
+    settings |= {"order": given["order"]} if "order" in given else {}
     table = Table(**settings)  # type: ignore[arg-type]  # which checks them
     events = table.load()
     seen["path"], seen["user"] = f"{len(events):,} events", f"{events.n_users:,} users"
@@ -100,18 +100,7 @@ def _layout(path: Path, given: Mapping[str, str]) -> tuple[str | None, list[str]
 
 
 def _has_both(names: Sequence[str], given: Mapping[str, str]) -> bool:
-    return all(given.get(role) in names or _recognised(WORDS[role], names) for role in ("user", "item"))
-
-
-def _recognised(words: str, names: Sequence[str]) -> list[str]:
-    return [name for name in names if re.fullmatch(f"({words})(id)?", _last_word(name))]
-
-
-def _last_word(column: str) -> str:
-    """Return the last word of a column's name in lower case, without its type (``user_id:token``) and ``id``."""
-    name = re.sub("([a-z])([A-Z])", r"\1 \2", column.partition(":")[0]).lower()
-    words: list[str] = re.findall("[a-z0-9]+", name) or [""]
-    return words[-2] if len(words) > 1 and words[-1] == "id" else words[-1]
+    return all(given.get(role) in names or recognised(WORDS[role], names) for role in ("user", "item"))
 
 
 def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str]) -> str | None:
@@ -122,7 +111,8 @@ def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str
         if given[role] not in names:
             raise InputError(f"--{role} {given[role]}: {path} has no such column: {did_you_mean(given[role], names)}")
         return given[role]
-    found = [name for name in dict.fromkeys(_recognised(WORDS[role], names)) if name not in given.values()]
+    taken = [given.get(other) for other in ROLES]
+    found = [name for name in dict.fromkeys(recognised(WORDS[role], names)) if name not in taken]
     if len(found) > 1:
         way_out = f"decide with --{role} COLUMN" + ("" if needed else f" or --{role} {NONE}")
         raise InputError(f"{path}: the {role} could be the column {' or '.join(map(repr, found))}: {way_out}")

@@ -210,6 +210,7 @@ def ratings(folder: Path, form: str) -> Path:
     return path
 
 
+ORDER = {"order": "auto", "seed": 0}
 FORMS = {
     "ratings.csv": ([], ["userId", "movieId", "timestamp", None, "s", None]),
     "train-item-views.csv": (
@@ -236,7 +237,7 @@ def test_the_settings_for_a_usual_file(form: str, here: Path) -> None:
     option = OmegaConf.load(here / "my-shop" / "conf" / "dataset" / "mine.yaml")
     assert option.pop("_target_") == "recx.parts.dataset.table.Table"
     names = ["user", "item", "time", "weight", "time_unit", "delimiter"]
-    assert option == dict(zip(names, expected, strict=True)) | {"path": str(file), "duplicates": "drop"}
+    assert option == dict(zip(names, expected, strict=True)) | {"path": str(file), "duplicates": "drop"} | ORDER
     assert f"`{file}`" in (here / "my-shop" / "README.md").read_text(encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(10, 13), st.integers(0,
 
 def columns(rows: list[tuple[int, int, int]]) -> dict[str, Array]:
     user, item, time = np.array(rows, dtype=np.int64).T
-    return {"user": user, "item": item, "time": time, "weight": np.arange(len(rows), dtype=np.float32)}
+    return {"user": user, "item": item, "time": time, "weight": 1 + np.arange(len(rows), dtype=np.float32)}
 
 
 @given(ROWS)
@@ -27,7 +27,7 @@ def test_exact_duplicates_are_dropped_once_first_kept_in_file_order_and_counted(
     assert events.time is not None
     found = zip(events.users.ids[events.user], events.items.ids[events.item], events.time, strict=True)
     assert [tuple(int(v) for v in row) for row in found] == expected
-    assert events.weight.tolist() == [float(rows.index(row)) for row in expected]
+    assert events.weight.tolist() == [1.0 + rows.index(row) for row in expected]
 
 
 @given(ROWS, st.randoms(use_true_random=False))

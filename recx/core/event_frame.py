@@ -1,0 +1,76 @@
+"""From a frame of events to the arrays of ``Interactions``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recx.core.entities import Entities, check_columns, numbered, refuse_headers
+from recx.core.errors import InputError
+from recx.core.event_order import EventOrder, rows_in_order
+from recx.core.ragged import indptr_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[Any]
+
+
+def arrays_of(
+    frame: pd.DataFrame, users: Entities | None, items: Entities | None, order: EventOrder, seed: int
+) -> dict[str, Any]:
+    """Return the arguments of ``Interactions`` (see ``Interactions.from_frame``).
+
+    Raises:
+        InputError: The frame cannot be used.
+    """
+    check_columns(frame)
+    refuse_headers(frame, "the events")
+    weight, notes = np.ones(len(frame), dtype=np.float32), {}
+    if "weight" in frame:
+        weight = _weights(frame["weight"])
+        unchosen = int((weight <= 0).sum())
+        if unchosen:
+            frame, weight = frame[weight > 0], weight[weight > 0]
+            notes["rows_of_weight_0"] = unchosen
+    user, user_ids = numbered(frame["user"], "user", users, sort=False)
+    item, item_ids = numbered(frame["item"], "item", items, sort=True)
+    time = frame["time"].to_numpy() if "time" in frame else None
+    if time is not None and time.dtype.kind not in "iu":
+        raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
+    rows = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
+    indptr = indptr_of(np.bincount(user, minlength=len(user_ids)))
+    if time is None or _says_nothing(time):
+        again = rows_in_order(indptr, item[rows], item_ids.ids, order, seed)
+        rows = rows if again is None else rows[again]
+        time = None if order == "none" else time
+    elif order == "none":
+        raise InputError("the events have times, so they have an order: leave order=none out, or the times")
+    return {
+        "indptr": indptr,
+        "item": item[rows],
+        "time": None if time is None else time[rows].astype(np.int64),
+        "weight": weight[rows],
+        "users": user_ids,
+        "items": item_ids,
+        "notes": notes,
+    }
+
+
+def _weights(column: pd.Series[Any]) -> npt.NDArray[np.float32]:
+    weight: npt.NDArray[np.float32] = column.to_numpy(dtype=np.float32)
+    if not np.isfinite(weight).all():
+        row = int(np.argmin(np.isfinite(weight)))
+        raise InputError(f"column 'weight', row {row + 1}: it is missing or infinite: fill it in or drop the row")
+    if len(weight) and not (weight > 0).any():
+        raise InputError(
+            "column 'weight': no row has a weight above 0, so none is an event: correct the weights, or leave them out"
+        )
+    return weight
+
+
+def _says_nothing(time: Array) -> bool:
+    """Return whether times are all the same, or only number the rows."""
+    return len(time) < 2 or bool((np.diff(time.astype(np.int64)) == int(time[1]) - int(time[0])).all())
