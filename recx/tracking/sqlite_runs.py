@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from recx.core.errors import InputError, RecxError
+from recx.tracking.moved import folder_here
 from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.process import is_dead
 
@@ -47,7 +48,7 @@ def stored_runs(database: Path) -> list[PastRun]:
             status=_status(status, tags[run]),
             start=(start or 0) / 1000,
             seconds=(end - start) / 1000 if end and start else NAN,
-            folder=tags[run].get("recx.folder", ""),
+            folder=folder_here(tags[run].get("recx.folder", ""), database),
             metrics=figures[run],
             read=lambda run=run: settings[run],  # type: ignore[misc]
             name=name or "",
@@ -85,7 +86,7 @@ def folder_of_run(database: Path, beginning: str) -> str | None:
         raise InputError(
             f"run {beginning} left no files: it is {_status(status, tags)}{why}: `python -m recx runs` shows others"
         )
-    return str(tags["recx.folder"])
+    return folder_here(tags["recx.folder"], database)
 
 
 def _status(status: str, tags: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recx.core.errors import InputError, RecxError
 from recx.core.system.atomic import replacing
 from recx.core.system.locks import turn
+from recx.tracking.moved import bring_along
 from recx.tracking.process import is_dead
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
         if file and not file.exists():
             _build(file)
         client = open_client(uri)
+        if file and artifacts:
+            bring_along(file, artifacts)
         experiment = client.get_experiment_by_name(name)
         if experiment is None:
             return client, client.create_experiment(name, artifact_location=artifacts.as_uri() if artifacts else None)

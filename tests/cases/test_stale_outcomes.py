@@ -407,3 +407,50 @@ def test_fault_04_a_file_in_the_working_directory_and_a_variable(tmp_path: Path)
             assert again[1] > first[1]  # what has not changed comes from the cache
             found.append(first[0])
     assert len(set(found)) == 4
+
+
+SWEEP = ("--config-dir", "own", *NEWS, "tracker=console", "sweep_id=edited")
+
+
+def swept(folder: Path, *words: str, edit: tuple[str, str] = ("", "")) -> subprocess.CompletedProcess[str]:
+    """Run a sweep whose last trial is gone, after an edit of one of its option files."""
+    if not (folder / "own").exists():
+        (folder / "own" / "retriever").mkdir(parents=True)
+        text = (ROOT / "conf" / "retriever" / "popularity.yaml").read_text()
+        for name in ("mine", "other"):
+            (folder / "own" / "retriever" / f"{name}.yaml").write_text(text)
+        assert run(folder, "-m", *SWEEP, *words).returncode == 0
+    (folder / "outputs" / "sweeps" / "edited" / "trials" / "2.json").unlink()
+    option = folder / "own" / "retriever" / "mine.yaml"
+    option.write_text(option.read_text().replace(*edit) if edit[0] else option.read_text())
+    return run(folder, "-m", *SWEEP, *words)
+
+
+@pytest.mark.slow
+def test_fault_14_a_sweep_is_not_taken_up_with_edited_options(tmp_path: Path) -> None:
+    words = ("retriever=mine", "seed=1,2,3")
+    done = swept(tmp_path, *words, edit=("half_life: null", "half_life: 1h"))
+    assert done.returncode == 2
+    assert done.stderr.strip() == (
+        "sweep_id=edited: the option files were edited since this sweep ran trial 0, 1 with retriever.half_life=null "
+        "(now 1h): a table must not mix both: put the files back, or choose another sweep_id"
+    )
+    assert not (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").exists()
+    (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").touch()
+    back = swept(tmp_path, *words, edit=("half_life: 1h", "half_life: null"))
+    assert back.returncode == 0, back.stderr
+    assert back.stdout.count("(done before)") == 2
+    comment = swept(tmp_path, *words, edit=("half_life: null", "half_life:   null # the same"))
+    assert comment.returncode == 0, comment.stderr
+    assert comment.stdout.count("(done before)") == 2
+
+
+@pytest.mark.slow
+def test_an_edit_counts_for_the_trials_that_choose_the_option_only(tmp_path: Path) -> None:
+    done = swept(tmp_path, "retriever=other,mine,popularity", edit=("half_life: null", "half_life: 1h"))
+    assert done.returncode == 2
+    assert "since this sweep ran trial 1 with retriever.half_life=null (now 1h)" in done.stderr
+    (tmp_path / "own" / "retriever" / "unused.yaml").write_text("_target_: recx.no\n")
+    (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").touch()
+    back = swept(tmp_path, "retriever=other,mine,popularity", edit=("half_life: 1h", "half_life: null"))
+    assert back.returncode == 0, back.stderr

@@ -30,6 +30,7 @@ class Trial:
         reason: Why it failed, in one line; "" where it did not.
         pruned: The epoch at which it was pruned, or None.
         course: Epoch -> the value reached there (see ``recx.core.pruning``).
+        settings: A hash of the settings that it ran with; "" where they could not be composed.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Trial:
     reason: str = ""
     pruned: int | None = None
     course: Mapping[int, float] = field(default_factory=dict)
+    settings: str = ""
 
     @property
     def missing(self) -> str:

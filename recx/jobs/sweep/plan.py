@@ -16,7 +16,8 @@ from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.atomic import write_text
 from recx.core.system.threads import cores as cores_here
-from recx.jobs.sweep.journal import FILE, description_of
+from recx.jobs.sweep import edited
+from recx.jobs.sweep.journal import FILE, TrialJournal, description_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -68,7 +69,7 @@ class Sweep:
             Whether the sweep is new.
 
         Raises:
-            InputError: A sweep of this id was started with different overrides.
+            InputError: A sweep of this id was started with different overrides, or the option files were edited since.
         """
         # on these the trials depend; the others say where and how many of them run
         overrides = [one for one in self.overrides if not one.lstrip("+~").startswith(HOW_MANY)]
@@ -82,9 +83,13 @@ class Sweep:
                     f"sweep_id={self.id}: this sweep was started with different overrides "
                     f"({' '.join(earlier['words'])}): give the same, or another sweep_id"
                 )
+            before = [one for one in self.overrides if one.startswith("hydra.searchpath=")]
+            if before or earlier.get("options") != edited.hash_of_options():
+                edited.check(self.id, TrialJournal(self.folder / "trials"), before)
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
         content = {"id": self.id, "words": overrides, **{key: self.config[key] for key in FIXED}}
+        content["options"] = edited.hash_of_options()
         write_text(self.folder / FILE, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return True
 

@@ -18,6 +18,7 @@ from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
 from recx.core.system.screen import echo
+from recx.jobs.sweep.edited import hash_of
 from recx.jobs.sweep.journal import Trial, TrialJournal, description_of
 from recx.jobs.sweep.plan import FIXED
 
@@ -74,6 +75,7 @@ class TrialRunner:
         trial = Trial(self.number, tuple(self.overrides), str(self.folder), course=fit.course)
         try:
             settings = config()
+            trial = replace(trial, settings=hash_of(settings))
             for key, value in self.fixed.items():
                 if settings[key] != value:
                     raise InputError(f"{key}={settings[key]}: the trials of this sweep are compared by {key}={value}")
