@@ -13,8 +13,9 @@ from recx.core.event_order import EventOrder
 from recx.core.types import Interactions
 from recx.parts.dataset.events import Duplicates, interactions_of
 from recx.parts.dataset.files import require_path
+from recx.parts.dataset.table_columns import AUTO, times_of, weights_of
 from recx.storage.readers.columns import TimeUnit
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.tables import Source, columns_of, read
 
 
 def _separates(text: str) -> bool:
@@ -34,12 +35,15 @@ class Table:
         path: the file.
         user: name of the column of users.
         item: name of the column of items.
-        time: name of the column of times; None: the rows are in the order of time.
+        time: name of the column of times; ``auto``: the one that is called time, timestamp, date or the like; None: the
+            rows have no times.
         order: of events without times. ``given``: the rows are in the order of time; ``none``: they have no order, and
             get a random one; ``auto``: ``given``, but an error if they are sorted by item.
         seed: seed of the random order.
-        weight: name of the column of weights; None: 1 for every event.
-        time_unit: unit of the times: ms, s, us, ns or iso (dates; a Parquet timestamp has its own unit).
+        weight: name of the column of weights; ``auto``: one that says what was chosen, such as a label of 0 and 1;
+            None: 1 for every event. A row with a weight of 0 or less is no event.
+        time_unit: unit of the times: ms, s, us, ns or iso (dates; a Parquet timestamp has its own unit). With
+            ``time=auto`` dates show their unit, if none but ms is set.
         delimiter: separator of the columns; None: as the file's name or its header says.
         duplicates: ``drop`` or ``keep`` rows that repeat user, item and time.
     """
@@ -47,10 +51,10 @@ class Table:
     path: str | None = None
     user: str = "user"
     item: str = "item"
-    time: str | None = None
+    time: str | None = AUTO
     order: EventOrder = "auto"
     seed: Seed = 0
-    weight: str | None = None
+    weight: str | None = AUTO
     time_unit: TimeUnit = "ms"
     delimiter: Delimiter | None = None
     duplicates: Duplicates = "drop"
@@ -62,22 +66,24 @@ class Table:
         used: dict[str, str] = {}
         for role in ROLES:
             name = getattr(self, role)
-            if name is not None and used.setdefault(name, role) != role:
+            if name not in (None, AUTO) and used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
 
     def load(self) -> Interactions:
         """Return the events. Ids are whole numbers if the whole column is, else text.
 
-        Rows that repeat the header, where files were joined, are left out and counted (``repeated_headers``).
+        Rows that repeat the header, where files were joined, are left out and counted (``repeated_headers``). So are
+        rows with a weight of 0 or less (``rows_of_weight_0``); those of a rating that is not read are counted only
+        (``rows_with_unread_weight``).
 
         Raises:
             InputError: no path is set, or the file cannot be used.
         """
-        kinds = dict(zip(ROLES, ("id", "id", self.time_unit, "number"), strict=True))
-        names = {role: name for role in ROLES if (name := getattr(self, role)) is not None}
         delimiter = "\t" if self.delimiter == "\\t" else self.delimiter  # as a shell passes it
         source = Source(require_path(self.path, "clicks.csv"), delimiter, setting="dataset.delimiter")
         notes: dict[str, int] = {}
+        names, unit = self._found(source, notes)
+        kinds = dict(zip(ROLES, ("id", "id", unit, "number"), strict=True))
         columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
         by_role = {role: columns[name] for role, name in names.items()}
         try:
@@ -85,3 +91,21 @@ class Table:
         except InputError as error:
             raise InputError(f"{source.path}: {error}") from error
         return replace(events, notes={**events.notes, **notes})
+
+    def _found(self, source: Source, notes: dict[str, int]) -> tuple[dict[str, str], str]:
+        """Return role -> column, and the unit of the times."""
+        names: dict[str, str] = {role: name for role in ROLES if (name := getattr(self, role)) not in (None, AUTO)}
+        unit: str = self.time_unit
+        if AUTO not in (self.time, self.weight):
+            return names, unit
+        present = columns_of(source, names.values())
+        if not set(names.values()) <= set(present):
+            return names, unit  # an error names the missing one
+        others = [name for name in present if name not in names.values()]
+        time, weight = names.get("time"), names.get("weight")
+        if self.time == AUTO:
+            time, unit = times_of(source, others, unit)
+        if self.weight == AUTO:
+            weight, more = weights_of(source, [name for name in others if name != time])
+            notes |= more
+        return {**names, **{role: name for role, name in (("time", time), ("weight", weight)) if name}}, unit

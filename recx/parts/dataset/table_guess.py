@@ -17,7 +17,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.parts.dataset.table import ROLES, Table
 from recx.storage.readers.columns import TICKS
-from recx.storage.readers.names import OPINIONS, TIMES, recognised
+from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
 from recx.storage.readers.tables import Source, layouts, read
 
 WORDS: Mapping[str, str] = {
@@ -26,7 +26,7 @@ WORDS: Mapping[str, str] = {
     "item": "item|i|movie|sku|asin|product|article|track|song|artist|book|isbn|business|video|news|document|doc|"
     "listing|venue|poi|game|recipe|hotel|restaurant",
     "time": TIMES,
-    "weight": f"weight|strength|grade|relevance|{OPINIONS}",
+    "weight": f"weight|strength|{GRADES}|{OPINIONS}",
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
 JSON = (".json", ".jsonl", ".ndjson")

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,6 +82,14 @@ def read(
         for name, kind in kinds.items()
         if name in table.column_names
     }
+
+
+def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
+    """Return the columns of a file by the delimiter by which ``read`` finds the needed ones (raises like ``read``)."""
+    data = content(source.path) if source.data is None else source.data
+    if bytes(data[:4]) == b"PAR1":
+        return list(_parquet_file(source.path, data).schema_arrow.names)
+    return _delimited(source, data, dict.fromkeys(needed, "id")).names
 
 
 def read_texts(source: Source) -> pa.Table:

@@ -1,0 +1,100 @@
+"""Finds the columns of times and weights of a table that nobody names, where the file leaves no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from recx.core.errors import InputError
+from recx.core.types import Array
+from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
+from recx.storage.readers.tables import Source, read
+
+AUTO = "auto"
+"""What a setting says for a column that is to be found."""
+EVENT = r"(the|event|click|view|interaction|rating|review|purchase|order|session|unix|utc|created|rated|visited|server)"
+"""What may stand before the word for a time that tells when the event happened."""
+NUMBERS = "numbers"
+TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def times_of(source: Source, names: Sequence[str], unit: str) -> tuple[str | None, str]:
+    """Return the column of times (None: there is none), and the unit that they count.
+
+    Args:
+        source: The table.
+        names: The columns that have no other role.
+        unit: The unit, if it is not ms; otherwise that in which the numbers are dates.
+
+    Raises:
+        InputError: It is not clear which column tells when an event happened.
+    """
+    clocks = {name: _clock(source, name) for name in recognised(TIMES, names)}
+    dated = [name for name, clock in clocks.items() if clock not in (NUMBERS, "")]
+    clear = [name for name in clocks if _is_of_event(name)]
+    best = [name for name in clear if clocks[name]] or [*dated, *clear]
+    if not best:
+        return None, unit
+    if len(best) > 1 or best[0] not in clear or not clocks[best[0]]:
+        raise InputError(
+            f"{source.path}: the column {' or '.join(map(repr, best))} could hold the times: set dataset.time to the "
+            f"column, such as dataset.time={best[0]}, with its dataset.time_unit, or dataset.time=null if the rows are "
+            "in the order of time"
+        )
+    clock = clocks[best[0]]
+    return best[0], clock if unit == "ms" and clock != NUMBERS else unit
+
+
+def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[str, int]]:
+    """Return the column of weights, and the note of one that is not read.
+
+    A column is read if its name says that an item was chosen, and it is 1 or not. Others that are positive are left
+    unread: every row is an event, whatever its rating.
+
+    Raises:
+        InputError: A column holds numbers of 0 or less, which could mean that the row is no event.
+    """
+    found = {name: _numbers(source, name) for name in recognised(f"weight|strength|{GRADES}|{OPINIONS}", names)}
+    numbers = {name: values for name, values in found.items() if values is not None and not (values == 1).all()}
+    unchosen = [name for name, values in numbers.items() if (values <= 0).any()]
+    if not unchosen:
+        return None, {"rows_with_unread_weight": len(next(iter(numbers.values())))} if numbers else {}
+    name = unchosen[0]
+    binary = set(np.unique(numbers[name]).tolist())
+    if len(unchosen) == 1 and recognised(f"weight|{GRADES}", [name]) and binary in ({0.0, 1.0}, {-1.0, 1.0}):
+        return name, {}
+    row = int(np.argmax(numbers[name] <= 0))
+    raise InputError(
+        f"{source.path}: the column {name!r} is {numbers[name][row]:g} in row {row + 1}, which could mean that the "
+        f"item was shown, but not chosen: set dataset.weight={name}, which leaves out rows of 0 or less, or "
+        "dataset.weight=null, so that every row is an event"
+    )
+
+
+def _is_of_event(name: str) -> bool:
+    words = re.sub("([a-z])([A-Z])", r"\1 \2", name.partition(":")[0]).lower()
+    return bool(re.fullmatch(rf"({EVENT}?[ _-]?)*({TIMES})", words))
+
+
+def _clock(source: Source, column: str) -> str:
+    """Return the unit of a column of dates, ``NUMBERS`` of numbers that are no dates, "" of anything else."""
+    raw = _numbers(source, column)
+    middle = 0.0 if raw is None else float(np.median(raw))
+    if raw is None or re.fullmatch(r"(19|20)(\d{6}|\d{12})", f"{middle:.0f}"):  # 20170701
+        with suppress(InputError):
+            read(source, {column: "iso"}, notes={})
+            return "iso"
+        return ""
+    return next((unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks), NUMBERS)
+
+
+def _numbers(source: Source, column: str) -> Array | None:
+    """Return the values of a column; None if one is not a number."""
+    for kind in ("whole", "double"):
+        with suppress(InputError):
+            found = read(source, {column: kind}, notes={})[column]
+            return found if np.isfinite(found).all() else None
+    return None
