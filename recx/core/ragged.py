@@ -158,7 +158,7 @@ def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
         return order
     lengths = np.diff(indptr)
     unsorted = np.add.reduceat(rising, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
-    key = -score.astype(np.float64) if score.dtype.kind in "iu" else -score
+    key = ~score if score.dtype.kind in "iu" else -score  # the reverse order, without overflow or rounding
     by_length = np.flatnonzero(unsorted & (lengths > 1))
     by_length = by_length[np.argsort(lengths[by_length], kind="stable")]
     start = 0
@@ -179,7 +179,8 @@ def _sorted_rows(key: Array, indptr: Longs, groups: Array) -> Longs:
     first, width = indptr[:-1][groups], int(lengths[-1])
     inside = np.arange(width) < lengths[:, None]
     rows = first[:, None] + np.arange(width)
-    padded = np.where(inside, key[np.minimum(rows, len(key) - 1)], np.inf) if lengths[0] < width else key[rows]
+    last = np.inf if key.dtype.kind == "f" else np.iinfo(key.dtype).max
+    padded = np.where(inside, key[np.minimum(rows, len(key) - 1)], last) if lengths[0] < width else key[rows]
     # The unstable sort is several times faster; only groups with equal keys are sorted again.
     places = np.argsort(padded, axis=1)
     ordered = np.take_along_axis(padded, places, axis=1)

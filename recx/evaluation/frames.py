@@ -88,7 +88,7 @@ def _agreeing(user: Array, item: Array, score: Array, place: Array, name: str) -
     """
     by_place = _best_first(_grouped(user, np.arange(len(user)), place))
     rows: Longs = by_place.item
-    equal = np.flatnonzero(np.diff(by_place.value, prepend=np.inf) != 0)
+    equal = np.flatnonzero(by_place.value[1:] != by_place.value[:-1]) + 1
     equal = np.union1d(equal, by_place.indptr[:-1])  # runs of one place, within which the score decides
     rows = rows[order_in_groups(score[rows], np.append(equal, len(rows)))]
     rising = rises(score[rows], by_place.indptr)
@@ -266,7 +266,7 @@ def require(frame: pd.DataFrame, column: str, name: str) -> None:
 
 
 def _numbers(frame: pd.DataFrame, column: str, user: Array, name: str) -> Array:
-    """Return a column of finite numbers [n]: float32 and float64 as they are, all others as float64."""
+    """Return a column of finite numbers [n]: float32 as they are, int64 from 2^53 on, else float64."""
     import pandas as pd
 
     require(frame, column, name)
@@ -282,6 +282,12 @@ def _numbers(frame: pd.DataFrame, column: str, user: Array, name: str) -> Array:
             f"{name}: the {column} of user {shown_id(user[row])} in row {row + 1} is {value[row]}: every {column} must "
             "be a finite number: correct the row or drop it"
         )
+    if values.dtype.kind in "iu" and (np.abs(value) >= 2**53).any():
+        if (value >= 2**63).any():
+            raise InputError(
+                f"{name}: column {column!r} holds numbers from 2^63 on, which would merge: make them smaller"
+            )
+        return np.asarray(values.to_numpy(dtype=np.int64))
     return value
 
 

@@ -147,7 +147,7 @@ def link_to_nowhere(path: Path) -> None:
         (b" \n\n", "is empty"),
         (b"\x00\x01" * 50, "is a binary file"),
         (gzip.compress(b"user,item\n1,2\n"), "is gzipped, contrary to its name"),
-        (b"\xff\xfea\x00", "is text in UTF-16"),
+        (b"\xff\xfea", "begins as text in UTF-16, but byte 2 is not such"),
         (link_to_nowhere, "is a link to /nowhere/at/all, where there is no file: correct the link"),
         (os.mkfifo, "is not a regular file but a pipe or a device"),
     ],

@@ -245,7 +245,7 @@ def changed(document: Json, change: Callable[[Any], object]) -> Json:
     [
         (b"", "is empty"),
         (b"\x00\x01" * 9, "is a binary file"),
-        ("text".encode("utf-16"), "is text in UTF-16"),
+        ("text".encode("utf-16")[:-1], "begins as text in UTF-16, but byte 8 is not such"),
         (gzip.compress(b"text"), "is gzipped, contrary to its name"),
         (link_to_nowhere, "is a link to /nowhere, where there is no file"),
         (os.mkfifo, "is not a regular file but a pipe or a device"),

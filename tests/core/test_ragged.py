@@ -71,6 +71,12 @@ def test_a_score_of_minus_infinity_is_last_and_never_taken_for_padding() -> None
     assert ragged.order_in_groups(score, np.array([0, 2, 6])).tolist() == [1, 0, 5, 2, 4, 3]
 
 
+@pytest.mark.parametrize("least", [2**53, -(2**63), 2**63 - 4])
+def test_whole_numbers_are_not_sorted_as_decimal_ones(least: int) -> None:
+    score = np.array([least, least + 1, least, least + 3, least + 2], dtype=np.int64)
+    assert ragged.order_in_groups(score, np.array([0, 2, 5])).tolist() == [1, 0, 3, 4, 2]
+
+
 @given(st.lists(st.integers(-3, 3)))
 def test_distinct_keys_are_sorted(keys: list[int]) -> None:
     assert ragged.distinct(np.array(keys, dtype=np.int64)).tolist() == sorted(set(keys))

@@ -37,6 +37,23 @@ def test_rank_orders_where_there_is_no_score_and_one_is_chosen_where_they_contra
     assert as_dict(lists_of(both, "rank")) == {1: [(5, -1), (6, -2)]}
 
 
+@pytest.mark.parametrize("first", [2**53, 2**62, -(2**53) - 1])
+def test_whole_scores_and_ranks_that_decimal_numbers_would_merge_stay_apart(first):
+    numbers = [first, first + 1]
+    assert as_dict(lists_of(frame(user=[1, 1], item=[5, 6], score=numbers))) == {1: [(6, first + 1), (5, first)]}
+    backwards = frame(user=[1, 1], item=[5, 6], rank=numbers[::-1])
+    assert as_dict(lists_of(backwards)) == {1: [(6, -first), (5, -first - 1)]}
+    with pytest.raises(InputError, match="contradict each other"):
+        lists_of(frame(user=[1, 1], item=[5, 6], rank=numbers, score=numbers))
+    both = frame(user=[1, 1], item=[5, 6], rank=[2, 1], score=numbers)
+    assert [item for item, _ in as_dict(lists_of(both))[1]] == [6, 5]
+
+
+def test_scores_that_no_int64_holds_are_refused():
+    with pytest.raises(InputError, match="column 'score' holds numbers from 2\\^63 on, which would merge"):
+        lists_of(frame(user=[1, 1], item=[5, 6], score=[2**63, 2**63 + 1]))
+
+
 def test_the_order_given_is_kept_and_needs_no_score():
     rows = frame(user=["b", "a", "b"], item=["x", "y", "z"])
     assert as_dict(lists_of(rows, "given")) == {"b": [("x", 0), ("z", -1)], "a": [("y", 0)]}

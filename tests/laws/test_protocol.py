@@ -115,7 +115,7 @@ def from_file(rng: random.Random, rows: list[Any], timed: bool, folder: Path) ->
     users, items = list(dict.fromkeys(row[0] for row in names)), sorted({row[1] for row in names})
     numbers = [(users.index(user), items.index(item), time if timed else None, w) for user, item, time, w in names]
     loaded = Table(
-        str(path), time="time" if timed else None, weight="weight", duplicates="drop" if drop else "keep"
+        str(path), time="time" if timed else None, order="given", weight="weight", duplicates="drop" if drop else "keep"
     ).load()
     assert loaded.users.ids.tolist() == users
     assert loaded.items.ids.tolist() == items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.types import Array
 from recx.storage.readers.names import GRADES, WEIGHTS, recognised
-from recx.storage.readers.tables import Source, content, layouts
+from recx.storage.readers.tables import Source, content, layouts, read_texts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.untitled import TREC, read_untitled
 
@@ -88,10 +89,22 @@ def _numbers_or_texts(source: Source, column: str) -> Array:
 
 
 def _exact(source: Source, column: str, values: Array) -> Array:
-    """Return whole numbers from 2^53 on as such, since decimal numbers would merge neighbours."""
-    if np.isfinite(values).all() and (np.abs(values) >= 2**53).any():
-        with suppress(InputError):
-            return read_columns(source, {column: "whole"}, notes={})[column]
+    """Return whole numbers from 2^53 on as such, since decimal numbers would merge neighbours.
+
+    Raises:
+        InputError: They stand beside other numbers, or have more digits than an int64 can hold.
+    """
+    if not (np.isfinite(values).all() and (np.abs(values) >= 2**53).any()):
+        return values
+    with suppress(InputError):
+        return read_columns(source, {column: "whole"}, notes={})[column]
+    if source.delimiter is not None:
+        for text in read_texts(source)[column].to_pylist():
+            if re.fullmatch(r"\s*-?\d+\s*", text) and int(text) != float(text):
+                raise InputError(
+                    f"{source.path}: the column {column!r} holds the whole number {text.strip()}, which decimal "
+                    "numbers cannot tell from its neighbours: write all its values as whole numbers of up to 18 digits"
+                )
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -31,8 +32,6 @@ _MAGIC = {
     b"\x80\x04\x95": "a pickle",
     b"\x80\x05\x95": "a pickle",
     b"\xff\xfe\x00\x00": "text in UTF-32",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
 _UNIT = "\x1f"
 _MARKS = ("\t", ",", ";", "|")
@@ -122,7 +121,8 @@ def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list
     if bytes(data[:4]) == b"PAR1":
         return {None: _parquet_file(path, data).schema_arrow.names}
     header = _header(path, data)
-    marks = dict.fromkeys([_delimiter(path, header), *(mark for mark in (*_MARKS, "::") if mark in header)])
+    others = [mark for mark in (*_MARKS, "::") if mark in header] or [mark for mark in " " if mark in header]
+    marks = dict.fromkeys([_delimiter(path, header), *others])
     return {mark: names_of(header, mark) for mark in marks}
 
 
@@ -144,6 +144,7 @@ def content(path: Path) -> memoryview:
             data = memoryview(gzip.decompress(data))
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"{path} is a damaged gzip file ({error}): fetch or write it again") from error
+    data = _in_utf8(path, data)
     head = bytes(data[:4096])
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError(f"{path} is empty: write it again, or name another file")
@@ -154,6 +155,18 @@ def content(path: Path) -> memoryview:
         what = f"{kind or 'a binary file'}, which is not supported"
         raise InputError(f"{path} is {what}: give text in UTF-8 (or a table as Parquet), plain or .gz")
     return data
+
+
+def _in_utf8(path: Path, data: memoryview) -> memoryview:
+    """Return text in UTF-16, as spreadsheets save it with a byte order mark, in UTF-8; all else unchanged."""
+    start = bytes(data[:4])
+    if not start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or start == codecs.BOM_UTF32_LE:
+        return data
+    try:
+        return memoryview(bytes(data).decode("utf-16").encode())
+    except UnicodeDecodeError as error:
+        at = error.start
+        raise InputError(f"{path} begins as text in UTF-16, but byte {at} is not such: save it as UTF-8") from error
 
 
 @contextmanager

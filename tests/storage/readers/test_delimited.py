@@ -172,7 +172,7 @@ def test_a_paired_stray_mark_is_refused_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("user,item\n1,2\n".encode("utf-16"), "is text in UTF-16, which is not supported: give text in UTF-8"),
+        ("user,item\n1,2\n".encode("utf-16")[:-1], "begins as text in UTF-16, but byte 28 is not such: save it as"),
         ("user,item\n1,2\n".encode("utf-32"), "is text in UTF-32"),
         ("user,item\n1,2\n".encode("utf-16-le"), "is a binary file"),
         ("user,item\n1,é\n".encode("latin-1"), "column 2, row 1 is not text in UTF-8"),

@@ -136,6 +136,20 @@ def test_whole_scores_above_2_to_the_53_stay_apart(tmp_path: Path) -> None:
     assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [1e300, 0.5]
 
 
+@pytest.mark.parametrize("other", ["0.5", "1" + 20 * "0"])
+def test_a_whole_score_that_decimal_numbers_cannot_hold_is_refused_beside_such(tmp_path: Path, other: str) -> None:
+    (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{2**53 + 1}\n1,2,{other}\n")
+    with pytest.raises(InputError, match=f"the whole number {2**53 + 1}, which decimal numbers cannot tell from its"):
+        read(tmp_path / "run.csv", "recommendations")
+    (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{2**53}\n1,2,{other}\n")
+    assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [2**53, float(other)]
+
+
+def test_lists_with_blanks_between_their_columns_are_read(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("score item user\n0.5 a 1\n0.7 b 1\n")
+    assert read(tmp_path / "run.txt", "recommendations")["item"].tolist() == ["a", "b"]
+
+
 def test_a_missing_file_names_the_closest_match(tmp_path: Path) -> None:
     written(tmp_path, "csv")
     with pytest.raises(InputError, match=r"no such file; did you mean 'run.csv'"):
