@@ -68,6 +68,7 @@ from recx.core.ragged import (
 from recx.core.run_context import RunContext
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
+from recx.core.system.plain_files import check_plain
 from recx.core.types import (
     Array,
     Bools,
@@ -99,6 +100,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # errors and settings
     "InputError", "RecxError", "did_you_mean", "check", "checked", "Decay", "Duration", "NonNegativeFloat",
     "NonNegativeInt", "PositiveFloat", "PositiveInt", "Seed", "Share", "Unit", "milliseconds", "HOUR", "SECOND",
+    "check_plain",
     # arrays and what passes between the parts
     "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",

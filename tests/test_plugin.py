@@ -81,6 +81,7 @@ NAMES = [
     "bar",
     "blocks",
     "check",
+    "check_plain",
     "checked",
     "design_blocks",
     "design_matrix",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import stat
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from recx.config import option_sources
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.project import CONFIG_NAME, Project, entered
+from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
 from recx.core.version import __version__
 
@@ -38,6 +40,7 @@ def main() -> int:
         The exit code.
     """
     _in_utf8()
+    os.umask(os.umask(0o077) | stat.S_IWOTH)  # nothing that is written is for everybody to change
     # Importing MLflow and its dependencies allocates half a million objects, none of them garbage: at its default
     # threshold the collector scans them so often that it takes a tenth of a short run.
     gc.set_threshold(100_000, 20, 20)
@@ -82,7 +85,7 @@ def _fail(message: str, code: int) -> int:
 def _dispatch(arguments: Sequence[str]) -> int:
     check_distribution()
     folders, config_name, arguments = _project_flags(arguments)
-    overrides = [argument for argument in arguments if not argument.startswith("-")]
+    overrides = [hidden_override(argument) for argument in arguments if not argument.startswith("-")]
     with entered(Project.of(folders, overrides, config_name)):
         first = arguments[0] if arguments else ""
         if first in COMMANDS:
@@ -138,11 +141,12 @@ def _help() -> int:
 def _run_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose the configuration and run the job, or the jobs of a sweep."""
     from recx.config.overrides import check_single, readable
+    from recx.config.put_aside import put_aside
     from recx.jobs.hydra_job import run
 
     parsed = _parsed(arguments)
     flags = [argument for argument in arguments if argument not in parsed.overrides]
-    overrides = readable(parsed.overrides)
+    overrides = put_aside(readable(parsed.overrides))
     mode = next((override for override in overrides if _sets("hydra.mode", override)), None)
     if mode is not None:
         if mode not in ("hydra.mode=RUN", "hydra.mode=MULTIRUN") or (mode == "hydra.mode=RUN" and parsed.multirun):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from recx.core.secrets import hidden
+
 LONGEST_NAME = 80
 """Longer names are truncated: the "header" of a file that is not a table may be a megabyte long."""
 
@@ -17,6 +19,9 @@ class RecxError(Exception):
     """A run failed for a reason that the message explains (exit code 1)."""
 
     exit_code = 1
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(hidden(one) if isinstance(one, str) else one for one in arguments))
 
 
 class InputError(RecxError):
@@ -27,7 +32,7 @@ class InputError(RecxError):
 
 def reason(error: BaseException) -> str:
     """Return why something failed, in one line; the message of an unexpected error follows its type."""
-    text = " ".join(str(error).split())
+    text = hidden(" ".join(str(error).split()))
     return text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"
 
 

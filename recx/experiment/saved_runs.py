@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
+from recx.core.system.plain_files import check_plain, read_text
 from recx.core.system.serialize import plain, title
 from recx.evaluation.rules import rules
 from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
@@ -85,20 +87,20 @@ class SavedRun:
         import yaml
 
         with _reading(self.folder / "config.yaml") as path:
-            return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+            return dict(yaml.safe_load(read_text(path)))
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every figure by its full name; NaN where a figure does not exist."""
         with _reading(self.folder / "metrics.json") as path:
-            stored = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(read_text(path))
             return {name: float("nan") if value is None else float(value) for name, value in stored.items()}
 
     @cached_property
     def protocol(self) -> dict[str, Any]:
         """The protocol card."""
         with _reading(self.folder / "protocol.json") as path:
-            return dict(json.loads(path.read_text(encoding="utf-8")))
+            return dict(json.loads(read_text(path)))
 
     @property
     def threads(self) -> object:
@@ -244,9 +246,10 @@ def _json(values: Mapping[str, Any]) -> str:
 @contextmanager
 def _reading(path: Path) -> Iterator[Path]:
     """Turn every error while a run's file is read into one sentence."""
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
     try:
+        check_plain(path)
         yield path
     except InputError:
         raise

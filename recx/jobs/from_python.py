@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
 from recx.core.project import CONFIG_NAME, Project, entered
+from recx.core.secrets import hidden_override
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +43,10 @@ def run(
     from recx.config.overrides import check_single
     from recx.jobs.launch import launch
 
-    with _project(overrides, config_dir, config_name) as project:
-        check_single(project.overrides)
-        config = compose(project.overrides)
+    words = _words(overrides)
+    with _project(words, config_dir, config_name):
+        check_single(words)
+        config = compose(words)
         return launch(plain(config), Path(config.hydra.run.dir).absolute())
 
 
@@ -71,24 +73,30 @@ def sweep(
     """
     import pandas as pd
 
+    from recx.config.put_aside import put_aside
     from recx.jobs import hydra_job
     from recx.jobs.sweep import run as sweeps
     from recx.jobs.sweep.summary import table
 
-    with _project(overrides, config_dir, config_name) as project:
-        trials = sweeps.sweep(project.overrides, lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
+    words = _words(overrides)
+    with _project(words, config_dir, config_name):
+        trials = sweeps.sweep(put_aside(words), lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
     folders = {trial.number: trial.folder for trial in trials}
     frame = pd.DataFrame(table(trials))
     return frame.assign(folder=frame["trial"].map(folders))
 
 
-def _project(overrides: str | Sequence[str], config_dir: Folders, config_name: str) -> AbstractContextManager[Project]:
+def _words(overrides: str | Sequence[str]) -> list[str]:
     from recx.config.overrides import readable
 
     check_distribution()
-    folders = [config_dir] if isinstance(config_dir, str | Path) else config_dir
     words = readable(overrides)
     for word in words:
         if word.startswith("-"):
             raise InputError(f"{word}: it is a flag of the command line: write config_dir=, config_name= or recx.sweep")
-    return entered(Project.of(folders, words, config_name))
+    return words
+
+
+def _project(words: Sequence[str], config_dir: Folders, config_name: str) -> AbstractContextManager[Project]:
+    folders = [config_dir] if isinstance(config_dir, str | Path) else config_dir
+    return entered(Project.of(folders, list(map(hidden_override, words)), config_name))

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.core.errors import InputError
+from recx.core.system.plain_files import read_text
 from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.sqlite_runs import stored_runs
 
@@ -143,9 +145,9 @@ def _is_running(folder: Path) -> bool:
 
 def _metrics(folder: Path) -> Mapping[str, float]:
     try:
-        stored = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        stored = json.loads(read_text(folder / "metrics.json"))
         return {name: NAN if value is None else float(value) for name, value in stored.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, InputError):
         return {}  # missing or damaged: the run is listed without figures
 
 
@@ -156,6 +158,6 @@ def _settings(path: Path) -> Mapping[str, str]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, if available
     try:
-        return flat(yaml.load(path.read_text(encoding="utf-8"), loader))
-    except (OSError, ValueError, AttributeError, yaml.YAMLError):
+        return flat(yaml.load(read_text(path), loader))
+    except (OSError, ValueError, InputError, AttributeError, yaml.YAMLError):
         return {}

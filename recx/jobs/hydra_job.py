@@ -34,14 +34,13 @@ def run(arguments: Sequence[str]) -> None:
     """
     import hydra
 
-    from recx.config import hydra_rules
     from recx.config.compose import prepare
     from recx.config.hydra_errors import explained
     from recx.config.hydra_internals import alone, checked
 
     own = project.current()
     trusted = [f"{source.package}.*" for source in option_sources.packages()]
-    with alone(), checked(hydra_rules.check):
+    with alone(), checked(_check):
         before, variables = sys.argv, {name: os.environ.get(name) for name in VARIABLES}
         sys.argv = [*before[:1], *arguments]  # Hydra reads its arguments there
         os.environ.update(VARIABLES)
@@ -55,6 +54,15 @@ def run(arguments: Sequence[str]) -> None:
             for name, value in variables.items():
                 os.environ.pop(name, None)
                 os.environ.update({} if value is None else {name: value})
+
+
+def _check(config: DictConfig) -> None:
+    """Check what Hydra composed, and put passwords aside, since Hydra writes it into files."""
+    from recx.config import hydra_rules
+    from recx.config.put_aside import put_aside_in
+
+    hydra_rules.check(config)
+    put_aside_in(config)
 
 
 class _RunFailed(BaseException):

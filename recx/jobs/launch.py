@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recx.core.errors import InputError
 from recx.core.metric_names import hint
 from recx.core.run_context import ALONE, RunContext
+from recx.core.secrets import hidden_in
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
         from recx.report.terminal.console import console_of_stdout, print_summary
 
         plan = build.plan(config)
+        config = hidden_in(config)  # from here on it is only shown
         console = console_of_stdout()
         with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
             result = _run(plan.experiment, config["cache"], threads, trial)

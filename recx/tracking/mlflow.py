@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx.core.errors import RecxError, reason
 from recx.core.run_context import ALONE, RunContext
+from recx.core.secrets import hidden
 from recx.core.system.git import git_state
 from recx.core.system.serialize import flat, plain, title
 from recx.core.version import __version__
@@ -93,7 +94,9 @@ class MlflowRun:
             inner: Whether to copy its subfolders too.
         """
         large = []
-        for path in sorted(path for path in folder.glob("**/*" if inner else "*") if path.is_file()):
+        for path in sorted(
+            path for path in folder.glob("**/*" if inner else "*") if path.is_file() and not path.is_symlink()
+        ):
             place = path.relative_to(folder)
             if path.stat().st_size > LARGEST_FILE:
                 large.append(str(place))
@@ -224,8 +227,8 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
 
 
 def address(uri: str, experiment_id: str, run_id: str) -> str:
-    """Return the page of a run in MLflow's UI: of the server itself, or of `python -m recx ui`."""
-    server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
+    """Return the page of a run in MLflow's UI, without a password: of the server itself, or of `python -m recx ui`."""
+    server = re.sub("//[^/]*@", "//", hidden(uri)).rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
 
 

@@ -45,11 +45,12 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
     if _answers(port):
         raise InputError(f"port {port} of {HOST} is in use: choose another, such as --port {port % 60_000 + 1}")
     echo(f"starting MLflow on {address} ...", flush=True)
-    place = ["--backend-store-uri", address, "--host", HOST, "--port", str(port)]
+    place = ["--host", HOST, "--port", str(port)]
     command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
+    environment = {**QUIET, **os.environ, "MLFLOW_BACKEND_STORE_URI": address}  # not an argument, which others may see
     # In a new session, Ctrl-C reaches this process only, which then ends the server and its worker properly.
     server = subprocess.Popen(
-        [*command, "--uvicorn-opts", "--log-level warning"], env={**QUIET, **os.environ}, start_new_session=True
+        [*command, "--uvicorn-opts", "--log-level warning"], env=environment, start_new_session=True
     )
     try:
         with stoppable():

@@ -40,10 +40,14 @@ def test_only_the_building_does_without_waiting_for_the_disk(tmp_path: Path) -> 
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
 
 
-def test_a_store_that_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / ".store.db.part").mkdir()  # where the new store is written
-    with pytest.raises((RecxError, OSError)):
+
+    def full(uri: str, name: str | None = None) -> None:
+        raise RecxError("no space")
+
+    monkeypatch.setattr("recx.tracking.store.open_client", full)
+    with pytest.raises(RecxError, match="no space"):
         open_experiment(f"sqlite:///{folder / 'store.db'}", None, "news")
-    assert not (folder / "store.db").exists()
+    assert [path.name for path in folder.iterdir() if not path.name.endswith(".lock")] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.plugin import Array, Bools, Floats, InputError
+from recx.plugin import Array, Bools, Floats, InputError, check_plain
 
 KEYS, VECTORS = ".keys.npy", ".vectors.npy"
 
@@ -61,6 +61,7 @@ class Cache:
 
 def _read(file: Path) -> Array:
     try:
+        check_plain(file)
         array: Array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{file} is damaged ({error}): delete the folder, it will be created again") from error

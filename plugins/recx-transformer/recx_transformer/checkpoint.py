@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from recx.plugin import InputError, Interactions, replacing
+from recx.plugin import InputError, Interactions, check_plain, replacing
 
 RUNNING, DONE = ".running.safetensors", ".done.safetensors"
 KEPT = 20  # results of finished trainings
@@ -89,6 +89,7 @@ class Keeper:
             return None
         for file in (self.folder / f"{self._key}{kind}" for kind in (DONE, RUNNING)):
             if file.is_file():
+                check_plain(file)
                 return Saved(_header(file)["course"], load_file(file))
         for file in sorted(self.folder.glob(f"*{RUNNING}")):
             differences = _differences(_header(file)["of"], json.loads(json.dumps(self.of)))
@@ -111,6 +112,7 @@ class Keeper:
 
 def _header(file: Path) -> dict[str, Any]:
     """Return the JSON in a checkpoint's header."""
+    check_plain(file)
     opened: Any = safe_open
     try:
         with opened(file, framework="pt") as reader:

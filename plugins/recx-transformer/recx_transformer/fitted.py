@@ -20,6 +20,7 @@ from recx.plugin import (
     Interactions,
     RankedLists,
     Requests,
+    check_plain,
     replacing,
     top_k,
     write_text,
@@ -179,6 +180,9 @@ def load(folder: Path | str) -> FittedTransformer:
         raise InputError(
             f"{folder} contains no fitted transformer (no {FACTS}): choose a run with retriever=transformer"
         )
+    for name in (FACTS, MODEL):
+        if (folder / name).exists():
+            check_plain(folder / name)
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         network = Network(Shape(**facts["shape"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +11,12 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to, and rename it to ``path`` when the context ends without an error."""
-    temporary = path.with_name(f".{path.name}.part")
+    """Yield a temporary path to write to, and rename it to ``path`` when the context ends without an error.
+
+    Nobody can know its name before, and it is a new file: what is written goes through no link of somebody else's.
+    """
+    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less what the umask forbids
     try:
         yield temporary
         temporary.replace(path)

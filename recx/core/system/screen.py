@@ -11,6 +11,8 @@ import io
 import sys
 from typing import TextIO
 
+from recx.core.secrets import hidden
+
 JOINERS = "\u200c\u200d"
 """They control nothing but how letters of Persian, Hindi and others join."""
 SPELLED = {"…": "...", "–": "-", "—": "-", "•": "*", "×": "x", "−": "-", "’": "'", "→": "->", "\u00a0": " "}
@@ -20,7 +22,8 @@ ERRORS = "recx.spelled"
 
 
 def visible(text: str) -> str:
-    r"""Return a text with control characters as escapes such as ``\x1b``; line ends and tabs stay."""
+    r"""Return a text with control characters as escapes such as ``\x1b``, and no password; line ends and tabs stay."""
+    text = hidden(text)
     return text if text.isprintable() else "".join(map(_visible, text))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from recx.core.secrets import hidden_in
+
 
 def plain(value: Any) -> Any:
     """Return the value as dicts, lists, strings, numbers, booleans and None.
@@ -28,10 +30,10 @@ def plain(value: Any) -> Any:
 
 
 def settings(part: Any) -> dict[str, Any]:
-    """Return a part's class and its settings, including those of nested parts."""
+    """Return a part's class and its settings, including those of nested parts, without passwords and keys."""
     kind = type(part)
     named = {field.name: plain(getattr(part, field.name)) for field in fields(part)} if is_dataclass(part) else {}
-    return {"part": f"{kind.__module__}.{kind.__qualname__}", **named}
+    return {"part": f"{kind.__module__}.{kind.__qualname__}", **hidden_in(named)}
 
 
 def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.secrets import hidden
 from recx.core.system.git import git_state
+from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat, plain
 from recx.experiment.saved_runs import BENCHMARK, SavedRun
 from recx.jobs.benchmark.output import HOW, NOTE
@@ -43,7 +45,7 @@ def benchmark_data(folder: Path, words: Sequence[str] = (), git: Mapping[str, st
     """
     path, saved = folder / BENCHMARK, SavedRun(folder)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(hidden(read_text(path)))
         page = _of_document(document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import RecxError
 from recx.core.run_context import RunContext
+from recx.core.secrets import hidden_in
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
             say(f"{name:<22} {result['seconds']:7.2f} s  {end}")
 
         plan, console = read(config), console_of_stdout()
-        settings = plan.settings
+        settings, config = plan.settings, hidden_in(config)  # which is only shown from here on
         folder.mkdir(parents=True, exist_ok=True)
         context = RunContext(name=f"benchmark of {', '.join(settings.names)}")
         with plan.tracker.run(config["name"], config, context) as run, shown_on(console):
@@ -151,7 +152,7 @@ def _tests(comparison: Comparison | None) -> list[dict[str, Any]]:
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
     """Track every ranker as a run below the benchmark's."""
     for row in outcome.rows:
-        params = {"name": row.name, "ranker": plan.settings.rankers[row.ranker].option}
+        params = {"name": row.name, "ranker": hidden_in(plan.settings.rankers[row.ranker].option)}
         context = RunContext(getattr(parent, "run_id", ""), name=row.name)
         with suppress(_FailedError), plan.tracker.run(plan.config["name"], params, context) as run:
             quality = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}

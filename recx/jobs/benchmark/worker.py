@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import RecxError, reason
 from recx.core.project import Project, entered
+from recx.core.secrets import hidden_in
+from recx.core.system.screen import echo
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def main() -> int:
     except RecxError as error:
         outcome = {"reason": reason(error)}
     except Exception as error:
-        traceback.print_exc()
+        echo(traceback.format_exc(), to=sys.stderr)
         outcome = {"reason": f"{reason(error)} (see {Path(job['folder']).name}/{LOG})"}
     from recx.core.system.atomic import write_text
     from recx.core.system.serialize import as_json
@@ -120,7 +122,8 @@ def _written(result: Result, retriever: Mapping[str, Any], job: Mapping[str, Any
         write_table(folder / "latency.csv", columns)
     result = replace(result, seconds=seconds_of(result.seconds, ranker, retriever))
     figures = figures_of(lists, ranker, retriever)
-    saved_runs.save_figures(result, folder, job["config"], protocol_card.card(result, job["config"]))
+    config = hidden_in(job["config"])
+    saved_runs.save_figures(result, folder, config, protocol_card.card(result, config))
     write_text(folder / "metrics.json", as_json({**result.metrics, **figures}))
     measured = [ranker, *([retriever] if retriever else [])]
     return {

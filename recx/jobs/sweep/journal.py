@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from recx.core.bounds import check
 from recx.core.errors import InputError
 from recx.core.system.atomic import write_text
+from recx.core.system.plain_files import read_text
 
 FILE = "sweep.json"
 """The description of a sweep, in its folder (see ``recx.jobs.sweep.plan``)."""
@@ -97,10 +99,10 @@ def description_of(folder: Path) -> dict[str, Any]:
         InputError: It is damaged.
     """
     file = folder / FILE
-    if not file.is_file():
+    if not os.path.lexists(file):
         return {}
     try:
-        content = dict(json.loads(file.read_text(encoding="utf-8")))
+        content = dict(json.loads(read_text(file)))
         return {"id": content["id"], "words": list(content["words"]), **content}
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{file} is damaged ({type(error).__name__}): choose another sweep_id") from error
@@ -109,7 +111,7 @@ def description_of(folder: Path) -> dict[str, Any]:
 def _read(file: Path) -> Trial | None:
     """Return the trial of a file; None where it is missing or damaged, so that the trial runs again."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_text(file))
         course = {int(step): value for step, value in content.pop("course").items()}
         trial = Trial(overrides=content.pop("words"), course=course, **content)
         check(trial)

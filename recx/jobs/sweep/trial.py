@@ -110,11 +110,12 @@ def job(config: DictConfig) -> float | None:
     from hydra.core.hydra_config import HydraConfig
 
     from recx.config.compose import plain
+    from recx.config.put_aside import typed
     from recx.jobs.sweep import ray
 
     hydra = HydraConfig.get()
     os.chdir(hydra.runtime.cwd)  # the workers of a cluster start elsewhere
-    folder, overrides = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
+    folder, overrides = Path(hydra.runtime.output_dir), typed(hydra.overrides.task)
     home, on_ray = Path(hydra.sweep.dir), "ray" in hydra.launcher
     if on_ray:
         ray.check_shared(home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
 from recx.core.system.atomic import write_text
+from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import plain
 from recx.core.types import Array, Doubles, Floats, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
@@ -160,12 +162,12 @@ def load(folder: Path, settings: Settings) -> FittedLinear:
         InputError: The folder has no such file, or the file is damaged.
     """
     path = folder / FILE
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise InputError(
             f"{folder} contains no fitted linear ranker (no {FILE}): name a run with ranker=linear, no trial of a sweep"
         )
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = json.loads(read_text(path))
         rows = facts["features"]
         columns = {key: np.array([row[key] for row in rows], dtype=np.float64) for key in COLUMNS}
         names = tuple(str(row["feature"]) for row in rows)
@@ -174,5 +176,7 @@ def load(folder: Path, settings: Settings) -> FittedLinear:
         platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
         losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
         return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=notes)
+    except InputError:
+        raise
     except (OSError, ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged ({type(error).__name__}): run the experiment again") from error

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recx.core.project import current
+from recx.core.secrets import hidden_in, hidden_override
 from recx.core.system.git import git_state
 from recx.core.system.serialize import flat
 from recx.experiment.experiment import Result
@@ -35,7 +36,9 @@ def under(config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, dict[
     ranker = config.get("ranker")
     repeated = isinstance(ranker, Mapping) and "features" in ranker  # the ranker's settings contain the features
     return {
-        "config": flat({name: chosen for name, chosen in config.items() if name != "feature" or not repeated}),
+        "config": flat(
+            {name: chosen for name, chosen in hidden_in(config).items() if name != "feature" or not repeated}
+        ),
         "protocol": flat({name: rule for name, rule in card.items() if name not in APART}),
         "versions": dict(card.get("versions", {})),
     }
@@ -43,7 +46,11 @@ def under(config: Mapping[str, Any], card: Mapping[str, Any]) -> dict[str, dict[
 
 def words() -> list[str]:
     """Return the overrides that this run was composed from, without those of Hydra's own settings."""
-    return [override for override in current().overrides if not override.lstrip("+~").startswith(("hydra.", "hydra/"))]
+    return [
+        hidden_override(override)
+        for override in current().overrides
+        if not override.lstrip("+~").startswith(("hydra.", "hydra/"))
+    ]
 
 
 def _stages(result: Result) -> list[dict[str, Any]]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError
+from recx.core.secrets import hidden
 from recx.core.system.atomic import write_text
+from recx.core.system.plain_files import read_text
 from recx.report.page.contents import VERSION, contents
 from recx.report.page.render import render
 
@@ -53,7 +55,9 @@ def read(folder: Path) -> dict[str, Any]:
             "none: run the experiment on its own"
         )
     try:
-        page = dict(json.loads(path.read_text(encoding="utf-8")))
+        page = dict(json.loads(hidden(read_text(path))))
+    except InputError:
+        raise
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}): run the experiment again") from error
     if page.get("version") != VERSION:
