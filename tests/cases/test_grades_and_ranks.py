@@ -58,6 +58,13 @@ def test_columns_beside_a_grade_and_columns_of_texts_are_left_alone(tmp_path: Pa
         assert len(recx.evaluate(LISTS, given, ["mrr"]).users) == 2
 
 
+@pytest.mark.parametrize("name", ["label", "is_click"])
+def test_true_and_false_are_grades(tmp_path: Path, name: str) -> None:
+    for given in both_doors(truth(name, (True, True, False)), tmp_path / "truth.csv"):
+        found = recx.evaluate(LISTS, given, ["mrr"])
+        assert (found.means, found.users.tolist()) == ({"mrr": 1.0}, [1])
+
+
 def test_two_columns_of_grades_are_refused(tmp_path: Path) -> None:
     for given in both_doors(truth("relevance").assign(label=[1, 1, 1]), tmp_path / "truth.csv"):
         with pytest.raises(InputError, match="the grades could be in the column 'relevance' or 'label': call one of"):

@@ -117,6 +117,8 @@ def test_numbers_that_are_no_dates_still_order_the_events(tmp_path: Path) -> Non
         ({"time": SECONDS, "timestamp": SECONDS * 1000}, "the column 'time' or 'timestamp' could hold the times"),
         ({"eventdate": DATES.strftime("%Y-%m-%d"), "timeframe": np.arange(40)}, "'eventdate' or 'timeframe'"),
         ({"release_date": DATES.strftime("%Y-%m-%d")}, "the column 'release_date' could hold the times"),
+        ({"date": np.arange(40) % 3 + 1999}, "the column 'date' could hold the times"),
+        ({"time": np.arange(40) % 3 + 201704}, "the column 'time' could hold the times"),
         ({"time": ["morning"] * 40}, "the column 'time' could hold the times: set dataset.time to .*dataset.time=null"),
     ],
 )
@@ -134,7 +136,7 @@ def test_other_columns_are_not_taken_for_times(tmp_path: Path, name: str) -> Non
     assert Table(table(tmp_path / "log.csv", **{name: np.arange(40)})).load().time is None
 
 
-@pytest.mark.parametrize("name", ["label", "Label", "click", "clicked", "is_click", "weight", "relevance"])
+@pytest.mark.parametrize("name", ["label", "Click", "clicked", "is_click", "liked", "weight", "relevance"])
 @pytest.mark.parametrize("unchosen", [0, -1])
 def test_a_column_that_says_what_was_chosen_is_read(tmp_path: Path, name: str, unchosen: int) -> None:
     frame = log([(u, i, w or unchosen) for u, i, w in SHOWN]).rename(columns={"weight": name})
@@ -153,6 +155,15 @@ def test_numbers_of_0_that_may_mean_something_else_are_refused(tmp_path: Path, c
         Table(path).load()
     assert len(Table(path, weight=None).load()) == 40
     assert len(Table(path, weight=name).load()) == 20
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_true_and_false_is_refused(tmp_path: Path, ending: str) -> None:
+    path = table(tmp_path / f"log.{ending}", is_click=[True, False] * 20)
+    with pytest.raises(InputError, match=r"column 'is_click' holds true and false, .*: write 1 and 0, or set .*=null"):
+        Table(path).load()
+    assert len(Table(path, weight=None).load()) == 40
+    assert len(Table(table(tmp_path / f"named.{ending}", label=["new", "old"] * 20)).load()) == 40
 
 
 def test_a_rating_that_is_not_read_is_said(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ AUTO = "auto"
 EVENT = r"(the|event|click|view|interaction|rating|review|purchase|order|session|unix|utc|created|rated|visited|server)"
 """What may stand before the word for a time that tells when the event happened."""
 NUMBERS = "numbers"
+TRUTHS = {"true", "false", "t", "f", "yes", "no", "y", "n"}
 TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
@@ -57,6 +58,8 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     Raises:
         InputError: A column holds numbers of 0 or less, which could mean that the row is no event.
     """
+    for name in recognised(GRADES, names):
+        _refuse_truths(source, name)
     found = {name: _numbers(source, name) for name in recognised(f"weight|strength|{GRADES}|{OPINIONS}", names)}
     numbers = {name: values for name, values in found.items() if values is not None and not (values == 1).all()}
     unchosen = [name for name, values in numbers.items() if (values <= 0).any()]
@@ -74,6 +77,20 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     )
 
 
+def _refuse_truths(source: Source, column: str) -> None:
+    """Raise InputError if a column says true or false, which is no weight."""
+    try:
+        values = read(source, {column: "id?"}, notes={})[column]
+        truths = values.dtype.kind == "O" and {str(value).lower() for value in set(values.tolist())} <= TRUTHS
+    except InputError as error:
+        truths = "type bool" in str(error)
+    if truths:
+        raise InputError(
+            f"{source.path}: the column {column!r} holds true and false, which could mean that an item was shown, but "
+            "not chosen: write 1 and 0, or set dataset.weight=null, so that every row is an event"
+        )
+
+
 def _is_of_event(name: str) -> bool:
     words = re.sub("([a-z])([A-Z])", r"\1 \2", name.partition(":")[0]).lower()
     return bool(re.fullmatch(rf"({EVENT}?[ _-]?)*({TIMES})", words))
@@ -82,13 +99,20 @@ def _is_of_event(name: str) -> bool:
 def _clock(source: Source, column: str) -> str:
     """Return the unit of a column of dates, ``NUMBERS`` of numbers that are no dates, "" of anything else."""
     raw = _numbers(source, column)
-    middle = 0.0 if raw is None else float(np.median(raw))
-    if raw is None or re.fullmatch(r"(19|20)(\d{6}|\d{12})", f"{middle:.0f}"):  # 20170701
+    if raw is None or _is_written(raw, 8) or _is_written(raw, 14):
         with suppress(InputError):
             read(source, {column: "iso"}, notes={})
             return "iso"
         return ""
+    if any(_is_written(raw, digits) for digits in (4, 6, 12)):
+        return ""
+    middle = float(np.median(raw))
     return next((unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks), NUMBERS)
+
+
+def _is_written(raw: Array, digits: int) -> bool:
+    """Return whether all numbers begin with a year, as 20170701 does."""
+    return bool(((raw >= 19 * 10 ** (digits - 2)) & (raw < 21 * 10 ** (digits - 2))).all())
 
 
 def _numbers(source: Source, column: str) -> Array | None:

@@ -85,7 +85,11 @@ def read(path: Path, name: str) -> pd.DataFrame:
 def _numbers_or_texts(source: Source, column: str) -> Array:
     with suppress(InputError):
         return read_columns(source, {column: "double?"}, notes={})[column]
-    return read_columns(source, {column: "id?"}, notes={})[column]
+    texts = read_columns(source, {column: "id?"}, notes={})[column]
+    said = {"true": 1.0, "false": 0.0}
+    if {str(text).lower() for text in set(texts.tolist())} <= said.keys():
+        return np.array([said[str(text).lower()] for text in texts.tolist()])
+    return texts
 
 
 def _exact(source: Source, column: str, values: Array) -> Array:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from recx.core.errors import InputError
 
 TIMES = "time|ts|timestamp|unixtime|unixreviewtime|date|datetime|eventdate|eventtime|timeframe|at"
-CLICKS = "clicks?|clicked|relevant|labels?"
+CLICKS = "clicks?|clicked|liked?|purchased?|bought|chosen|selected|relevant|positive|labels?"
 """Whether something was chosen: 0 where it was only shown."""
 OPINIONS = "ratings?|score|overall|stars?"
 """How much something was liked: a low number is no sign of interest."""
