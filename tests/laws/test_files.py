@@ -89,12 +89,13 @@ class Written:
     rows: list[list[str]]  # the header first
     how: plain.Dialect
     ending: str
+    titled: bool = True  # whether the file has the header
 
     @contextmanager
     def file(self, stem: str = "events") -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{stem}.{self.ending}{'.gz' if self.how.zipped else ''}"
-            path.write_bytes(plain.write(self.rows, self.how))
+            path.write_bytes(plain.write(self.rows[not self.titled :], self.how))
             yield path
 
     def plainly(self) -> list[dict[str, str]]:
@@ -321,7 +322,25 @@ def judgements(draw: st.DrawFn) -> tuple[Written, Written]:
     numbers = draw(st.sampled_from([fractions, ["0", "1", "12", "-3", "9007199254740993", "9007199254740992"]]))
     lists = [[*pair, rng.choice(numbers)] for pair in draw(pairs)]
     truth = [[*pair, rng.choice("0123")] for pair in draw(pairs)]
-    return draw(laid_out(("user", "item", value), lists)), draw(laid_out(("user", "item", "grade"), truth))
+    written = [("user", "item", value), lists], [("user", "item", "grade"), truth]
+    return tuple(draw(as_trec(*table) if draw(st.integers(0, 3)) == 0 else laid_out(*table)) for table in written)
+
+
+@st.composite
+def as_trec(draw: st.DrawFn, roles: tuple[str, ...], rows: list[list[str]]) -> Written:
+    """Return a run or qrels in TREC's format, which has no header."""
+    assume("rank" not in roles and not any(c in cell for row in rows for cell in row for c in " \t\n"))
+    mark, filler = draw(st.sampled_from([" ", "\t"])), draw(st.sampled_from(["Q0", "q0", "0"]))
+    end, encoding = draw(st.sampled_from(["\n", "\r\n"])), draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+    how = plain.Dialect(mark, "none", end, encoding, *(draw(st.booleans()) for _ in range(3)))
+    if "grade" in roles:
+        lines = [["user", "q0", "item", "grade"], *([user, filler, item, grade] for user, item, grade in rows)]
+        return Written(lines, how, draw(st.sampled_from(["txt", "qrels"])), titled=False)
+    lines = [["user", "q0", "item", "rank", "score", "tag"]]
+    for at, (user, item, score) in enumerate(rows):
+        ahead = [float(s) > float(score) or (s == score and n < at) for n, (of, _, s) in enumerate(rows) if of == user]
+        lines.append([user, filler, item, str(sum(ahead) + 1), score, "run"])
+    return Written(lines, how, draw(st.sampled_from(["txt", "run"])), titled=False)
 
 
 @st.composite
@@ -366,7 +385,7 @@ def check_judgements(n: int) -> None:
 
     def check(example: tuple[Written, Written]) -> None:
         lists, truth = example
-        value = "rank" if "rank" in lists.rows[0] else "score"
+        value = "score" if "score" in lists.rows[0] else "rank"
         shown = plain_rows(lists, value)
         expected = expected_values(shown, plain_rows(truth, "grade"), value)
         assume(set(expected) & {user for user, _, _ in shown})
