@@ -40,6 +40,7 @@ from recx.core.protocols import (
     FittedRetriever,
     FoldName,
     HasDiagnostics,
+    Loading,
     Metric,
     Preflight,
     Pruner,
@@ -66,6 +67,7 @@ from recx.core.ragged import (
     sum_of_groups,
 )
 from recx.core.run_context import RunContext
+from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain
@@ -106,8 +108,11 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
-    "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Metric", "Preflight", "Pruner", "Ranker",
-    "Reloadable", "Retriever", "Run", "Saveable", "Seen", "SlateRetriever", "Splitter", "SweepTracker", "Tracker",
+    "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",
+    "Ranker", "Reloadable", "Retriever", "Run", "Saveable", "Seen", "SlateRetriever", "Splitter", "SweepTracker",
+    "Tracker",
+    # what a part that was made elsewhere has seen
+    "UNKNOWN_EVENTS", "SeenEvents",
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",

@@ -70,6 +70,23 @@ class SlateRetriever(Protocol):
         """Whether the candidates are the data's own lists."""
 
 
+def retrieves_slates(retriever: object) -> bool:
+    """Return whether a retriever's candidates are the lists offered by the data itself."""
+    return isinstance(retriever, SlateRetriever) and bool(retriever.retrieves_slates)
+
+
+@runtime_checkable
+class Loading(Protocol):
+    """A part that uses something made elsewhere: by an earlier run, or by someone else."""
+
+    @property
+    def loaded(self) -> Mapping[str, Any]:
+        """What the protocol card says of it: ``from``, and ``seen``, the events that it has learned from.
+
+        ``seen`` is a ``recx.core.seen_events.SeenEvents.statement()``, or ``UNKNOWN_EVENTS``; {} if nothing is loaded.
+        """
+
+
 class FittedRanker(Protocol):
     """A ranker that can score candidates."""
 

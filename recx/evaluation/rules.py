@@ -15,9 +15,10 @@ MEAN = "over every user with a target on the line; a user without a list scores 
 def rules(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rules of a protocol card that must agree where runs are compared.
 
-    These are all but the counts of what happened and the choice of figures.
+    These are all but the counts of what happened, the choice of figures, and what follows from the data and the split.
     """
-    kept = {name: rule for name, rule in card.items() if name not in ("definitions", "doctor", "notes")}
+    left_out = ("definitions", "doctor", "notes", "context", "made_elsewhere")
+    kept = {name: rule for name, rule in card.items() if name not in left_out}
     figures = ("retrieval", "ranking", "end_to_end", "tables")
     evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
     users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}

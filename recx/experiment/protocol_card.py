@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.protocols import SlateRetriever
+from recx.core.protocols import retrieves_slates
 from recx.core.system.serialize import flat, plain, settings
 from recx.core.types import Array, Fold, Interactions
 from recx.core.version import __version__
 from recx.evaluation.definitions import FUNNEL, METRICS
 from recx.evaluation.rules import MEAN, TIES
+from recx.experiment import card_facts
 from recx.experiment.doctor import counts
+from recx.parts.split.folds import later_events
 from recx.storage.cache.keys import update
 
 if TYPE_CHECKING:
@@ -42,7 +44,11 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     """
     experiment, split, report = result.experiment, result.split, result.report
     users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
-    slates = isinstance(experiment.retriever, SlateRetriever) and experiment.retriever.retrieves_slates
+    slates, refit = retrieves_slates(experiment.retriever), experiment.refit or split.past is None
+    fitted_on = split.fold.history if refit or split.past is None else split.past.history
+    later = later_events(fitted_on, split.fold)
+    loaded = card_facts.loaded(experiment)
+    apart = card_facts.seeds_apart(experiment, config.get("seed"))
     return {
         "fold": experiment.fold,
         "split": settings(experiment.splitter),
@@ -55,16 +61,20 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
             "left_out": users,
         },
         "items": result.interactions.n_items,
-        "seen": config.get("seen", getattr(experiment.retriever, "seen", None)),
+        "seen": card_facts.seen_rule(result),
         "seed": config.get("seed"),
-        "n_candidates": experiment.n_candidates,
-        "refit": experiment.refit,
+        **({"seeds_apart": apart} if apart else {}),
+        "n_candidates": None if slates else experiment.n_candidates,
+        "refit": refit,
         "ties": TIES,
         "ranking": SLATES if slates else FULL,
         "mean": MEAN,
         "evaluator": settings(experiment.evaluator),
         "definitions": _definitions(() if report is None else report.means),
-        "later_events": plain(split.notes.get("later_events", 0)),
+        "later_events": None if later is None else plain(later[0]),
+        "context": card_facts.context(split.fold),
+        **({"loaded": loaded} if loaded else {}),
+        "made_elsewhere": card_facts.made_elsewhere(result.interactions),
         "doctor": plain(counts(result.findings)),
         "data_hash": data_hash(result.interactions),
         "versions": versions(),
@@ -73,8 +83,8 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tags(card: Mapping[str, Any]) -> dict[str, str]:
-    """Return the card as tags ``protocol.*``, without the definitions, the doctor's counts and the notes."""
-    left_out = ("definitions", "doctor", "notes")
+    """Return the card as tags ``protocol.*``, without definitions, counts and what follows from the data."""
+    left_out = ("definitions", "doctor", "notes", "context", "made_elsewhere")
     return flat({name: value for name, value in card.items() if name not in left_out}, "protocol.")
 
 

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,8 +37,10 @@ class Judge:
 
 @dataclass(frozen=True)
 class Chain:
+    dataset: LeaveOne = LeaveOne()
     splitter: LeaveOne = LeaveOne()
-    retriever: LeaveOne = LeaveOne()
+    retriever: Any = LeaveOne()
+    ranker: LeaveOne = LeaveOne()
     evaluator: Judge = Judge()
     fold: str = "test"
     n_candidates: int = 100
@@ -69,6 +72,7 @@ def test_the_card_says_what_competes() -> None:
 
 def test_the_card_has_the_rules() -> None:
     card = protocol_card.card(result_of(events(["a", "b"], [0, 86_400_000])), {"seen": "keep", "seed": 3})
+    # Nothing is said of "seen" but what the lists show, and two events are at or after the first target.
     assert card["fold"] == "test"
     assert card["split"]["n"] == 1
     assert card["split"]["part"].endswith("LeaveOne")
@@ -77,7 +81,7 @@ def test_the_card_has_the_rules() -> None:
     assert card["steps"]["fold"]["last_request"] == "1970-01-02T00:00:00.000+00:00"
     left_out = {"users_left_out_too_few_events": 3}
     assert card["users"] == {"known": 2, "asked": 2, "judged": 2, "judged_without_list": 0, "left_out": left_out}
-    assert (card["seen"], card["seed"], card["later_events"], card["items"]) == ("keep", 3, 4, 2)
+    assert (card["seen"], card["seed"], card["later_events"], card["items"]) == ("drop", 3, 2, 2)
     assert set(card["definitions"]) == {"ndcg", "lost_in_ranking"}
     assert json.loads(json.dumps(card, allow_nan=False)) == card
 
@@ -85,7 +89,8 @@ def test_the_card_has_the_rules() -> None:
 def test_the_card_needs_neither_times_nor_a_configuration() -> None:
     card = protocol_card.card(result_of(events([1, 2])), {})
     assert card["steps"]["fold"]["first_request"] is None
-    assert card["seen"] is None
+    assert card["later_events"] is None, "without times nobody knows"
+    assert card["context"] == {"time": "none: requests follow all history", "users": {}}
 
 
 def test_every_built_in_metric_is_defined() -> None:

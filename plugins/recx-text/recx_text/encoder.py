@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from sentence_transformers import SentenceTransformer as Model
 
-from recx.plugin import Array, Floats, PositiveInt, blocks, checked, track, unit
+from recx.plugin import UNKNOWN_EVENTS, Array, Floats, PositiveInt, blocks, checked, track, unit
 from recx_text.cache import Cache, keys_of
 from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
 
@@ -42,6 +42,11 @@ class SentenceTransformer:
     def depends_on(self) -> list[Path | str]:
         """The model's files and the processor (see ``recx.storage.cache.keys``)."""
         return depends_on(self.model, self.device, "encoder")
+
+    @property
+    def loaded(self) -> dict[str, str]:
+        """What the protocol card says of the model (see ``recx.core.protocols.Loading``)."""
+        return {"from": self.model, "seen": UNKNOWN_EVENTS}
 
     def fit(self, texts: Array) -> FittedSentenceTransformer:
         """Find the model; nothing is learned from the texts.

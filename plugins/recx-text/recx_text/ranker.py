@@ -11,6 +11,7 @@ import torch
 from sentence_transformers import CrossEncoder as Model
 
 from recx.plugin import (
+    UNKNOWN_EVENTS,
     Array,
     Floats,
     InputError,
@@ -61,6 +62,11 @@ class CrossEncoder:
     def depends_on(self) -> list[Path | str]:
         """The model's files and the processor (see ``recx.storage.cache.keys``)."""
         return depends_on(self.model, self.device, "ranker")
+
+    @property
+    def loaded(self) -> dict[str, str]:
+        """What the protocol card says of the model (see ``recx.core.protocols.Loading``)."""
+        return {"from": self.model, "seen": UNKNOWN_EVENTS}
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates ordered by how well their texts match the user's.

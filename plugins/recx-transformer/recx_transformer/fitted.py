@@ -20,6 +20,7 @@ from recx.plugin import (
     Interactions,
     RankedLists,
     Requests,
+    SeenEvents,
     check_plain,
     replacing,
     top_k,
@@ -43,12 +44,14 @@ class FittedTransformer:
         settings: The settings that it was fitted with.
         network: The trained network.
         catalogue: The items of the fit.
+        seen: The events that it has learned from.
         summary: Counts of the fit, and curves with one value per epoch.
     """
 
     settings: Settings
     network: Network
     catalogue: Catalogue
+    seen: SeenEvents
     summary: FitSummary
 
     @torch.no_grad()
@@ -79,7 +82,7 @@ class FittedTransformer:
         return replace(lists.take(back), notes={**self.summary.notes, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write the network and what it needs to retrieve for other histories: two files, neither of them a pickle."""
+        """Write the network and what it needs to retrieve for other histories: three files, none of them a pickle."""
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
         category = self.catalogue.category
@@ -94,6 +97,7 @@ class FittedTransformer:
         }
         with replacing(folder / MODEL) as temporary:
             save_file(tensors, temporary)
+        self.seen.save(folder)
         write_text(folder / FACTS, json.dumps(facts))
 
 
@@ -195,4 +199,4 @@ def load(folder: Path | str) -> FittedTransformer:
             f"{folder} contains a transformer that cannot be read ({type(error).__name__}): run the experiment again"
         ) from error
     summary = FitSummary(notes=facts["notes"], curves=facts["curves"])
-    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, summary)
+    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, SeenEvents.load(folder), summary)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from recx.plugin import FitSummary, Interactions, Pruned, RecxError, bar, reached, say
+from recx.plugin import FitSummary, Interactions, Pruned, RecxError, SeenEvents, bar, reached, say
 from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
 from recx_transformer.fitted import FittedTransformer
@@ -96,6 +96,7 @@ def fit(settings: Settings, history: Interactions) -> FittedTransformer:
 
 def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> FittedTransformer:
     saved = keeper.resumed() if settings.resume else None
+    seen = SeenEvents.of(history)  # also where the last part only validates
     with reproducible(device_of(settings.device)):
         inner = _inner(settings, history)
         course = Course("refit" if inner is None else "choose", settings.epochs)
@@ -104,14 +105,14 @@ def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> Fitte
             for epoch, ndcg in enumerate(course.curves.get(NDCG, ()), start=1):
                 reached(epoch, ndcg)
         if inner is not None and course.phase == "choose":
-            study = Study.of(settings, inner.train, course, keeper, saved)
+            study = Study.of(settings, inner.train, seen, course, keeper, saved)
             study.run(inner)
             if settings.refit_all:
                 course, saved = Course("refit", max(1, course.best_epoch), curves=course.curves), None
             else:
                 study.learner.restore(study.best)
         if course.phase == "refit":
-            study = Study.of(settings, history, course, keeper, saved)
+            study = Study.of(settings, history, seen, course, keeper, saved)
             study.run(None)
         keeper.finish(Saved(asdict(study.course), study.tensors(moments=False)))
     return study.fitted(0 if inner is None else len(inner.requests))
@@ -123,19 +124,27 @@ class Study:
 
     Attributes:
         learner: The network, its optimiser and its data.
+        seen: The events that the network learns from or is chosen by.
         course: The progress.
         keeper: The checkpoints.
         best: The weights of the best epoch, kept if there is no refit.
     """
 
     learner: Learner
+    seen: SeenEvents
     course: Course
     keeper: Keeper
     best: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, settings: Settings, history: Interactions, course: Course, keeper: Keeper, saved: Saved | None
+        cls,
+        settings: Settings,
+        history: Interactions,
+        seen: SeenEvents,
+        course: Course,
+        keeper: Keeper,
+        saved: Saved | None,
     ) -> Study:
         """Return the training of a history at its start, or as restored from a checkpoint."""
         device = device_of(settings.device)
@@ -147,7 +156,7 @@ class Study:
             best = {
                 name.removeprefix("best/"): part for name, part in saved.tensors.items() if name.startswith("best/")
             }
-        return cls(learner, course, keeper, best)
+        return cls(learner, seen, course, keeper, best)
 
     def run(self, inner: Inner | None) -> None:
         """Train until the course is done, and validate on ``inner`` after each epoch."""
@@ -231,7 +240,7 @@ class Study:
             "transformer_validation_users": validation_users,
         }
         summary = FitSummary(notes=notes, curves=course.curves)
-        return FittedTransformer(learner.settings, learner.network, learner.catalogue, summary)
+        return FittedTransformer(learner.settings, learner.network, learner.catalogue, self.seen, summary)
 
 
 def _inner(settings: Settings, history: Interactions) -> Inner | None:

@@ -14,6 +14,7 @@ import numpy as np
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import track
 from recx.core.project import check_object
+from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.types import Doubles, Interactions, RankedLists, Requests
 from recx.parts.shared.texts import texts_of
 
@@ -34,6 +35,11 @@ class Callable:
 
     object: str | None = None
     cacheable: ClassVar[bool] = False  # what the object depends on is unknown
+
+    @property
+    def loaded(self) -> dict[str, str | None]:
+        """What the protocol card says of the object."""
+        return {"from": self.object, "seen": UNKNOWN_EVENTS}
 
     def preflight(self) -> None:
         """Import the object, so that errors are reported before any data is read.

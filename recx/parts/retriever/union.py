@@ -13,7 +13,7 @@ from recx.core.bounds import NonNegativeFloat, check
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.progress import track
-from recx.core.protocols import FittedRetriever, Retriever, Saveable
+from recx.core.protocols import FittedRetriever, Retriever, Saveable, retrieves_slates
 from recx.core.ragged import blocks, distinct, max_of_groups
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 
@@ -46,6 +46,11 @@ class Union:
         if unknown := set(self.weights) - set(self.sources):
             known = ", ".join(self.sources)
             raise InputError(f"retriever.weights names {sorted(unknown)}, which is not a source: choose from {known}")
+
+    @property
+    def retrieves_slates(self) -> bool:
+        """Whether all sources retrieve the lists that the data itself offers."""
+        return all(retrieves_slates(source) for source in self.sources.values())
 
     def fit(self, history: Interactions) -> FittedUnion:
         """Fit every source."""

@@ -47,7 +47,10 @@ def split_by_steps(
     before = make_fold(interactions, *step(back + 1), request_time) if past == "step" else None
     if before is not None and not len(before.requests):
         before = None
-    notes = {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0, **_seen_later(now)}
+    later = later_events(now.history, now)
+    notes: dict[str, float] = {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0}
+    if later is not None:
+        notes |= {"later_events": later[0], "later_events_per_target": round(later[1], 1)}
     if interactions.to_predict is not None and fold != "predict":
         notes["users_history_only"] = len(interactions.to_predict)
     return Split(before, now, notes)
@@ -80,14 +83,22 @@ def after_last_event(history: Interactions, users: Ints) -> Longs:
     return time + 1
 
 
-def _seen_later(fold: Fold) -> dict[str, float]:
-    """Count the events of the history at or after a target, which ``fit`` sees and a live system could not."""
-    if fold.target is None or fold.target.time is None or fold.history.time is None:
-        return {}
-    times = np.sort(fold.history.time)
+def later_events(fitted_on: Interactions, fold: Fold) -> tuple[float, float] | None:
+    """Count the events at or after a target, which ``fit`` sees and a live system could not.
+
+    Args:
+        fitted_on: The history that is fitted on.
+        fold: The fold with the targets.
+
+    Returns:
+        The largest number and the mean over the requests; None without targets or times.
+    """
+    if fold.target is None or fold.target.time is None or fitted_on.time is None:
+        return None
+    times = np.sort(fitted_on.time)
     first_target = fold.target.time[fold.target.indptr[fold.requests.user]]
     later: Doubles = len(times) - np.searchsorted(times, first_target, side="left").astype(np.float64)
-    return {"later_events": float(later.max()), "later_events_per_target": round(float(later.mean()), 1)}
+    return float(later.max()), float(later.mean())
 
 
 def may_be_target(interactions: Interactions) -> Bools:

@@ -57,7 +57,7 @@ def key_of_part(part: Any) -> str:
     Raises:
         NoKeyError: A setting is a function or the like, a part in it is not cacheable, or the code has changed.
     """
-    parts = list(_parts_of(part))
+    parts = list(parts_of(part))
     if not all(getattr(inner, "cacheable", True) for inner in parts):
         raise NoKeyError(f"{type(part).__name__} is not cacheable")
     digest = hashlib.blake2b(digest_size=SIZE)
@@ -71,7 +71,7 @@ def key_of_part(part: Any) -> str:
 
 def code_of_part(part: Any) -> str:
     """Return the version of the code of a part and of all parts in it (raises like ``key_of_part``)."""
-    return code_of(tuple(sorted({type(inner).__module__ for inner in _parts_of(part)})))
+    return code_of(tuple(sorted({type(inner).__module__ for inner in parts_of(part)})))
 
 
 @cache
@@ -197,7 +197,7 @@ def _folders_of(module: str) -> tuple[Path, ...]:
     return tuple(Path(file).resolve().parents)[: module.count(".") + 1 + file.endswith("__init__.py")] if file else ()
 
 
-def _parts_of(value: Any) -> Iterator[Any]:
+def parts_of(value: Any) -> Iterator[Any]:
     """Yield a part and all parts that its settings contain or refer to."""
     if is_dataclass(value) and not isinstance(value, type):
         yield value
@@ -205,7 +205,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
         value = [*settings, *getattr(value, "named_parts", ())]
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     for one in inner:
-        yield from _parts_of(one)
+        yield from parts_of(one)
 
 
 def _key_of_path(path: Path) -> str:

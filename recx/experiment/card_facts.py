@@ -1,0 +1,100 @@
+"""What the protocol card says of a chain beyond its settings, read from the lists, the folds and all parts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recx.core.protocols import Loading, Seen
+from recx.core.seen_events import UNKNOWN_EVENTS
+from recx.core.system.serialize import plain, settings
+from recx.core.types import Fold, Interactions, RankedLists
+from recx.parts.split.folds import after_last_event
+from recx.storage.cache.keys import parts_of
+
+if TYPE_CHECKING:
+    from recx.experiment.experiment import Experiment, Result
+
+STAGES = ("dataset", "splitter", "retriever", "ranker")
+OF_TARGET, OF_LAST_EVENT = "when the first target happened", "1 ms after the last event that is known"
+OF_SPLITTER, NO_TIMES = "set by the splitter", "none: requests follow all history"
+OWN, OF_FIRST_EVENT = "the user's own", "of the user's first event; unknown where that is held out"
+
+
+def seen_rule(result: Result) -> Seen:
+    """Return ``drop`` if every retriever drops what the user has clicked and no list has such an item, else ``keep``.
+
+    A retriever without the setting ``seen`` is taken at its lists.
+    """
+    rules = {getattr(part, "seen", "drop") for part in parts_of(result.experiment.retriever)}
+    return "keep" if "keep" in rules or _clicked(result.candidates, result.split.fold.history) else "drop"
+
+
+def _clicked(lists: RankedLists, history: Interactions) -> bool:
+    """Return whether a list has an item of its user's history."""
+    wanted = np.zeros(history.n_users, dtype=bool)
+    wanted[lists.user] = True
+    rows = wanted[history.user]
+    known = history.user[rows].astype(np.int64) * history.n_items + history.item[rows]
+    shown = lists.user[lists.list_of_row].astype(np.int64) * history.n_items + lists.item
+    return bool(np.isin(shown, known).any())
+
+
+def seeds_apart(experiment: Experiment, seed: int | None) -> dict[str, int]:
+    """Return the seeds of parts that differ from that of the run, by where they are set."""
+    named = {stage: settings(getattr(experiment, stage)) for stage in STAGES}
+    return {name: found for name, found in _seeds(named) if found != seed}
+
+
+def _seeds(nested: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            yield from _seeds(value, f"{prefix}{name}.")
+        elif name == "seed" and isinstance(value, int):
+            yield f"{prefix}{name}", value
+
+
+def context(fold: Fold) -> dict[str, Any]:
+    """Return where what is known of a request comes from: its time, and the columns of the users' table."""
+    users = fold.history.users
+    return {
+        "time": _time(fold),
+        "users": {name: OF_FIRST_EVENT if name in users.context else OWN for name in users.table},
+    }
+
+
+def _time(fold: Fold) -> str:
+    time, target = fold.requests.time, fold.target
+    if time is None:
+        return NO_TIMES
+    if (
+        target is not None
+        and target.time is not None
+        and np.array_equal(time, target.time[target.indptr[fold.requests.user]])
+    ):
+        return OF_TARGET
+    known = fold.history.time is not None and np.array_equal(time, after_last_event(fold.history, fold.requests.user))
+    return OF_LAST_EVENT if known else OF_SPLITTER
+
+
+def loaded(experiment: Experiment) -> dict[str, Any]:
+    """Return what parts of the chain load that was made elsewhere: stage -> what each of them says of it."""
+    found: dict[str, Any] = {}
+    for stage in STAGES:
+        said = [plain(part.loaded) for part in parts_of(getattr(experiment, stage)) if isinstance(part, Loading)]
+        distinct = [one for place, one in enumerate(said) if one and one not in said[:place]]
+        if distinct:
+            found[stage] = distinct[0] if len(distinct) == 1 else distinct
+    return found
+
+
+def made_elsewhere(interactions: Interactions) -> dict[str, str]:
+    """Return what the data holds besides events that somebody may have made from later events."""
+    there = {
+        "embeddings of users": interactions.users.embedding is not None,
+        "embeddings of items": interactions.items.embedding is not None,
+        "slates": interactions.slates is not None,
+    }
+    return {name: UNKNOWN_EVENTS for name, known in there.items() if known}
