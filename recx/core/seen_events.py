@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +13,11 @@ import numpy.typing as npt
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.core.system.atomic import replacing
+from recx.core.system.plain_files import check_plain
 from recx.core.types import Array, Interactions, Longs
 
-FILE = "seen_events.npz"
+FILE = "seen_events.npy"
+ROW = np.dtype([("user", "<u8"), ("count", "<i8"), ("digest", "<u8"), ("last", "<i8")])
 UNKNOWN_EVENTS = "unknown: nothing tells which events it has seen, so it may have seen the answers"
 """What the protocol card says of a part that was made elsewhere without a word on its data."""
 
@@ -75,10 +75,13 @@ class SeenEvents:
         return {**counts, "digest": digest.hexdigest()}
 
     def save(self, folder: Path) -> None:
-        """Write ``seen_events.npz``, three numbers per user."""
-        last = UNKNOWN_TIME if self.last is None else self.last
+        """Write ``seen_events.npy``, one row per user."""
+        rows = np.empty(len(self.user), dtype=ROW)
+        for name in ("user", "count", "digest"):
+            rows[name] = getattr(self, name)
+        rows["last"] = UNKNOWN_TIME if self.last is None else self.last
         with replacing(folder / FILE) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, user=self.user, count=self.count, digest=self.digest, last=np.int64(last))
+            np.save(file, rows)
 
     @classmethod
     def load(cls, folder: Path) -> SeenEvents:
@@ -88,20 +91,22 @@ class SeenEvents:
             InputError: The folder has no such file, or the file is damaged.
         """
         path = folder / FILE
-        if not path.is_file():
+        if not path.exists():
             raise InputError(
                 f"{folder} does not tell which events its part has seen (no {FILE}), and the answers may be among "
                 "them: run the experiment again"
             )
+        check_plain(path)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                user, count, digest, last = (kept[name] for name in ("user", "count", "digest", "last"))
-            if [array.dtype for array in (user, count, digest)] != [np.uint64, np.int64, np.uint64]:
-                raise TypeError("other types")
-            if not user.shape == count.shape == digest.shape or (count < 1).any() or (user[1:] <= user[:-1]).any():
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)  # mapped: no header can ask for more than is there
+            if not isinstance(rows, np.ndarray) or rows.dtype != ROW or rows.ndim != 1:
+                raise TypeError("another kind of content")
+            user, count, digest = (np.array(rows[name]) for name in ("user", "count", "digest"))
+            if (count < 1).any() or (user[1:] <= user[:-1]).any():
                 raise ValueError("impossible numbers")
-            return cls(user, count, digest, None if last == UNKNOWN_TIME else int(last))
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
+            last = int(rows["last"].max()) if len(rows) else UNKNOWN_TIME
+            return cls(user, count, digest, None if last == UNKNOWN_TIME else last)
+        except (OSError, ValueError, TypeError, EOFError) as error:
             raise InputError(f"{path} is damaged ({type(error).__name__}): run the experiment again") from error
 
 

@@ -43,8 +43,8 @@ def _clicked(lists: RankedLists, history: Interactions) -> bool:
 
 
 def seeds_apart(experiment: Experiment, seed: int | None) -> dict[str, int]:
-    """Return the seeds of parts that differ from that of the run, by where they are set."""
-    named = {stage: settings(getattr(experiment, stage)) for stage in STAGES}
+    """Return the seeds of parts that differ from that of the run, by where they are set; not that of made-up data."""
+    named = {stage: settings(getattr(experiment, stage)) for stage in STAGES if stage != "dataset"}
     return {name: found for name, found in _seeds(named) if found != seed}
 
 

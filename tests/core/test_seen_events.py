@@ -91,7 +91,7 @@ def test_what_was_saved_says_the_same(timed: bool, tmp_path: Path) -> None:
     assert SeenEvents.load(tmp_path).statement() == seen.statement()
 
 
-@pytest.mark.parametrize("damage", ["missing", "short", "no archive", "types", "counts", "order"])
+@pytest.mark.parametrize("damage", ["missing", "short", "no archive", "types", "counts", "order", "more than there is"])
 def test_a_file_that_is_not_there_or_damaged_is_refused(damage: str, tmp_path: Path) -> None:
     seen, file = SeenEvents.of(events(ROWS)), tmp_path / FILE
     seen.save(tmp_path)
@@ -103,9 +103,11 @@ def test_a_file_that_is_not_there_or_damaged_is_refused(damage: str, tmp_path: P
         case "no archive":
             file.write_bytes(b"nothing")
         case "types":
-            replace(seen, count=seen.count.astype(np.float64)).save(tmp_path)
+            np.save(file, np.zeros(3))
         case "counts":
             replace(seen, count=seen.count * 0).save(tmp_path)
+        case "more than there is":
+            file.write_bytes(file.read_bytes().replace(b"(3,)", b"(3000000000000,)", 1))
         case "order":
             replace(seen, user=seen.user[::-1]).save(tmp_path)
     said = "does not tell which events" if damage == "missing" else "is damaged"

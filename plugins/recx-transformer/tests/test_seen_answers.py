@@ -69,7 +69,7 @@ def test_a_network_that_does_not_say_what_it_has_seen_is_refused(
     (folder / "metrics.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     assert Transformer(from_run="last").loaded["seen"]["events"] == 480
-    (folder / "retriever" / "seen_events.npz").unlink()
+    (folder / "retriever" / "seen_events.npy").unlink()
     with pytest.raises(InputError, match="does not tell which events its part has seen"):
         Transformer(from_run="last").fit(world)
 
