@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 
 LOG_FILE = "${hydra.runtime.output_dir}/${hydra.job.name}.log"
 """Where Hydra's own logging option writes."""
-COMMANDS = ("setup", "python", "srun_args", "additional_parameters", "runtime_env", "setup_commands", "env_setup")
+COMMANDS = re.compile(r"setup|python|srun_args|additional_parameters|runtime_env|env_setup|\w*commands|file_mounts")
 """Settings of launchers that hold programs to run."""
 SECTIONS: tuple[Path, ...] = (
     *((name,) for name in ("callbacks", "job_logging", "hydra_logging", "sweeper", "launcher")),
@@ -68,7 +68,7 @@ def check(config: DictConfig) -> None:
                 )
             case ("job", "env_set", *_):
                 _check_typed(key, typed)
-            case ("launcher", *inner) if value is not None and not {*COMMANDS}.isdisjoint(inner):
+            case ("launcher", *inner) if value is not None and any(COMMANDS.fullmatch(str(name)) for name in inner):
                 _check_typed(key, typed)
 
 

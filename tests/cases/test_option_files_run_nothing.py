@@ -108,6 +108,29 @@ def test_the_command_line_refuses_it_too(
     assert not list(here.rglob("metrics.json"))
 
 
+def test_a_program_of_a_launcher_may_be_typed(composed: DictConfig) -> None:
+    for typed in ("hydra.launcher.setup=[a]", "+hydra.launcher={setup: [a]}", "++hydra.launcher.setup=[a]"):
+        config = composed.copy()
+        with open_dict(config), read_write(config):
+            config.hydra.launcher = {"_target_": "x", "setup": ["a"], "python": None}
+            config.hydra.overrides.hydra = [typed]
+        hydra_rules.check(config)
+    with open_dict(config), read_write(config):
+        config.hydra.overrides.hydra = ["hydra.launcher.setups=1", "hydra.launch=1"]
+    with pytest.raises(InputError, match=r"^hydra\.launcher\.setup.*type it on the command line"):
+        hydra_rules.check(config)
+
+
+def test_a_tag_of_yaml_calls_nothing(here: Path) -> None:
+    added = option(here, {"seed": 1})
+    (here / "conf" / "experiment" / "own.yaml").write_text(
+        "# @package _global_\nname: !!python/object/apply:os.system ['touch stolen.txt']\n"
+    )
+    with pytest.raises(InputError, match="it is not valid YAML"):
+        compose([added, "+experiment=own"])
+    assert not (here / "stolen.txt").exists()
+
+
 def test_the_second_trial_of_a_sweep_is_checked_like_the_first(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,10 +30,11 @@ class Remote:
 
     address: str
     api_key: str
+    rows: int = 0
 
     def load(self) -> Interactions:
         assert "SECRET" in self.address, self.address
-        assert self.api_key == "SECRET", self.api_key
+        assert self.api_key.endswith("SECRET"), self.api_key
         return tiny_world()
 '''.replace("SECRET", SECRET)
 OPTION = "_target_: secret_part.Remote\naddress: http://host\napi_key: none\n"
@@ -179,6 +180,10 @@ def test_a_sweep_is_run_and_resumed(here: Path, option: Path, run: Callable[...,
     assert "2 done before" in run(*sweep)
     assert_nowhere(here)
     assert (here / "outputs" / "sweeps" / "mine" / "multirun.yaml").is_file()
+    option.write_text(OPTION.replace("none", f"other-{SECRET}"))
+    assert "2 done before" in run(*sweep), "with another password the figures are the same"
+    option.write_text(OPTION.replace("none", SECRET) + "rows: 1\n")
+    assert "dataset.rows=nothing (now 1)" in run(*sweep, code=2)
 
 
 def test_from_python(here: Path, option: Path) -> None:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError
 from recx.tracking import store
 from recx.tracking.ui import open_ui
 
@@ -43,6 +44,25 @@ def test_no_such_port(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").touch()
     with pytest.raises(InputError, match="--port 70000: it must be a whole number from 1 to 65535"):
         open_ui(f"sqlite:///{tmp_path}/mlflow.db", 70_000)
+
+
+def test_the_server_listens_here_only_and_no_argument_holds_the_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: dict[str, Any] = {}
+
+    def start(command: list[str], env: dict[str, str], **_: object) -> None:
+        started.update(command=command, env=env)
+        raise RecxError("enough")
+
+    monkeypatch.setattr("recx.tracking.ui.subprocess.Popen", start)
+    with pytest.raises(RecxError, match="enough"):
+        open_ui("postgresql://me:hunter2@db/mlflow", 5999)
+    command = started["command"]
+    assert command[command.index("--host") + 1] == "127.0.0.1"
+    assert not [word for word in command if "hunter2" in word]
+    assert started["env"]["MLFLOW_BACKEND_STORE_URI"] == "postgresql://me:hunter2@db/mlflow"
+    assert "postgresql://me:***@db/mlflow" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.core.secrets import hidden
+from recx.core.secrets import hidden_in
 from recx.core.system.git import git_state
 from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat, plain
@@ -45,7 +45,7 @@ def benchmark_data(folder: Path, words: Sequence[str] = (), git: Mapping[str, st
     """
     path, saved = folder / BENCHMARK, SavedRun(folder)
     try:
-        document = json.loads(hidden(read_text(path)))
+        document = hidden_in(json.loads(read_text(path)))
         page = _of_document(document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error

@@ -11,6 +11,8 @@ from typing import Any
 
 from recx.config import option_sources
 from recx.core.errors import InputError
+from recx.core.secrets import hidden_in
+from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat
 from recx.jobs.sweep.journal import Trial, TrialJournal
 from recx.tracking.past_run import NO_MATTER
@@ -62,11 +64,13 @@ def _difference(trial: Trial, now: Mapping[str, Any]) -> str:
     file = Path(trial.folder, "config.yaml")
     if not file.is_file():
         return "other settings than now"  # it was pruned
-    then, here = _relevant(yaml.safe_load(file.read_text(encoding="utf-8"))), _relevant(now)
+    then, here = _relevant(yaml.safe_load(read_text(file))), _relevant(now)
     changed = [key for key in sorted(then.keys() | here.keys()) if then.get(key) != here.get(key)]
     shown = [f"{key}={then.get(key, 'nothing')} (now {here.get(key, 'nothing')})" for key in changed]
     return " ".join(shown) or "other settings than now"
 
 
 def _relevant(settings: Mapping[str, Any]) -> dict[str, str]:
-    return {key: value for key, value in sorted(flat(settings).items()) if key.partition(".")[0] not in NO_MATTER}
+    """Return the flat settings that figures depend on, without passwords, which may be other ones."""
+    shown = flat(hidden_in(settings))
+    return {key: value for key, value in sorted(shown.items()) if key.partition(".")[0] not in NO_MATTER}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError
-from recx.core.secrets import hidden
+from recx.core.secrets import hidden_in
 from recx.core.system.atomic import write_text
 from recx.core.system.plain_files import read_text
 from recx.report.page.contents import VERSION, contents
@@ -55,7 +55,7 @@ def read(folder: Path) -> dict[str, Any]:
             "none: run the experiment on its own"
         )
     try:
-        page = dict(json.loads(hidden(read_text(path))))
+        page = dict(hidden_in(json.loads(read_text(path))))
     except InputError:
         raise
     except (ValueError, TypeError) as error:
