@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import recx
 from recx.core.system import plain_files
 from recx.storage.cache.entries import DAMAGED, copy, entries, prune, wrong_in
 from recx.storage.cache.store import Cache
@@ -178,3 +179,24 @@ def test_a_pipe_in_place_of_an_entry_stops_no_listing(entry: Path) -> None:
     assert found.stage == DAMAGED
     prune(entry.parents[1], keep=0, older=None)
     assert not entry.exists()
+
+
+def test_a_run_takes_nothing_from_an_entry_but_what_it_lists(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    small = ["+experiment=news", "dataset.readers=40", "dataset.articles=30", "retriever=popularity", "feature=basic"]
+    small += ["ranker.resamples=0", "tracker=console"]
+    recx.run([*small, "hydra.run.dir=outputs/a/first"])
+    [saved] = (here / "outputs" / "cache").rglob("saved/linear.json")
+    (here / "id_rsa").write_text(SECRET)
+    (saved.parent / "notes.txt").symlink_to(here / "id_rsa")
+    again = recx.run([*small, "hydra.run.dir=outputs/a/again"])
+    assert again.hits
+    assert again.hits["fit_ranker"] == 1
+    assert (here / "outputs/a/again/ranker/linear.json").read_bytes() == saved.read_bytes()
+    assert not list((here / "outputs" / "a").rglob("notes.txt"))
+    (saved.parents[1] / "entry.json").unlink()
+    os.mkfifo(saved.parents[1] / "entry.json")
+    third = recx.run([*small, "hydra.run.dir=outputs/a/third"])
+    assert third.hits is not None
+    assert "fit_ranker" not in third.hits
+    assert third.metrics["end_to_end/ndcg_at_5"] == again.metrics["end_to_end/ndcg_at_5"]
