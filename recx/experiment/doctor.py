@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from recx.core.protocols import Cutting, Evaluator
+from recx.core.protocols import Cutting, Evaluator, FoldName
 from recx.core.ragged import distinct
 from recx.core.types import Bools, Fold, Interactions, Longs, Split
 from recx.experiment.id_precision import lost_precision
+from recx.experiment.repeated_texts import repeated_texts
 from recx.experiment.scripts import Scripts, scripts
 
 Verdict = Literal["fine", "look", "bad"]
@@ -43,8 +44,7 @@ class Finding:
         count: The count.
         of: The whole that it is a part of.
         verdict: Whether it is fine, deserves a look or is bad.
-        why: What it means and the way out, one sentence; "" if it is fine, but for the scripts of texts, which
-            have an example.
+        why: What it means and the way out, one sentence; "" if it is fine, but for texts, which have an example.
     """
 
     name: str
@@ -59,13 +59,14 @@ class Finding:
         return self.count / self.of if self.of else 0.0
 
 
-def examine(interactions: Interactions, split: Split, cuts: Sequence[int]) -> list[Finding]:
+def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name: FoldName = "test") -> list[Finding]:
     """Check the data and the evaluated fold.
 
     Args:
         interactions: All events, before the split.
         split: The fold that is evaluated, and the one before.
         cuts: The lengths at which the metrics cut the lists.
+        name: The name of the fold.
 
     Returns:
         One finding for each count; counts that need times, targets, embeddings or texts only where there are some.
@@ -81,10 +82,31 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int]) -> li
     texts = scripts(interactions)
     if texts:
         measured["texts_without_words"] = (texts.without_words, texts.of)
-    findings = [_finding(name, count, of) for name, (count, of) in measured.items()] + _scripts(texts)
+    expected = _expected(interactions, fold)
+    findings = [_finding(one, count, of) for one, (count, of) in measured.items()]
+    findings = [replace(one, verdict="fine", why="") if one.name in expected else one for one in findings]
+    repeated = repeated_texts(split, name)
+    if repeated is not None:
+        found = _finding("texts_on_both_sides", repeated.count, repeated.of)
+        findings.append(replace(found, why=repeated.why))
+    findings += _scripts(texts)
     return (
         findings if fold.target is None else [*findings, _finding("requests", len(fold.requests), fold.history.n_users)]
     )
+
+
+def _expected(interactions: Interactions, fold: Fold) -> set[str]:
+    """Return the counts that are as they should be where everybody asks for the first time, as tasks and queries do."""
+    asked, history = fold.requests.user, fold.history
+    if not len(asked) or history.lengths[asked].any():
+        return set()
+    offered, texts = interactions.slates is not None, ["text" in one.table for one in (history.users, history.items)]
+    found = {"users_with_one_event", "users_with_tied_last_events"}
+    if offered or texts[0]:
+        found |= {"users_unseen", "users_without_events"}
+    if offered or all(texts):  # an answer is found by what it is, not by who has chosen it before
+        found |= {"items_without_events", "targets_unseen"}
+    return found
 
 
 def counts(findings: Sequence[Finding]) -> dict[str, float]:

@@ -190,7 +190,7 @@ class Result:
     @cached_property
     def findings(self) -> list[Finding]:
         """The checks of the data and of the evaluated fold (see ``recx.experiment.doctor``)."""
-        return examine(self.interactions, self.split, cuts_of(self.experiment.evaluator))
+        return examine(self.interactions, self.split, cuts_of(self.experiment.evaluator), self.experiment.fold)
 
     @cached_property
     def weights(self) -> dict[str, float]:

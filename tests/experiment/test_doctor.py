@@ -59,7 +59,7 @@ def seen(finding: Finding) -> tuple[float, float, str]:
 def test_a_healthy_world_is_fine() -> None:
     world = healthy()
     findings = examine(world, ByTime().split(world, "test"), [5, 10])
-    assert {finding.name for finding in findings} == set(LIMITS) - {"texts_without_words"}
+    assert {finding.name for finding in findings} == set(LIMITS) - {"texts_without_words", "texts_on_both_sides"}
     assert [finding for finding in findings if finding.verdict != "fine"] == []
     assert {finding.why for finding in findings} == {""}
 
@@ -121,7 +121,11 @@ def test_a_world_without_times_has_no_clock() -> None:
     findings = found(events((1, 1), (1, 2), (2, 1), (2, 2)))
     timed = {"targets_after_one_same_gap", "median_hours_to_target", "events_later_than_target"}
     timed |= {"times_like_seconds", "times_before_1990", "times_after_2100", "users_with_tied_last_events"}
-    assert set(LIMITS) - set(findings) == timed | {"items_without_embedding", "texts_without_words"}
+    assert set(LIMITS) - set(findings) == timed | {
+        "items_without_embedding",
+        "texts_without_words",
+        "texts_on_both_sides",
+    }
 
 
 def test_users_with_few_or_no_events() -> None:
@@ -238,7 +242,12 @@ def test_a_prediction_has_no_targets_to_look_at() -> None:
     world = healthy()
     findings = found(world, LeaveLast().split(world, "predict"))
     of_targets = {"targets_unseen", "targets_already_had", "median_hours_to_target", "targets_after_one_same_gap"}
-    assert set(LIMITS) - set(findings) == of_targets | {"events_later_than_target", "requests", "texts_without_words"}
+    assert set(LIMITS) - set(findings) == of_targets | {
+        "events_later_than_target",
+        "requests",
+        "texts_without_words",
+        "texts_on_both_sides",
+    }
 
 
 def test_empty_data_can_be_examined() -> None:

@@ -27,23 +27,24 @@ def run(arguments: Sequence[str]) -> int:
     from recx.config.overrides import readable
     from recx.core.system.threads import limited_to
 
-    config = plain(compose(readable(chosen.overrides)))
+    composed = compose(readable(chosen.overrides))
+    config, choice = plain(composed), str(composed.hydra.runtime.choices["split"])
     with limited_to(config["runtime"]["threads"]):
         from recx.experiment import build
         from recx.experiment.doctor import cuts_of, examine
 
         experiment = build.plan(config).experiment
         interactions, split = experiment.load_and_split()
-        findings = examine(interactions, split, cuts_of(experiment.evaluator))
+        findings = examine(interactions, split, cuts_of(experiment.evaluator), experiment.fold)
     size = {"users": interactions.n_users, "items": interactions.n_items, "events": len(interactions)}
     if chosen.json:
         rows = [{**asdict(finding), "share": finding.share} for finding in findings]
-        echo(json.dumps({**size, "fold": experiment.fold, "findings": rows}, indent=2))
+        echo(json.dumps({**size, "split": choice, "fold": experiment.fold, "findings": rows}, indent=2))
         return 0
 
     from recx.report.terminal.console import console_of_stdout
     from recx.report.terminal.print_doctor import print_findings
 
     sizes = ", ".join(f"{number:,} {name}" for name, number in size.items())
-    print_findings(console_of_stdout(), findings, f"{sizes}; fold={experiment.fold}")
+    print_findings(console_of_stdout(), findings, f"{sizes}; split={choice}, fold={experiment.fold}")
     return 0

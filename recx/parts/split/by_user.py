@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from recx.core.bounds import NonNegativeInt, Seed, Share, checked
+from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.ragged import position_of_rows
 from recx.core.types import Bools, Interactions, Longs, Split
+from recx.parts.shared.same_text import tasks_of
 from recx.parts.split.folds import STEPS, Past, RequestTime, deal, may_be_target, split_by_steps
 
 
@@ -22,7 +26,9 @@ class ByUser:
     Attributes:
         share: Share of the users (or groups) in one step.
         given: Number of first events of a held-out user that belong to the history.
-        group: Column of the users' table whose equal values stay together (such as one trace), or None.
+        group: Column of the users' table whose equal values stay together (such as one trace), several columns, of
+            which one equal value is enough, or None. Of the column ``text`` those are equal that ask the same, but for
+            case, blanks and punctuation (see ``recx.parts.shared.same_text``).
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
         seed: Seed of the draw.
@@ -30,7 +36,7 @@ class ByUser:
 
     share: Share = 0.2
     given: NonNegativeInt = 0
-    group: str | None = None
+    group: str | Sequence[str] | None = None
     request_time: RequestTime = "target"
     past: Past = "step"
     seed: Seed = 0
@@ -65,9 +71,21 @@ class ByUser:
         return dealt
 
     def _groups(self, interactions: Interactions) -> Longs:
-        if self.group is None:
-            return np.arange(interactions.n_users)
-        if self.group not in interactions.users.table:
-            known = ", ".join(sorted(interactions.users.table)) or "none"
-            raise InputError(f"split.group={self.group!r} is not a column of the users' table: it has {known}")
-        return np.unique(interactions.users.table[self.group], return_inverse=True)[1]
+        """Return the group of each user, from 0 [n_users]."""
+        names = [self.group] if isinstance(self.group, str) else self.group or []
+        values = [self._values(interactions.users, name) for name in names]
+        if len(values) < 2:
+            return values[0] if values else np.arange(interactions.n_users)
+        first = np.cumsum([interactions.n_users, *(int(value.max(initial=-1)) + 1 for value in values)])
+        user = np.tile(np.arange(interactions.n_users), len(values))
+        value = np.concatenate([number + start for number, start in zip(values, first[:-1], strict=True)])
+        linked = sparse.csr_array((np.ones(len(user)), (user, value)), shape=(first[-1], first[-1]))
+        group = sparse.csgraph.connected_components(linked, directed=False)[1]
+        return np.unique(group[: interactions.n_users], return_inverse=True)[1]
+
+    def _values(self, users: Entities, name: str) -> Longs:
+        """Return a number for each distinct value of a column [n_users]."""
+        if name not in users.table:
+            known = ", ".join(sorted(users.table)) or "none"
+            raise InputError(f"split.group={name!r} is not a column of the users' table: it has {known}")
+        return np.unique(tasks_of(users) if name == "text" else users.table[name], return_inverse=True)[1]

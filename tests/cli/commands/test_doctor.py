@@ -31,7 +31,7 @@ def test_a_table_is_printed_and_nothing_written(
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith("300 users, 120 items, ")
-    assert out.splitlines()[0].endswith("; fold=test")
+    assert out.splitlines()[0].endswith("; split=leave_last, fold=test")
     assert "\nusers with tied last events " in out
     assert "\x1b" not in out
     assert list(tmp_path.iterdir()) == []
