@@ -5,8 +5,12 @@ The bounds are rules of thumb, shown in each sentence so that anyone can disagre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import log
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recx.experiment.doctor import Finding
 
 Metrics = Mapping[str, float]
 
@@ -14,18 +18,23 @@ USABLE, GOOD, EXCELLENT = 0.5, 0.7, 0.9  # of the top-1 accuracy
 HIGH_TOP_3, LOW_MRR, HIGH_RECALL, LOW_RECALL = 0.8, 0.3, 0.8, 0.5
 HIGH_AUC, LOW_AUC = 0.75, 0.6
 FEW_QUERIES = 100
+LEAK = "texts_on_both_sides"
 
 
-def advice(metrics: Metrics) -> list[str]:
+def advice(metrics: Metrics, findings: Iterable[Finding] = ()) -> list[str]:
     """Return what a run's figures call for.
 
     Args:
         metrics: Every figure of the run by its full name, see ``Result.metrics``.
+        findings: What the doctor found; only what makes the figures too good is said here.
 
     Returns:
         One sentence for each rule that applies; none if nothing was evaluated.
     """
-    return [sentence for rule in RULES for sentence in rule(metrics)] if "num_queries" in metrics else []
+    leaks = [one for one in findings if one.name == LEAK and one.verdict == "bad"]
+    said = [f"the figures may be too good for {one.share:.0%} of the requests: {one.why}" for one in leaks]
+    rules = RULES if "num_queries" in metrics else ()
+    return said + [sentence for rule in rules for sentence in rule(metrics)]
 
 
 def top_1(metrics: Metrics) -> Iterator[str]:

@@ -58,7 +58,7 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
         with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
             result = _run(plan.experiment, config["cache"], threads, trial)
             card = protocol_card.card(result, config)
-            sentences = advice(result.metrics)
+            sentences = advice(result.metrics, result.findings)
             folder.mkdir(parents=True, exist_ok=True)
             if trial:
                 saved_runs.save_figures(result, folder, config, card)
