@@ -27,7 +27,7 @@ class Entities:
     Attributes:
         ids: Raw ids [n], unique, integers or strings.
         table: Column name -> [n]. Times are int64 ms (``UNKNOWN_TIME`` if missing), classes int32 codes (-1 if
-            missing), numbers float32 (NaN if missing), texts strings ("" if missing).
+            missing), numbers float32 or float64 (NaN if missing), texts strings ("" if missing).
         embedding: Vectors [n, d], a row of NaN for an entity without one; or None.
         graphs: A graph of tools for each entity, or None.
         names: The names used in the files [n], for people to read, if ``ids`` must not reveal them. The parts of a

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from recx.core.entities import Entities, check_columns, numbered, refuse_headers
 from recx.core.errors import InputError
 from recx.core.event_order import EventOrder, rows_in_order
+from recx.core.precision import Reals, floats_of, narrowed
 from recx.core.ragged import indptr_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def arrays_of(
     """
     check_columns(frame)
     refuse_headers(frame, "the events")
-    weight, notes = np.ones(len(frame), dtype=np.float32), {}
+    weight: Reals = np.ones(len(frame), dtype=np.float32)
+    notes = {}
     if "weight" in frame:
         weight = _weights(frame["weight"])
         unchosen = int((weight <= 0).sum())
@@ -59,8 +61,8 @@ def arrays_of(
     }
 
 
-def _weights(column: pd.Series[Any]) -> npt.NDArray[np.float32]:
-    weight: npt.NDArray[np.float32] = column.to_numpy(dtype=np.float32)
+def _weights(column: pd.Series[Any]) -> Reals:
+    weight = narrowed(floats_of(column.to_numpy(), "column 'weight'"))
     if not np.isfinite(weight).all():
         row = int(np.argmin(np.isfinite(weight)))
         raise InputError(f"column 'weight', row {row + 1}: it is missing or infinite: fill it in or drop the row")

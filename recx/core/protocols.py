@@ -24,8 +24,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
+from recx.core.precision import Reals
 from recx.core.run_context import RunContext
-from recx.core.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests, Split, Vectors
+from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 FoldName = Literal["predict", "test", "valid"]
 Seen = Literal["drop", "keep"]
@@ -164,7 +165,7 @@ class HasDiagnostics(Protocol):
 class Feature(Protocol):
     """One number per candidate. A feature is named by its key in the configuration (``conf/feature``)."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
         """Return one number per row [n_rows], from what was known before the request."""
 
 
@@ -175,7 +176,7 @@ class FeatureSet(Protocol):
     def names(self, candidates: RankedLists) -> Sequence[str]:
         """Return the names of the features that are available for all candidates."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
         """Return one number per row and name [n_rows, n_names], from what was known before the request."""
 
 

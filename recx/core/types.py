@@ -19,6 +19,7 @@ from recx.core.entities import UNKNOWN_TIME, Entities, without_context
 from recx.core.errors import RecxError
 from recx.core.event_frame import arrays_of
 from recx.core.event_order import EventOrder
+from recx.core.precision import Reals, floats_of
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Interactions:
     indptr: Longs
     item: Ints
     time: Longs | None
-    weight: Floats
+    weight: Reals
     users: Entities
     items: Entities
     slates: RankedLists | None = None
@@ -206,8 +207,8 @@ class RankedLists:
     user: Ints
     indptr: Longs
     item: Ints
-    score: Floats
-    columns: Mapping[str, Floats] = field(default_factory=dict)
+    score: Reals
+    columns: Mapping[str, Reals] = field(default_factory=dict)
     notes: Notes = field(default_factory=dict)
 
     @classmethod
@@ -274,14 +275,14 @@ class RankedLists:
         return replace(self.picked(keep), indptr=indptr_of(np.minimum(self.lengths, k)))
 
     def reorder(self, score: Array) -> RankedLists:
-        """Return the same pairs sorted by a new score [n], best first, ties in the current order.
+        """Return the same pairs sorted by a new score [n] (float32, or else float64), best first, ties in their order.
 
         Raises:
-            RecxError: A score is not finite, or there is not one score per row.
+            RecxError: A score is not finite or not held by float64, or there is not one score per row.
         """
         if score.shape != self.item.shape:
             raise RecxError(f"reorder needs one score for each of the {len(self)} rows, got an array of {score.shape}")
-        new = score.astype(np.float32, copy=False)
+        new = floats_of(score, "scores")
         if not np.isfinite(new).all():
             row = int(np.argmax(~np.isfinite(new)))
             user = self.user[np.searchsorted(self.indptr, row, side="right") - 1]

@@ -17,6 +17,7 @@ import numpy as np
 from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.judged_lists import JudgedLists
+from recx.core.precision import floats_of
 from recx.core.protocols import Explainable, FittedRanker, Ranker, Reloadable
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
@@ -279,7 +280,7 @@ class Reopened:
             raise InputError(f"{self.run.folder}: its lists have users or items that its data lacks: run it again")
         order = np.argsort(row, kind="stable")
         names = [name for name in frame.columns if name not in ("user", "rank", "item")]
-        columns = {name: frame[name].to_numpy(dtype=np.float32)[order] for name in names}
+        columns = {name: floats_of(frame[name].to_numpy(), name)[order] for name in names}
         indptr = indptr_of(np.bincount(row, minlength=len(requested)))
         return RankedLists(requested, indptr, item[order].astype(np.int32), columns.pop("score"), columns)
 

@@ -39,7 +39,7 @@ def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities
     item_ids = _arrow(items.ids)
     named = {"score": lists.score, **lists.columns}
     ids = [("user", _arrow(users.ids[:0]).type), ("rank", pa.int32()), ("item", item_ids.type)]
-    schema = pa.schema([*ids, *((name, pa.float32()) for name in named)])
+    schema = pa.schema([*ids, *((name, pa.from_numpy_dtype(column.dtype)) for name, column in named.items())])
     # Split into their bytes and without statistics, floats take less space and half the time.
     layout = {"use_dictionary": ["user", "rank", "item"], "write_statistics": ["user"], "compression": "snappy"}
     encoding = dict.fromkeys(named, "BYTE_STREAM_SPLIT")

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
 SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
+SEARCHED = (
+    "slates: the lists that the data itself offers compete, in the order of its scores or ranks; equal ones are "
+    "shuffled by seed and user"
+)
 
 
 def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,7 +71,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "n_candidates": None if slates else experiment.n_candidates,
         "refit": refit,
         "ties": TIES,
-        "ranking": SLATES if slates else FULL,
+        "ranking": FULL if not slates else SEARCHED if result.candidates.score.any() else SLATES,
         "mean": MEAN,
         "evaluator": settings(experiment.evaluator),
         "definitions": _definitions(() if report is None else report.means),
@@ -107,6 +111,8 @@ def _content(data: Interactions) -> Iterator[Array | str | None]:
             yield from (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts)
     if (slates := data.slates) is not None:
         yield from (slates.user, slates.indptr, slates.item, *_named(slates.columns))
+        if slates.score.any():
+            yield slates.score
     yield data.to_predict
 
 

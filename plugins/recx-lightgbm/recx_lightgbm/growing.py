@@ -11,7 +11,7 @@ import numpy as np
 from lightgbm import Booster, LGBMRanker, early_stopping, record_evaluation
 from lightgbm.callback import CallbackEnv
 
-from recx.plugin import Bools, Doubles, Examples, Features, Floats, Fold, InputError, Longs, bar, design_matrix
+from recx.plugin import Array, Bools, Doubles, Examples, Features, Fold, InputError, Longs, bar, design_matrix
 
 LARGEST = 60.0  # above this grade, 2^grade - 1 makes all others negligible
 
@@ -26,7 +26,7 @@ class Rows:
         lengths: The number of rows of each user [n_users].
     """
 
-    table: Floats
+    table: Array
     gain: Doubles
     lengths: Longs
 

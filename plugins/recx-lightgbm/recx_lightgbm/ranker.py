@@ -17,7 +17,6 @@ from recx.plugin import (
     Examples,
     Features,
     FitSummary,
-    Floats,
     Fold,
     InputError,
     Interactions,
@@ -188,7 +187,7 @@ class FittedLambdamart:
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by descending score."""
-        score: Floats = np.zeros(len(candidates), dtype=np.float32)
+        score = np.zeros(len(candidates))
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
             if len(rows):
                 score[rows] = self.booster.predict(table)

@@ -83,8 +83,7 @@ class CrossEncoder:
         user = candidates.user[candidates.list_of_row[read]]
         score[read] = self._scores(model, users[user], items[candidates.item[read]])
         lowest = np.repeat(-max_of_groups(-score, candidates.indptr), candidates.lengths)
-        below = (lowest - candidates.rank).astype(np.float32)
-        return candidates.reorder(np.where(read, score, below))
+        return candidates.reorder(np.where(read, score, lowest - candidates.rank))
 
     def _scores(self, model: Model, texts: Array, others: Array) -> Floats:
         """Return how well each pair of texts matches [n]: the network's output before any sigmoid."""

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.precision import Reals
 from recx.parts.dataset.files import file_in
+from recx.parts.dataset.search_order import best_first
 from recx.parts.dataset.tool_pool import ToolPool, words_of_name
 from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, fault_of, label_of
 from recx.storage.readers.json import entry, read_json
@@ -100,19 +102,24 @@ def _nodes(path: Path, key: str) -> Iterator[tuple[str, Any, str]]:
 
 def _offered(queries: Sequence[Query], path: Path, notes: Counter[str]) -> list[Query]:
     """Return the queries with the candidates that the file says were found; a node that it lacks is offered none."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], tuple[list[str], Reals | None]] = {}
     for trace, record, where in _nodes(path, "node_selections"):
         chosen = entry(record, "selected_candidates", list, where)
-        found[trace, record["node_id"]] = [entry(one, "candidate_id", str, where) for one in chosen]
+        names = [entry(one, "candidate_id", str, where) for one in chosen]
+        order, worth = best_first(chosen, where)
+        found[trace, record["node_id"]] = [names[place] for place in order], worth
     notes["selections_of_unknown_nodes"] = len(found.keys() - {(query.trace, query.node) for query in queries})
     offered = []
     for query in queries:
         place = {name: at for at, name in enumerate(query.names)}
-        names = found.get((query.trace, query.node), [])
+        names, worth = found.get((query.trace, query.node), ([], None))
         known = [place[name] for name in names if name in place]
-        once = list(dict.fromkeys(known))
+        once: dict[int, int] = {}  # the tree's position -> that in the search's order
+        for at, name in enumerate(names):
+            if name in place:
+                once.setdefault(place[name], at)
         notes["selected_candidates_unknown"] += len(names) - len(known)
         notes["selected_candidates_twice"] += len(known) - len(once)
         notes["users_without_selection"] += not once
-        offered.append(replace(query, offered=once))
+        offered.append(replace(query, offered=list(once), worth=None if worth is None else worth[list(once.values())]))
     return offered

@@ -10,8 +10,9 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.event_order import EventOrder
+from recx.core.precision import Reals
 from recx.core.ragged import indptr_of, repeats
-from recx.core.types import Array, Floats, Interactions, RankedLists
+from recx.core.types import Array, Interactions, RankedLists
 
 Duplicates = Literal["drop", "keep"]
 
@@ -46,7 +47,7 @@ def interactions_of(
     return replace(kept, notes={**kept.notes, "duplicate_rows": int(twice.sum())})
 
 
-def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Floats] | None = None) -> RankedLists:
+def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Reals] | None = None) -> RankedLists:
     """Return the lists that the data itself offers, without scores.
 
     Args:

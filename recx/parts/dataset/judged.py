@@ -14,6 +14,7 @@ from recx.core.types import Interactions
 from recx.parts.dataset.files import expand_home, require_folder, require_path
 from recx.parts.dataset.judged_files import file_of, read_texts
 from recx.parts.dataset.judgements import Pairs, judged
+from recx.parts.dataset.search_order import worth_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +32,9 @@ class Judged:
         documents: file of the documents; None: the one with a usual name, such as documents.jsonl.
         grades: file of the grades; None: the one with a usual name, such as qrels.txt.
         candidates: file of the documents that a first search found for each query (a TREC run, or columns query,
-            document and optionally score). These are then the slates, with the column ``search_score``, and a document
-            without a grade counts as not relevant. None: ``candidates.*`` or ``run.*`` if there is one.
+            document and optionally score and rank). These are then the slates, in the search's order, with the column
+            ``search_score`` (the score, or else minus the rank), and a document without a grade counts as not relevant.
+            None: ``candidates.*`` or ``run.*`` if there is one.
     """
 
     path: str | None = None
@@ -98,9 +100,12 @@ def _pairs(frame: pd.DataFrame, users: Entities, items: Entities, table: str) ->
     item = pd.Index(items.ids).get_indexer(pd.Index(frame["document"]))
     default = np.full(len(frame), float(table == "grades"))
     grade = frame["grade"].to_numpy(dtype=np.float64) if "grade" in frame else default
-    columns = {"search_score": frame["score"].to_numpy(dtype=np.float32)} if "score" in frame else {}
+    known = (user >= 0) & (item >= 0)
+    score, rank = (frame[name].to_numpy(np.float64)[known] if name in frame else None for name in ("score", "rank"))
+    worth = worth_of(user[known], score, rank, f"dataset.{table}")
+    columns = {} if worth is None else {"search_score": worth if score is None else score}
     notes = {
         f"{table}_of_unknown_queries": int((user < 0).sum()),
         f"{table}_of_unknown_documents": int((item < 0).sum()),
     }
-    return Pairs(user, item, grade, columns).take((user >= 0) & (item >= 0)), notes
+    return Pairs(user[known], item[known], grade[known], columns, worth), notes

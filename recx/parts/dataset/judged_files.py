@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError, did_you_mean
+from recx.core.precision import floats_of
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
+from recx.parts.dataset.search_order import RANKS, SCORES
 from recx.storage.readers.json import read_json_lines
 from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
 from recx.storage.readers.names import column_of_grades
@@ -36,7 +38,7 @@ ROLES: Mapping[str, Roles] = {
         "title?": ("title",),
     },
     "grades": {**PAIR, "grade?": GRADE},
-    "candidates": {**PAIR, "score?": ("score",)},
+    "candidates": {**PAIR, "score?": SCORES, "rank?": RANKS},
 }
 """Table -> its roles."""
 
@@ -80,7 +82,7 @@ def file_of(folder: Path, name: str | None, table: str) -> Path | None:
 
 
 def read_texts(path: Path, table: str) -> pd.DataFrame:
-    """Return a table with a column for each role that the file has: numbers for grade and score, else texts.
+    """Return a table with a column for each role that the file has: numbers for grade, score and rank, else texts.
 
     Args:
         path: the file.
@@ -97,7 +99,7 @@ def read_texts(path: Path, table: str) -> pd.DataFrame:
         _require_ids(frame[role], role, path)
     if not len(frame):
         raise InputError(f"{path} has no rows: provide at least one")
-    for role in frame.columns.intersection(["grade", "score"]):
+    for role in frame.columns.intersection(["grade", "score", "rank"]):
         frame[role] = _numbers(frame[role], role, path)
     return frame
 
@@ -109,6 +111,9 @@ def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:
 
 def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
     numbers = _as_numbers(texts)
+    if role != "grade":
+        floats_of(numbers.to_numpy(), f"{path}: the {role}")  # refuses what float64 does not hold
+    numbers = numbers.astype(float)
     refuse_first(
         ~numbers.abs().le(LARGEST).to_numpy(),
         lambda row: f"{path}, row {row + 1}: the {role} {texts.iloc[row]!r} is not a number within float32: correct it",
@@ -119,7 +124,7 @@ def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
 def _as_numbers(texts: pd.Series[str]) -> pd.Series[float]:
     import pandas as pd
 
-    return pd.to_numeric(texts, errors="coerce").astype(float)
+    return pd.to_numeric(texts, errors="coerce")
 
 
 def _json_lines(path: Path) -> pd.DataFrame:
@@ -163,10 +168,7 @@ def _text(path: Path, table: str) -> pd.DataFrame:
 
 
 def _in_our_words(frame: pd.DataFrame) -> pd.DataFrame:
-    frame = frame.rename(columns={"user": "query", "item": "document"})
-    if "rank" in frame and "score" not in frame:
-        frame = frame.assign(score=-frame["rank"])
-    return frame.drop(columns="rank", errors="ignore")
+    return frame.rename(columns={"user": "query", "item": "document"})
 
 
 def _renamed(frame: pd.DataFrame, table: str, path: Path) -> pd.DataFrame:

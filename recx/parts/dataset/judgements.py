@@ -9,8 +9,9 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.precision import Reals, narrowed
 from recx.core.ragged import indptr_of
-from recx.core.types import Bools, Doubles, Floats, Interactions, Ints, Longs, RankedLists
+from recx.core.types import Bools, Doubles, Interactions, Ints, Longs, RankedLists
 from recx.parts.dataset.events import slates_of
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -25,18 +26,21 @@ class Pairs:
         user: numbers of the users [n].
         item: numbers of the items [n].
         grade: relevance of the item for the user [n].
-        columns: name -> further values of each pair, float32 [n].
+        columns: name -> further values of each pair [n].
+        worth: how good a first search found each pair [n]; None: it does not say.
     """
 
     user: Longs
     item: Longs
     grade: Doubles
-    columns: Mapping[str, Floats] = field(default_factory=dict)
+    columns: Mapping[str, Reals] = field(default_factory=dict)
+    worth: Reals | None = None
 
     def take(self, rows: Longs | Bools) -> Pairs:
         """Return the chosen rows (numbers or a mask [n])."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return Pairs(self.user[rows], self.item[rows], self.grade[rows], columns)
+        worth = None if self.worth is None else self.worth[rows]
+        return Pairs(self.user[rows], self.item[rows], self.grade[rows], columns, worth)
 
 
 def judged(pairs: Pairs, users: Entities, items: Entities, offered: Pairs | None = None) -> Interactions:
@@ -70,7 +74,7 @@ def judged(pairs: Pairs, users: Entities, items: Entities, offered: Pairs | None
         indptr=indptr_of(n_good),
         item=good.item.astype(np.int32),
         time=None,
-        weight=good.grade.astype(np.float32),
+        weight=narrowed(good.grade),
         users=users,
         items=items,
         slates=lists,
@@ -94,8 +98,12 @@ def _unanswered(users: Entities, n_good: Longs) -> Ints | None:
 
 
 def once(pairs: Pairs) -> tuple[Pairs, int]:
-    """Return the distinct pairs, sorted by user and item, with their highest grades, and the number of rows dropped."""
-    order = np.lexsort((-pairs.grade, pairs.item, pairs.user))
+    """Return the distinct pairs, sorted by user and item, and the number of rows dropped.
+
+    The highest grade of a pair is kept, and of equal grades the row that the first search found best.
+    """
+    worth = np.zeros(len(pairs.user)) if pairs.worth is None else pairs.worth
+    order = np.lexsort((-worth, -pairs.grade, pairs.item, pairs.user))
     user, item = pairs.user[order], pairs.item[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
@@ -103,7 +111,8 @@ def once(pairs: Pairs) -> tuple[Pairs, int]:
 
 
 def slates(pairs: Pairs, n_users: int) -> RankedLists:
-    """Return one list for each user who has any pairs; the pairs must be sorted by user."""
+    """Return one list for each user who has any pairs, which must be sorted by user, in the first search's order."""
     lengths = np.bincount(pairs.user, minlength=n_users)
     offered = np.flatnonzero(lengths)
-    return slates_of(offered, lengths[offered], pairs.item, pairs.columns)
+    lists = slates_of(offered, lengths[offered], pairs.item, pairs.columns)
+    return lists if pairs.worth is None else lists.reorder(pairs.worth)

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from recx.core.errors import InputError
+from recx.core.precision import Reals, narrowed
 from recx.core.ragged import indptr_of
-from recx.core.types import Floats, Longs
+from recx.core.types import Longs
 from recx.parts.dataset.events import text_array
 from recx.parts.dataset.files import file_in
 from recx.parts.dataset.svmlight_lines import Lines, Rows
@@ -77,11 +78,12 @@ def read_rows(path: Path) -> Rows:
     return rows
 
 
-def columns_of(parts: Sequence[Rows]) -> Mapping[str, Floats]:
+def columns_of(parts: Sequence[Rows]) -> Mapping[str, Reals]:
     """Return the features of the rows of all files, one file after the other.
 
     Returns:
-        Name (the number in the files) -> float32 [n]; a feature that a row does not list is 0.
+        Name (the number in the files) -> its values [n], float32 where that keeps distinct values distinct; a feature
+        that a row does not list is 0.
 
     Raises:
         InputError: there are too many features.
@@ -94,9 +96,9 @@ def columns_of(parts: Sequence[Rows]) -> Mapping[str, Floats]:
             "out the least informative ones"
         )
     row = np.concatenate([part.row + start for part, start in zip(parts, starts, strict=False)])
-    table = np.zeros((len(index), int(starts[-1])), dtype=np.float32)
+    table = np.zeros((len(index), int(starts[-1])))
     table[place, row] = np.concatenate([part.value for part in parts])
-    return dict(zip(map(str, index.tolist()), table, strict=True))
+    return {str(number): np.array(narrowed(column)) for number, column in zip(index.tolist(), table, strict=True)}
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

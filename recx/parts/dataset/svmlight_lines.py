@@ -112,6 +112,7 @@ class Lines:
                 "line: sort them, each once"
             ),
         )
+        self._refuse_inexact(numbers, spaced)
         rows = Rows(numbers[start], query.astype(np.int64), line, row, index.astype(np.int64), numbers[at + 1])
         self._check_finite(rows)
         return rows
@@ -139,6 +140,18 @@ class Lines:
                         text = word.decode("utf-8", "replace")
                         raise InputError(f"{self.path}, line {line}: {text!r} is not a number: correct it")
         return numbers
+
+    def _refuse_inexact(self, numbers: Doubles, spaced: bytes) -> None:
+        """Refuse whole numbers that float64 does not hold: they would become equal to their neighbours."""
+        large = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= EXACT))
+        words = spaced.split() if len(large) else []
+        for at in large.tolist():
+            if re.fullmatch(rb"[-+]?\d+", words[at]) and int(words[at]) != int(numbers[at]):
+                line = 1 + self.before + int(np.searchsorted(np.cumsum(_words_of_lines(spaced)), at, side="right"))
+                raise InputError(
+                    f"{self.path}, line {line}: {words[at].decode()} is a whole number beyond 2^53, which would become "
+                    "equal to its neighbours: subtract a constant from the feature"
+                )
 
     def _check_finite(self, rows: Rows) -> None:
         refuse_first(

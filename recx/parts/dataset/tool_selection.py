@@ -1,7 +1,7 @@
 """Tool selection: which tool answers a task? ``tool_pool.json`` and ``tool_selection.json``, or a generator.
 
-{"selections": [{trace_id, node_id, task, ground_truth, retrieved_candidates?: [{tool_name}]}]}: a user is a node of a
-trace, and the text of its task is the query.
+{"selections": [{trace_id, node_id, task, ground_truth, retrieved_candidates?: [{tool_name, score?, rank?}]}]}: a user
+is a node of a trace, and the text of its task is the query.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from annotated_types import Ge
 from recx.core.bounds import Seed, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists
 from recx.parts.dataset.events import slates_of, text_array
 from recx.parts.dataset.files import expand_home, file_in, require_folder
+from recx.parts.dataset.search_order import best_first
 from recx.parts.dataset.synthetic_tools import make_tools
 from recx.parts.dataset.tool_pool import ToolPool
 from recx.parts.dataset.trees import Node, users_of
@@ -35,10 +37,12 @@ class Selection(Node):
     Attributes:
         truth: number of the right tool; None if it is unknown.
         offered: numbers of the tools to choose from; None if the data offers none.
+        worth: how good a first search found each of them, 0 if it does not say.
     """
 
     truth: int | None
     offered: Sequence[int] | None = None
+    worth: Reals | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class ToolSelection:
         """Return one event for each task: its right tool, weight 1, ``time=None``.
 
         users: the tasks in the file's order, with the columns text, trace and node. items: the pool's tools, sorted by
-        name, with the columns text and name. slates: the candidates that the file offers, None if it offers none.
+        name, with the columns text and name. slates: the candidates that the file offers, by their ``score`` or
+        ``rank`` where it gives one, None if it offers none.
         A task whose right tool is unknown is ``to_predict``. The following are left out and counted: blank tasks
         (``tasks_empty``), tasks whose right tool is not in the pool (``tasks_with_unknown_truth``), and candidates that
         are repeated or not in the pool.
@@ -109,8 +114,8 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
             notes["tasks_with_unknown_truth"] += 1
         else:
             answered += truth is not None
-            offered = _offered(record, pool, notes, where)
-            yield Selection(trace, node, task, None if truth is None else pool.number[truth], offered)
+            right = None if truth is None else pool.number[truth]
+            yield Selection(trace, node, task, right, *_offered(record, pool, notes, where))
     if not answered:
         counted = ", ".join(f"{name} {count}" for name, count in notes.items()) or "nothing else was wrong"
         raise InputError(
@@ -119,17 +124,23 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
         )
 
 
-def _offered(record: dict[str, Any], pool: ToolPool, notes: Counter[str], where: str) -> list[int] | None:
-    """Return the numbers of the distinct candidates that a task offers; None if it offers none."""
+def _offered(
+    record: dict[str, Any], pool: ToolPool, notes: Counter[str], where: str
+) -> tuple[list[int] | None, Reals | None]:
+    """Return the numbers of the distinct candidates that a task offers (None if none), and how good each is."""
     if record.get("retrieved_candidates") is None:
-        return None
+        return None, None
     candidates = entry(record, "retrieved_candidates", list, where)
     names = [entry(candidate, "tool_name", str, f"{where}, retrieved_candidates") for candidate in candidates]
-    once = dict.fromkeys(names)
-    notes["candidates_twice"] += len(names) - len(once)
-    known = [pool.number[name] for name in once if name in pool.number]
-    notes["candidates_not_in_the_pool"] += len(once) - len(known)
-    return known
+    order, worth = best_first(candidates, f"{where}, retrieved_candidates")
+    first: dict[str, int] = {}
+    for place, candidate in enumerate(order):
+        first.setdefault(names[candidate], place)
+    notes["candidates_twice"] += len(names) - len(first)
+    known = {pool.number[name]: place for name, place in first.items() if name in pool.number}
+    notes["candidates_not_in_the_pool"] += len(first) - len(known)
+    places = list(known.values())
+    return list(known), np.zeros(len(known)) if worth is None else worth[places]
 
 
 def _interactions(pool: ToolPool, found: Sequence[Selection], notes: Counter[str]) -> Interactions:
@@ -160,4 +171,5 @@ def _slates(found: Sequence[Selection], notes: Counter[str]) -> RankedLists | No
     )
     lengths = np.array([len(offered) for offered in lists.values()])
     item = np.array([tool for offered in lists.values() for tool in offered], dtype=np.int32)
-    return slates_of(np.array(list(lists)), lengths, item)
+    worth = np.concatenate([worth for selection in found if (worth := selection.worth) is not None])
+    return slates_of(np.array(list(lists)), lengths, item).reorder(worth)

@@ -12,6 +12,7 @@ import numpy as np
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.graphs import Graphs
+from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions
 from recx.parts.dataset.events import slates_of, text_array
@@ -77,6 +78,7 @@ class Query(Node):
         names: what the files call each tree.
         right: position of the right tree in ``trees``.
         offered: positions of the trees in the slate; None: all.
+        worth: how good a first search found each of them; None: it does not say.
     """
 
     request: str
@@ -84,6 +86,7 @@ class Query(Node):
     names: Sequence[str]
     right: int = 0
     offered: Sequence[int] | None = None
+    worth: Reals | None = None
 
 
 @dataclass(frozen=True)
@@ -193,6 +196,7 @@ def interactions_of(traces: Traces, seed: int) -> Interactions:
     number = np.random.default_rng(seed).permutation(first[-1])  # of the items, in the file's order
     offered = [range(len(query.trees)) if query.offered is None else query.offered for query in queries]
     lengths = np.array([len(places) for places in offered])
+    worth = [np.zeros(n) if query.worth is None else query.worth for query, n in zip(queries, lengths, strict=True)]
     rows = np.repeat(first[:-1], lengths) + np.array([place for places in offered for place in places], dtype=np.int64)
     trees = [tree for query in queries for tree in query.trees]
     names = [f"{query.id}/{name}" for query in queries for name in query.names]
@@ -204,7 +208,7 @@ def interactions_of(traces: Traces, seed: int) -> Interactions:
         weight=np.ones(len(queries), dtype=np.float32),
         users=users,
         items=_items([trees[place] for place in order], [names[place] for place in order], traces.pool),
-        slates=slates_of(np.flatnonzero(lengths), lengths[lengths > 0], number[rows]),
+        slates=slates_of(np.flatnonzero(lengths), lengths[lengths > 0], number[rows]).reorder(np.concatenate(worth)),
         notes=dict(traces.notes),
     )
 

@@ -91,7 +91,7 @@ class Callable:
         """
         self.preflight()
         queries, documents = texts_of(history.users, "users"), texts_of(history.items, "items")
-        score = np.zeros(len(candidates), dtype=np.float32)
+        score = np.zeros(len(candidates))
         for number in track(range(candidates.n_lists), "lists reranked"):
             rows = slice(int(candidates.indptr[number]), int(candidates.indptr[number + 1]))
             user, texts = candidates.user[number], [str(text) for text in documents[candidates.item[rows]]]

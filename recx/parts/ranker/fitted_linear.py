@@ -14,15 +14,17 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
+from recx.core.ragged import blocks
 from recx.core.system.atomic import write_text
 from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import plain
-from recx.core.types import Array, Doubles, Floats, Interactions, Notes, RankedLists, Requests
+from recx.core.types import Array, Doubles, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 
 FILE = "linear.json"
 COLUMNS = ("weight", "low", "high", "mean", "deviation")
+ROWS = 50_000  # rows converted to float64 at once
 FARTHEST = 100.0
 """Distance from the mean, in deviations, beyond which a value counts as this far: a feature that hardly varied in the
 fit must not yield scores of millions where it does vary."""
@@ -93,25 +95,25 @@ class FittedLinear:
         probability = softmax(ranked.score, ranked.indptr)
         return ranked.reorder(self.platt(probability) if self.settings.probabilities == "platt" else probability)
 
-    def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
         """Return the weighted sum of the features of each row [n_rows]."""
         return self._scores(candidates, history, requests)[0]
 
-    def _scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> tuple[Floats, int]:
+    def _scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> tuple[Doubles, int]:
         """Return the scores [n_rows] and the number of values that were cut."""
-        score, n_cut = np.empty(len(candidates), dtype=np.float32), 0
-        slope = (self.weight / self.deviation).astype(np.float32)
+        score, n_cut = np.empty(len(candidates)), 0
+        slope = self.weight / self.deviation
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
-            centred = table - self.mean.astype(np.float32)
-            n_cut += cut(centred, self._farthest.astype(np.float32))
-            score[rows] = centred @ slope
+            for a, b in blocks(len(rows), ROWS):
+                centred = table[a:b] - self.mean
+                n_cut += cut(centred, self._farthest)
+                score[rows[a:b]] = centred @ slope
         return score, n_cut
 
     @property
     def _farthest(self) -> Doubles:
-        """Each feature's largest distance from its mean [n_features]; that of a float32 where it has no weight."""
-        most = float(np.finfo(np.float32).max)
-        return np.where(self.weight == 0, most, np.minimum(FARTHEST * self.deviation, most))
+        """Each feature's largest distance from its mean [n_features]; infinite where it has no weight."""
+        return np.where(self.weight == 0, np.inf, FARTHEST * self.deviation)
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
         """Return weight times standardised feature [n_rows, n_features]; their sum is the score.

@@ -11,9 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from recx.core.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, check
 from recx.core.errors import InputError, RecxError
+from recx.core.precision import Reals, fits_float32
 from recx.core.ragged import blocks
 from recx.core.resampling import bootstrap
-from recx.core.types import Bools, Doubles, Floats, Fold, Interactions, RankedLists
+from recx.core.types import Bools, Doubles, Fold, Interactions, RankedLists
 from recx.parts.ranker.fitted_linear import FARTHEST, FittedLinear, cut, load
 from recx.parts.ranker.probability import Platt, cross_fitted, softmax
 from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
@@ -101,7 +102,7 @@ class Linear:
 
     def _prepared(
         self, candidates: RankedLists, fold: Fold
-    ) -> tuple[Examples, Examples | None, Floats, Doubles, Doubles, Bools, int]:
+    ) -> tuple[Examples, Examples | None, Reals, Doubles, Doubles, Bools, int]:
         """Return the examples to fit and to calibrate on, and the standardised table (see ``_standardise``)."""
         examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
         if self.probabilities == "platt":
@@ -190,22 +191,31 @@ def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, se
     )
 
 
-def _standardise(table: Floats) -> tuple[Doubles, Doubles, Bools, int]:
+def _standardise(table: Reals) -> tuple[Doubles, Doubles, Bools, int]:
     """Standardise the table in place and return the mean, the deviation and which features are constant [n_features].
 
     The number of values that were cut to ``FARTHEST`` comes last. It works in blocks, since NumPy's deviation of the
-    whole table would copy it as float64. A feature that varies by no more than the rounding of float32 is constant: its
-    column is set to 0, and so is its weight.
+    whole table would copy it as float64. A feature that varies by no more than the rounding of its values is constant:
+    its column is set to 0, and so is its weight.
     """
     borders = list(blocks(len(table), ROWS))
     mean = sum(table[a:b].sum(axis=0, dtype=np.float64) for a, b in borders) / len(table)
     deviation = np.sqrt(sum(np.square(table[a:b] - mean).sum(axis=0) for a, b in borders) / len(table))
     constant = deviation <= 1e-6 * np.abs(mean) + 1e-30
+    for feature in np.flatnonzero(constant):
+        constant[feature] = deviation[feature] <= _rounding(table[:, feature]) * np.abs(mean[feature]) + 1e-30
     deviation[constant] = 1.0
     n_cut, farthest = 0, np.full(len(mean), FARTHEST, dtype=np.float32)
     for a, b in borders:
-        table[a:b] -= mean.astype(np.float32)
-        table[a:b] /= deviation.astype(np.float32)
+        table[a:b] -= mean.astype(table.dtype)
+        table[a:b] /= deviation.astype(table.dtype)
         table[a:b, constant] = 0
         n_cut += cut(table[a:b], farthest)
     return mean, deviation, constant, n_cut
+
+
+def _rounding(values: Reals) -> float:
+    """Return the relative error that the values of a feature may have, of which whole numbers have none."""
+    if values.min() < values.max() and (values == np.rint(values)).all():
+        return 0.0
+    return 1e-6 if fits_float32(values) else 1e-14

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from recx.core.bounds import Seed, checked
 from recx.core.errors import InputError
-from recx.core.ragged import indptr_of, order_in_groups
+from recx.core.ragged import indptr_of, max_of_groups, order_in_groups
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.retriever.random import noise
 
@@ -17,7 +17,10 @@ from recx.parts.retriever.random import noise
 @dataclass(frozen=True)
 @checked("retriever")
 class Given:
-    """Returns the whole slate of each user, shuffled so that the order of the file cannot favour the targets.
+    """Returns the whole slate of each user in the order of the scores or ranks that the data brings.
+
+    Equal scores, and slates without scores or ranks, are shuffled, so that the order of the file cannot favour the
+    targets.
 
     Attributes:
         seed: Seed of the shuffle.
@@ -31,7 +34,9 @@ class Given:
         return self
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return the slates with score 0; ``k`` does not cut them. A user without a slate gets an empty list.
+        """Return the slates; ``k`` does not cut them. A user without a slate gets an empty list.
+
+        Those of several items that all have the same score are counted (``requests_with_shuffled_slate``).
 
         Raises:
             InputError: The data provides no candidate lists.
@@ -43,14 +48,14 @@ class Given:
             )
         found = np.isin(requests.user, slates.user)
         lists = slates.take(np.searchsorted(slates.user, requests.user[found]))
-        order = order_in_groups(noise(np.repeat(lists.user, lists.lengths), lists.item, self.seed), lists.indptr)
+        shuffled = order_in_groups(noise(np.repeat(lists.user, lists.lengths), lists.item, self.seed), lists.indptr)
+        lists = lists.picked(shuffled)
+        lists = lists.reorder(lists.score)
         lengths = np.zeros(len(requests), dtype=np.int64)
         lengths[found] = lists.lengths
-        return RankedLists(
-            user=requests.user,
-            indptr=indptr_of(lengths),
-            item=lists.item[order],
-            score=np.zeros(len(lists), dtype=np.float32),
-            columns={name: column[order] for name, column in lists.columns.items()},
-            notes={"requests_without_slate": int((~found).sum())},
-        )
+        same = max_of_groups(lists.score, lists.indptr) == -max_of_groups(-lists.score, lists.indptr)
+        notes = {
+            "requests_without_slate": int((~found).sum()),
+            "requests_with_shuffled_slate": int((same & (lists.lengths > 1)).sum()),
+        }
+        return replace(lists, user=requests.user, indptr=indptr_of(lengths), notes=notes)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.core.bounds import checked
+from recx.core.precision import narrowed
 from recx.core.protocols import Seen
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.top_k import OfItems, top_k
 
 NEGLIGIBLE = 1e-6  # a click whose weight has decayed below this does not count
+EXACT = 2**24  # up to here, float32 holds every count
 SPAN = 500  # half-lives covered by requests that are counted together: 2 ** SPAN and its inverse fit a float64
 
 
@@ -40,7 +42,7 @@ class Popularity:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return each request's most clicked items."""
         if history.time is None or requests.time is None:
-            counts = np.where(history.clicks > 0, history.clicks, -np.inf).astype(np.float32)
+            counts = narrowed(np.where(history.clicks > 0, history.clicks, -np.inf))
             return top_k(lambda block: np.tile(counts, (len(block), 1)), history, requests, k, self.seen)
 
         # Requests close in time share nearly all counts, so they are processed in the order of time.
@@ -91,7 +93,8 @@ class Popularity:
         counts *= self._aged(np.repeat(now[-1], len(now)), now)[:, None]
         # Sums that should cancel leave rounding errors, far below the weight of any click that counts.
         least = 0.0 if window is None else NEGLIGIBLE
-        return OfItems(np.where(counts > least, counts, -np.inf).astype(np.float32), active)
+        exact = self.half_life is None and counts.max(initial=0) > EXACT
+        return OfItems(np.where(counts > least, counts, -np.inf).astype(np.float64 if exact else np.float32), active)
 
     def _border(self, now: Longs) -> int:
         """Return where to split requests that are too many half-lives apart to be counted together; 0: nowhere."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +12,11 @@ import numpy as np
 from recx.core.bounds import NonNegativeFloat, check
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary, summary_of
+from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, Saveable, retrieves_slates
 from recx.core.ragged import blocks, distinct, max_of_groups
-from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.core.types import Doubles, Interactions, RankedLists, Requests
 
 BLOCK = 20_000  # requests merged at once, which bounds the memory for the sources' lists
 
@@ -96,25 +97,30 @@ class FittedUnion:
         keys = {name: found.list_of_row * history.n_items + found.item for name, found in lists.items()}
         pairs = distinct(np.concatenate(list(keys.values())))
         score = np.zeros(len(pairs), dtype=np.float64)
-        columns: dict[str, Floats] = {}
+        columns: dict[str, Reals] = {}
         for name, found in lists.items():
             at = np.searchsorted(pairs, keys[name])
-            score[at] += self.settings.weights.get(name, 1.0) * self._worth(found)
-            for kind, values in (("score", found.score), ("rank", found.rank)):
-                columns[f"{name}_{kind}"] = np.full(len(pairs), np.nan, dtype=np.float32)
+            score[at] += self._worth(found, self.settings.weights.get(name, 1.0))
+            score_there = floats_of(found.score, f"scores of {name}")
+            for kind, values in (("score", score_there), ("rank", found.rank.astype(np.float32))):
+                columns[f"{name}_{kind}"] = np.full(len(pairs), np.nan, dtype=values.dtype)
                 columns[f"{name}_{kind}"][at] = values
         merged = RankedLists(
             user=block.user,
             indptr=np.searchsorted(pairs, np.arange(len(block) + 1) * history.n_items),
             item=(pairs % max(1, history.n_items)).astype(np.int32),
-            score=score.astype(np.float32),
+            score=score,
             columns=columns,
             notes={f"{name}_{note}": count for name, found in lists.items() for note, count in found.notes.items()},
         )
-        return merged.reorder(score).top(k)
+        best = merged.reorder(score).top(k)
+        if self.settings.method == "score":
+            return best
+        return replace(best, score=best.score.astype(np.float32))  # in the order of the exact sums
 
-    def _worth(self, found: RankedLists) -> Floats:
+    def _worth(self, found: RankedLists, weight: float) -> Doubles:
         if self.settings.method == "reciprocal_rank":
-            return np.asarray(1 / (self.settings.smoothing + found.rank), dtype=np.float32)
+            # Sums of multiples of 2^-48 are exact: the same ranks from other sources give an equal sum.
+            return np.asarray(np.rint(2.0**48 * weight / (self.settings.smoothing + found.rank)) / 2.0**48)
         largest = np.repeat(max_of_groups(np.abs(found.score), found.indptr), found.lengths)
-        return np.asarray(found.score / np.maximum(largest, 1e-12), dtype=np.float32)
+        return np.asarray(weight * (found.score / np.maximum(largest, 1e-12, dtype=np.float64)))

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from recx.core.errors import InputError, RecxError
+from recx.core.precision import Reals, fits_float32, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Feature, FeatureSet
 from recx.core.ragged import blocks, rows_of_groups
-from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
+from recx.core.types import Array, Interactions, Longs, RankedLists, Requests
 from recx.parts.shared import feature_cache
 from recx.parts.shared.feature_cache import Kept, Making
 
 LISTS = 5_000  # lists whose features are computed together, which bounds the intermediate arrays
+LARGEST = float(np.finfo(np.float32).max)
 
 Features = Mapping[str, Feature | FeatureSet]
 
@@ -34,18 +36,22 @@ def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
     return tuple(names)
 
 
-def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-    """Return the design matrix, float32 [n_rows, n_columns]; see ``design_blocks``."""
-    table = np.empty((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
+def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
+    """Return the design matrix [n_rows, n_columns]; see ``design_blocks``."""
+    table: Reals = np.zeros((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
     for rows, block in design_blocks(features, candidates, history, requests):
+        table = table.astype(np.result_type(table, block), copy=False)
         table[rows] = block
     return table
 
 
 def design_blocks(
     features: Features, candidates: RankedLists, history: Interactions, requests: Requests
-) -> Iterator[tuple[Longs, Floats]]:
+) -> Iterator[tuple[Longs, Reals]]:
     """Yield the design matrix in blocks of lists.
+
+    A block is float32 if that holds every value that a feature returned, else float64: values that a feature tells
+    apart must not become equal.
 
     Args:
         features: Feature name -> feature.
@@ -54,10 +60,11 @@ def design_blocks(
         requests: One request per list.
 
     Yields:
-        Row numbers [m] and their values, float32 [m, n_columns]; together the blocks cover all rows.
+        Row numbers [m] and their values [m, n_columns]; together the blocks cover all rows.
 
     Raises:
         RecxError: A feature is not finite, or does not return one number per row and column.
+        InputError: A feature returns whole numbers that float64 does not hold.
     """
     # Counts for requests close in time access the same few memory locations.
     order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
@@ -70,27 +77,26 @@ def design_blocks(
 
 def _block(
     features: Features, kept: Mapping[str, Kept | Making], lists: RankedLists, history: Interactions, requests: Requests
-) -> Floats:
-    columns = names_of(features, lists)
-    block = np.empty((len(columns), len(lists)), dtype=np.float32)  # contiguous per feature
-    done = 0
+) -> Reals:
+    parts: list[Reals] = []
     for name, feature in features.items():
-        n = len(names_of({name: feature}, lists))
-        part, column = block[done : done + n], kept.get(name)
-        if not (isinstance(column, Kept) and column.read_into(part)):
-            values = _values(name, feature, lists, history, requests)
-            with np.errstate(over="ignore"):  # an overflow of float32 is reported below
-                part[:] = values
-            _check_finite(part, values, columns[done : done + n], lists, history)
+        column = kept.get(name)
+        part = column.next(len(lists)) if isinstance(column, Kept) else None
+        if part is None:
+            values = floats_of(_values(name, feature, lists, history, requests), f"feature {name}")
+            _check_finite(values, names_of({name: feature}, lists), lists, history)
+            part = values.astype(np.float32, copy=False) if fits_float32(values) else values
         if isinstance(column, Making):
             column.add(part)
-        done += n
-    return block.T
+        parts.append(part)
+    block = np.empty((sum(map(len, parts)), len(lists)), dtype=np.result_type(np.float32, *parts))
+    np.concatenate(parts, out=block)
+    return block.T  # contiguous per feature
 
 
-def _check_finite(part: Floats, values: Array, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
+def _check_finite(values: Reals, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
     for column, name in enumerate(names):
-        finite = np.isfinite(part[column])
+        finite = np.abs(values[column]) <= LARGEST
         if not finite.all():
             row = int(np.argmin(finite))
             user = history.users.ids[lists.user[lists.list_of_row[row]]]

@@ -14,12 +14,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from recx.core.types import Floats
+from recx.core.precision import Reals
 from recx.storage.cache.entries import clear
 from recx.storage.cache.store import Cache, current
 
 VALUES = "values.npy"
-HEAD = 128  # bytes of the header of a one-dimensional .npy file
 Key = Callable[[], str | None]
 
 _making_now: set[str] = set()  # keys; an abandoned pass keeps its lock until it is garbage collected
@@ -27,7 +26,7 @@ _making_now: set[str] = set()  # keys; an abandoned pass keeps its lock until it
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The stored values of a feature, read block by block, and within a block column by column.
+    """The stored values of a feature, one array [n_columns, n_rows] per block, each with its own type.
 
     Attributes:
         file: The open file, positioned at the next block.
@@ -35,9 +34,13 @@ class Kept:
 
     file: IO[bytes]
 
-    def read_into(self, block: Floats) -> bool:
-        """Fill the next block [n_columns, n_rows], a contiguous array; return whether the file had enough values."""
-        return bool(self.file.readinto(block.data) == block.nbytes)  # type: ignore[attr-defined]
+    def next(self, n_rows: int) -> Reals | None:
+        """Return the next block [n_columns, n_rows], or None if the file has none of this length."""
+        try:
+            block: Reals = np.lib.format.read_array(self.file, allow_pickle=False)
+        except (ValueError, EOFError):  # the file is damaged
+            return None
+        return block if block.ndim == 2 and block.shape[1] == n_rows else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +55,11 @@ class Making:
     file: FileIO
     errors: list[OSError] = field(default_factory=list)
 
-    def add(self, block: Floats) -> None:
+    def add(self, block: Reals) -> None:
         """Write the next block [n_columns, n_rows]."""
-        self._write(block.tobytes())
-
-    def head(self, n: int) -> None:
-        """Write the header of a ``.npy`` file of ``n`` numbers; its length does not depend on ``n``."""
-        head = io.BytesIO()
-        np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (n,)})
-        self.file.seek(0)
-        self._write(head.getvalue())
+        content = io.BytesIO()
+        np.lib.format.write_array(content, block, allow_pickle=False)
+        self._write(content.getvalue())
 
     def finish(self, folder: Path) -> None:
         """Move the file into a folder, or raise the error that occurred while writing."""
@@ -111,7 +109,6 @@ def _kept(cache: Cache, key: str, stack: ExitStack) -> Kept | None:
         file = stack.enter_context((entry / VALUES).open("rb"))
     except OSError:
         return None  # pruned since it was found
-    file.seek(HEAD)
     cache.hits["features"] += 1
     return Kept(file)
 
@@ -146,9 +143,7 @@ def _making(cache: Cache, key: str, again: Key, file: FileIO) -> Iterator[Making
     try:
         with file:
             making = Making(file)
-            making.head(0)
             yield making
-            making.head((file.tell() - HEAD) // np.dtype(np.float32).itemsize)
         if again() == key:  # otherwise an input file has changed meanwhile
             cache.write("features", key, started, making.finish)
     finally:

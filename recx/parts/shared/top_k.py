@@ -16,15 +16,17 @@ import numpy as np
 from scipy import sparse
 
 from recx.core.errors import RecxError
+from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, indptr_of, order_in_groups, position_of_rows, rows_of_groups
-from recx.core.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 
 Scores = Any
-"""float32 [n_lists, n_items]: a dense array (-inf: not eligible), a CSR (not stored: not eligible), or ``OfItems``."""
+"""Floats [n_lists, n_items]: a dense array (-inf: not eligible), a CSR (not stored: not eligible), or ``OfItems``."""
 
 CELLS = 16_000_000  # cells of one block of scores: 64 MB
+LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class OfItems:
         item: Numbers of the items, increasing [n].
     """
 
-    score: Floats
+    score: Reals
     item: Longs
 
 
@@ -109,18 +111,18 @@ def top_k(
     return RankedLists.concat(lists)
 
 
-def _best_dense(table: Floats, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
+def _best_dense(table: Reals, hidden: Bools, k: int) -> tuple[Longs, Ints, Reals]:
     return top_of_table(np.where(hidden, np.float32(-np.inf), table), k)  # a copy: the table may belong to the model
 
 
-def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats]:
+def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Reals]:
     """Pad the stored entries of the rows to the same width, so that the cost depends on them, not on the catalogue."""
     table.sort_indices()
     lengths = np.diff(table.indptr)
     row = np.repeat(np.arange(len(lengths)), lengths)
     position = position_of_rows(table.indptr.astype(np.int64))
     width = int(lengths.max(initial=0))
-    score = np.full((len(lengths), width), -np.inf, dtype=np.float32)
+    score = np.full((len(lengths), width), -np.inf, dtype=np.result_type(table.dtype, np.float32))
     item = np.zeros((len(lengths), width), dtype=np.int32)
     score[row, position] = np.where(hidden[row, table.indices], -np.inf, table.data)
     item[row, position] = table.indices
@@ -128,21 +130,26 @@ def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Floats
     return counts, item[np.repeat(np.arange(len(lengths)), counts), column], value
 
 
-def top_of_table(table: Floats, k: int) -> tuple[Longs, Ints, Floats]:
+def top_of_table(table: Array, k: int) -> tuple[Longs, Ints, Reals]:
     """Return the ``k`` largest entries of each row, ties broken by column, -inf left out.
+
+    Scores of another type than float32 are ranked as float64.
 
     Returns:
         The number of entries of each row [n_lists], and the columns and scores of all entries.
 
     Raises:
         RecxError: A score is NaN.
+        InputError: A score is a whole number that float64 does not hold.
     """
-    table = np.ascontiguousarray(table, dtype=np.float32)
+    table = np.ascontiguousarray(floats_of(table, "scores of the retriever"))
     if np.isnan(table).any():
         raise RecxError("a score of the retriever is NaN: its model did not converge, or its data contains NaN")
     worth = table > -np.inf
     if table.shape[1] > k:
-        worth &= table >= _kth_largest(table, k)[:, None]
+        # Rounding never reverses an order, so that no score as high as the k-th largest is left out.
+        rounded = table if table.dtype == np.float32 else np.clip(table, -LARGEST, LARGEST).astype(np.float32)
+        worth &= rounded >= _kth_largest(rounded, k)[:, None]
     row, column = np.divmod(np.flatnonzero(worth), max(1, table.shape[1]))
     value = table[row, column]
     indptr = indptr_of(np.bincount(row, minlength=len(table)))

@@ -118,7 +118,7 @@ def _with_unretrieved(lists: RankedLists, truth: GroundTruth) -> RankedLists:
     added = added[np.isin(added // width, at)]  # only of users who have a list
     row = np.concatenate([lists.list_of_row, np.searchsorted(at, added // width)])
     order = np.argsort(row, kind="stable")
-    lowest = np.full(len(added), lists.score.min(initial=0), dtype=np.float32)
+    lowest = np.full(len(added), lists.score.min(initial=0))
     unknown = np.full(len(added), np.nan, dtype=np.float32)
     return replace(
         lists,

@@ -1,7 +1,8 @@
 """Converts a file's columns to arrays: ids, whole numbers, numbers and times, with errors that name the row.
 
 A column's *kind* is one of ``id`` (whole numbers if the entire column holds such, else text), ``whole`` (int64),
-``code`` (int64, also if written as 4.0), ``number`` (float32), ``double`` (float64, may be infinite) or a time unit:
+``code`` (int64, also if written as 4.0), ``number`` (float32, or float64 where that would make distinct numbers equal),
+``double`` (float64, may be infinite) or a time unit:
 ``ms``, ``s``, ``us``, ``ns`` (numbers) or ``iso`` (dates such as 2017-10-01T03:00:00Z); times are returned as int64
 unix milliseconds. With a ``?`` after the kind, the column may be absent and values may be missing: they become -1
 (whole, code), ``UNKNOWN_TIME`` (times) or NaN (number, double). Rows are counted from 1, without the header.
@@ -18,7 +19,8 @@ import pyarrow.compute as pc
 
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
-from recx.core.types import Array, Bools, Doubles, Floats, Longs
+from recx.core.precision import Reals, narrowed
+from recx.core.types import Array, Bools, Doubles, Longs
 
 MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 """Texts for a missing value in files."""
@@ -27,6 +29,9 @@ TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """Ticks per second of each time unit."""
 
 TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
+
+LARGEST = float(np.finfo(np.float32).max)
+"""The largest number; beyond it, sums of squares overflow."""
 
 LATEST = 2**62
 """The latest time, in ms: twice that does not fit into int64."""
@@ -172,11 +177,12 @@ def _code(column: pa.ChunkedArray, where: str) -> Longs:
     return numbers.astype(np.int64)
 
 
-def _number(column: pa.ChunkedArray, where: str) -> Floats:
-    number = np.asarray(_doubles(column, where).fill_null(np.nan), dtype=np.float32)
-    if np.isinf(number).any():
-        _reject(where, np.isinf(number), "the value is infinite")
-    return number
+def _number(column: pa.ChunkedArray, where: str) -> Reals:
+    number = _double(column, where)
+    too_large = np.abs(number) > LARGEST
+    if too_large.any():
+        _reject(where, too_large, "the value is infinite")
+    return narrowed(number)
 
 
 def _double(column: pa.ChunkedArray, where: str) -> Doubles:

@@ -8,14 +8,16 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recx.core.errors import InputError, did_you_mean
+from recx.core.precision import WHOLE, floats_of
 from recx.core.types import Array
 from recx.storage.readers.columns import MISSING, convert
 from recx.storage.readers.delimited import Delimited, names_of, refuse_nul
@@ -76,11 +78,23 @@ def read(
     table = _parquet(source.path, data, kinds) if bytes(data[:4]) == b"PAR1" else _text(source, data, kinds, notes)
     if table.num_rows == 0 and not may_be_empty:
         raise InputError(f"{source.path} has a header but no rows: give a file with at least one event")
-    return {
+    found = {
         name: convert(table.column(name), kind, f"{source.path}: column {name!r}")
         for name, kind in kinds.items()
         if name in table.column_names
     }
+    for name, values in found.items():
+        if kinds[name].startswith("number") and (np.abs(values) >= WHOLE).any():
+            _refuse_inexact(source, name)
+    return found
+
+
+def _refuse_inexact(source: Source, name: str) -> None:
+    """Refuse whole numbers that float64 does not hold, which would become equal to their neighbours."""
+    whole = np.zeros(0)
+    with suppress(InputError):  # some are decimal numbers
+        whole = read(source, {name: "whole?"}, notes={})[name]
+    floats_of(whole, f"{source.path}: column {name!r}")
 
 
 def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
@@ -288,7 +302,7 @@ def _hint(source: Source, text: Delimited) -> str:
 
 _FAST = {
     "id": pa.dictionary(pa.int32(), pa.string()),
-    "number": pa.float32(),
+    "number": pa.float64(),
     "double": pa.float64(),
     "iso": pa.string(),
     **dict.fromkeys(("whole", "code", "ms", "s", "us", "ns"), pa.int64()),

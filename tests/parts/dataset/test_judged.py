@@ -80,7 +80,8 @@ def test_candidates_are_the_slates_and_an_unretrieved_answer_remains_an_answer(t
     assert offered(made) == {"7": {"a", "c"}, "8": {"a"}}
     assert graded(made) == {("7", "a"): 2, ("7", "b"): 1, ("8", "c"): 1}
     assert made.slates is not None
-    assert made.slates.columns["search_score"].tolist() == [1.5, 3.5, 0.5]
+    assert made.slates.columns["search_score"].tolist() == [3.5, 1.5, 0.5]
+    assert made.slates.score.tolist() == [3.5, 1.5, 0.5]
     assert made.notes["candidates_of_unknown_documents"] == 1
 
 

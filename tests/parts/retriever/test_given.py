@@ -37,7 +37,7 @@ def test_slates_come_whole_with_their_columns_and_score_nothing() -> None:
     assert sorted(lists.item.tolist()) == [0, 1, 2, 3, 4]
     assert lists.columns["price"].tolist() == lists.item.tolist()
     assert not lists.score.any()
-    assert lists.notes == {"requests_without_slate": 1}
+    assert lists.notes == {"requests_without_slate": 1, "requests_with_shuffled_slate": 1}
 
 
 def test_the_files_order_favours_no_place() -> None:
