@@ -26,7 +26,8 @@ from recx.storage.readers.headers import may_hold_headers, repeated_headers
 _BOM = b"\xef\xbb\xbf"
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)
 """Bytes that Arrow parses at once; a row must fit into one block."""
-_FIRST_LINES = re.compile(rb"[\r\n]*+")
+_FIRST_LINES = re.compile(rb"(?:sep=.(?=[\r\n]))?[\r\n]*+")
+"""Empty lines, and the line by which spreadsheets name the delimiter."""
 _LINE = re.compile(rb"[^\r\n]*+")
 
 
@@ -51,8 +52,7 @@ class Delimited:
     @cached_property
     def body(self) -> memoryview:
         """The bytes from the header, or first row, on."""
-        data = self.data[len(_BOM) :] if bytes(self.data[:3]) == _BOM else self.data
-        return data[self._match(_FIRST_LINES, data) :]
+        return from_header(self.data)
 
     @cached_property
     def marked(self) -> bool:
@@ -64,7 +64,7 @@ class Delimited:
         """Where the body has a mark that opens a field, but does not close it at the end of one; None: nowhere."""
         if not self.marked:
             return None
-        end = self._match(_record(self.delimiter, b"", b""), self.body)
+        end = _match(_record(self.delimiter, b"", b""), self.body)
         return None if end == len(self.body) else end
 
     @cached_property
@@ -76,7 +76,7 @@ class Delimited:
         """
         if not self.marked or self.unpaired is not None:
             return False
-        end = self._match(_record(self.delimiter, b"", b"\r\n"), self.body)
+        end = _match(_record(self.delimiter, b"", b"\r\n"), self.body)
         if end == len(self.body):  # no quoted line end, so the rows are the same wherever both readings have n columns
             return self._fits(True) or not self._fits(False)
         if len(self._names(False)) == 1 or not self._fits(False):
@@ -146,7 +146,7 @@ class Delimited:
         """Return columns of one reading; with ``careful``, an error names the row."""
         names = self._names(quoted)
         place = {name: str(names.index(name)) for name in types}
-        rows = self.body if self.given else self.body[self._match(self._header(quoted), self.body) :]
+        rows = self.body if self.given else self.body[_match(self._header(quoted), self.body) :]
         if not bytes(rows[:4096]).strip() and not bytes(rows).strip():
             return pa.table({name: pa.array([], kind) for name, kind in types.items()})
         short: list[str] = []
@@ -208,18 +208,13 @@ class Delimited:
     def _names(self, quoted: bool) -> list[str]:
         if self.given is not None:
             return list(self.given)
-        raw = bytes(self.body[: self._match(self._header(quoted), self.body)])
+        raw = bytes(self.body[: _match(self._header(quoted), self.body)])
         try:
             header = raw.decode()
         except UnicodeDecodeError as error:
             at = error.start
             raise InputError(f"{self.path} is not text in UTF-8 (byte {at} of its header): save it as UTF-8") from error
         return names_of(header, self.delimiter, quoted)
-
-    @staticmethod
-    def _match(pattern: re.Pattern[bytes], data: memoryview) -> int:
-        found = pattern.match(data)
-        return found.end() if found else 0
 
     def _explanation(self, error: str) -> str:
         torn = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", error)
@@ -236,6 +231,12 @@ class Delimited:
             place = f", row {bad.group(2)}" if bad.group(2) else ""
             return f"{self.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
         return f"{self.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"
+
+
+def from_header(data: memoryview) -> memoryview:
+    """Return a text from its header, or first row, on."""
+    data = data[len(_BOM) :] if bytes(data[:3]) == _BOM else data
+    return data[_match(_FIRST_LINES, data) :]
 
 
 def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:
@@ -265,6 +266,11 @@ def _record(delimiter: str, outside: bytes, inside: bytes) -> re.Pattern[bytes]:
     opening, closing = rb'(?<![^%s])"' % ends, rb'"(?=[%s]|\Z)' % ends
     fields = rb'(?:[^"%s]++|%s(?:[^"%s]++|"")*+%s|(?<=[^%s])")*+' % (outside, opening, inside, closing, ends)
     return re.compile(fields)
+
+
+def _match(pattern: re.Pattern[bytes], data: memoryview) -> int:
+    found = pattern.match(data)
+    return found.end() if found else 0
 
 
 def _holds(data: memoryview, byte: bytes) -> bool:

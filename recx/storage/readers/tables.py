@@ -20,7 +20,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.precision import WHOLE, floats_of
 from recx.core.types import Array
 from recx.storage.readers.columns import MISSING, convert
-from recx.storage.readers.delimited import Delimited, names_of, refuse_nul
+from recx.storage.readers.delimited import Delimited, from_header, names_of, refuse_nul
 
 _MAGIC = {
     b"\x89PNG": "a PNG image",
@@ -311,7 +311,7 @@ _FAST = {
 
 def _header(path: Path, data: memoryview) -> str:
     try:
-        return re.split(rb"[\r\n]", bytes(data[: 1 << 20]).lstrip(b"\xef\xbb\xbf\r\n"), maxsplit=1)[0].decode()
+        return re.split(rb"[\r\n]", bytes(from_header(data)[: 1 << 20]), maxsplit=1)[0].decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
 
