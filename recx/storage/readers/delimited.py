@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -53,6 +54,17 @@ class Delimited:
     def body(self) -> memoryview:
         """The bytes from the header, or first row, on."""
         return from_header(self.data)
+
+    @cached_property
+    def in_utf8(self) -> bool:
+        """Whether all of it is text in UTF-8, not only the columns that are read."""
+        ends = pa.py_buffer(np.array([0, len(self.body)]))
+        whole = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(self.body)])
+        try:
+            whole.validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+        return True
 
     @cached_property
     def marked(self) -> bool:
@@ -182,7 +194,7 @@ class Delimited:
             delimiter=self.delimiter,
             quote_char='"' if quoted else False,
             newlines_in_values=quoted,
-            invalid_row_handler=torn,
+            invalid_row_handler=torn if self.in_utf8 else None,  # Arrow decodes the row for it
         )
 
     def _with_short(self, table: pa.Table, rows: list[str], quoted: bool) -> pa.Table:

@@ -169,6 +169,12 @@ def test_a_paired_stray_mark_is_refused_with_its_line(tmp_path: Path) -> None:
         read(Source(path), {"user": "id", "time": "ms"})
 
 
+def test_a_column_that_is_not_read_may_hold_other_than_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes('user,item,note\na,b,"x\nü"\n'.encode("latin-1"))
+    found = read(Source(tmp_path / "t.csv"), {"user": "id", "item": "id"})
+    assert (found["user"].tolist(), found["item"].tolist()) == (["a"], ["b"])
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
