@@ -32,7 +32,7 @@ def _events(rows: list[tuple[int, int, float]]) -> Interactions:
     frame = pd.DataFrame(rows, columns=["user", "item", "weight"]).astype({"user": int, "item": int, "weight": float})
     users = Entities(np.array([f"u{user}" for user in range(N_USERS)]))
     frame["user"] = [f"u{user}" for user in frame["user"]]
-    return Interactions.from_frame(frame, users=users, items=Entities(np.arange(N_ITEMS)))
+    return Interactions.from_frame(frame, users=users, items=Entities(np.arange(N_ITEMS)), order="given")
 
 
 def _lists(shown: Shown) -> RankedLists:
