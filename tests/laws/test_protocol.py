@@ -432,4 +432,4 @@ def test_runs_on_hundreds_of_random_worlds_equal_plain_loops(tmp_path: Path) -> 
     splits = ("leave_last", "by_time", "by_user", "by_query")
     retrievers = ("Popularity", "ItemKNN", "Union", "Given")
     for wanted in (*splits, *retrievers, "test", "valid", "predict"):
-        assert sum(count for label, count in seen.items() if wanted in label and "refused" not in label) >= 50, wanted
+        assert sum(count for label, count in seen.items() if wanted in label and "refused" not in label) >= 30, wanted
