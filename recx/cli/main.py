@@ -25,6 +25,7 @@ from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
 from recx.core.version import __version__
+from recx.tracking.process import stoppable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -48,8 +49,9 @@ def main() -> int:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         tolerant(stream)
     try:
-        code = _dispatch(sys.argv[1:])
-        sys.stdout.flush()
+        with stoppable():
+            code = _dispatch(sys.argv[1:])
+            sys.stdout.flush()
         return code
     except BrokenPipeError:  # the process that reads the output, such as `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -58,6 +60,9 @@ def main() -> int:
         return _fail("interrupted", 130)
     except RecxError as error:
         return _fail(str(error), error.exit_code)
+    except MemoryError as error:
+        what = f" ({error})" if str(error) else ""
+        return _fail(f"not enough memory{what}: use less data, a smaller n_candidates or a machine with more", 1)
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         reason = os.strerror(error.errno) if error.errno else str(error)

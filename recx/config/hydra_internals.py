@@ -7,21 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override, Transformer
 from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 
 from recx.core.errors import InputError
+from recx.core.yaml_files import refuse_bomb
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -61,9 +65,11 @@ def alone() -> Iterator[None]:
     with _turn:
         hydra, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
         GlobalHydra.instance().hydra = HydraConfig.instance().cfg = None
+        FileConfigSource.load_config = _load_checked  # type: ignore[assignment, method-assign]
         try:
             yield
         finally:
+            FileConfigSource.load_config = _load_config  # type: ignore[method-assign]
             GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, config
 
 
@@ -82,6 +88,17 @@ def checked(check: Callable[[DictConfig], None]) -> Iterator[None]:
         yield
     finally:
         setattr(ConfigLoaderImpl, compose.__name__, compose)
+
+
+_load_config = FileConfigSource.load_config
+
+
+def _load_checked(source: FileConfigSource, config_path: str) -> ConfigResult:
+    """Load an option file, unless its aliases would fill the memory."""
+    file = Path(source.path, config_path if config_path.endswith((".yaml", ".yml")) else f"{config_path}.yaml")
+    if file.is_file():
+        refuse_bomb(file, file.read_text(encoding="utf-8", errors="replace"))
+    return _load_config(source, config_path)
 
 
 def parse(overrides: Sequence[str], conf: str | None = None) -> list[Override]:

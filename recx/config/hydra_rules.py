@@ -42,10 +42,13 @@ def check(config: DictConfig) -> None:
         InputError: It would run code, or open a file elsewhere.
     """
     typed = [one.lstrip("+").partition("=")[0] for one in config.hydra.overrides.hydra]
-    for key in ("job.name", "output_subdir"):
-        name = OmegaConf.select(config.hydra, key)
-        if name is not None and not _PLAIN.fullmatch(str(name)):
-            raise InputError(f"hydra.{key}={name}: it names a file in the run's folder: use letters, digits, _ . -")
+    name, subdir = OmegaConf.select(config.hydra, "job.name"), OmegaConf.select(config.hydra, "output_subdir")
+    if name is not None and not _PLAIN.fullmatch(str(name)):
+        raise InputError(f"hydra.job.name={name}: it names a file in the run's folder: use letters, digits, _ . -")
+    if subdir not in (None, ".hydra"):
+        raise InputError(
+            f"hydra.output_subdir={subdir}: the folder of Hydra's files in that of a run is .hydra, or null"
+        )
     for path, value in (leaf for section in SECTIONS for leaf in _leaves(config.hydra, section)):
         key = ".".join(map(str, ("hydra", *path)))
         match path:

@@ -11,6 +11,8 @@ anything else says so by an attribute or property that is not a setting:
   of a file or folder, which counts by its content;
 - ``cacheable = False``: nothing that it returns is kept, since it depends on what has no content to compare, such as a
   database or a web service;
+- ``reads``: patterns of the names of the files that count where the setting ``path`` names a folder, such as
+  ``("clicks.csv", "*.inter")``, plain or gzipped; without it, all files in the folder and below do;
 - ``written``: the names of settings that name what it only writes to, which do not count;
 - ``named_parts``: other parts that its settings refer to by name.
 """

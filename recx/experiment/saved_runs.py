@@ -18,10 +18,12 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
+from recx.core.system.own_folder import is_finished, is_unfinished
 from recx.core.system.plain_files import check_plain, read_text
 from recx.core.system.serialize import plain, title
 from recx.evaluation.rules import rules
 from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
+from recx.storage.readers.content import refuse_bomb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,34 +86,34 @@ class SavedRun:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The composed configuration."""
-        import yaml
+        from recx.core.yaml_files import parse_yaml
 
-        with _reading(self.folder / "config.yaml") as path:
-            return dict(yaml.safe_load(read_text(path)))
+        with reading(self.folder / "config.yaml") as path:
+            return dict(parse_yaml(path, read_text(path)))
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every figure by its full name; NaN where a figure does not exist."""
-        with _reading(self.folder / "metrics.json") as path:
+        with reading(self.folder / "metrics.json") as path:
             stored = json.loads(read_text(path))
             return {name: float("nan") if value is None else float(value) for name, value in stored.items()}
 
     @cached_property
     def protocol(self) -> dict[str, Any]:
         """The protocol card."""
-        with _reading(self.folder / "protocol.json") as path:
+        with reading(self.folder / "protocol.json") as path:
             return dict(json.loads(read_text(path)))
 
     @property
     def threads(self) -> object:
         """Number of threads of the run; None: all."""
-        with _reading(self.folder / "config.yaml"):
+        with reading(self.folder / "config.yaml"):
             return self.config["runtime"]["threads"]
 
     @property
     def data_hash(self) -> str:
         """Hash of the run's data (see ``recx.experiment.protocol_card``)."""
-        with _reading(self.folder / "protocol.json"):
+        with reading(self.folder / "protocol.json"):
             return str(self.protocol["data_hash"])
 
     @cached_property
@@ -160,8 +162,10 @@ class SavedRun:
 
     def _frame(self, name: str) -> pd.DataFrame:
         import pandas as pd
+        import pyarrow.parquet as pq
 
-        with _reading(self.folder / name) as path:
+        with reading(self.folder / name) as path:
+            refuse_bomb(path, pq.read_metadata(path))
             return pd.read_parquet(path)
 
 
@@ -180,12 +184,15 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
         if folder.is_dir() and str(run) != "last":
             if (folder / BENCHMARK).is_file():
                 raise InputError(f"{folder} holds a benchmark, not a run: {_rankers(folder)}")
-            if not (folder / "metrics.json").is_file():
-                if (folder / "best" / "metrics.json").is_file():  # of a sweep
+            if not is_finished(folder):
+                if is_finished(folder / "best"):  # of a sweep
                     return SavedRun(folder / "best")
-                raise InputError(
-                    f"{folder} does not hold a finished run, since it has no metrics.json: choose another folder"
+                why = (
+                    "it ended before it was complete"
+                    if (folder / "metrics.json").is_file()
+                    else "it has no metrics.json"
                 )
+                raise InputError(f"{folder} does not hold a finished run, since {why}: choose another folder")
             return SavedRun(folder)
     if str(run) == "last":
         return SavedRun(last(outputs))
@@ -220,7 +227,7 @@ def _rankers(benchmark: Path) -> str:
 def _finished(outputs: Path, *others: str) -> list[Path]:
     """Return the folders of the finished runs and of the files of other patterns, oldest first."""
     patterns = ("*/*/metrics.json", "sweeps/*/*/metrics.json", *others)
-    found = [path for pattern in patterns for path in outputs.glob(pattern)]
+    found = [path for pattern in patterns for path in outputs.glob(pattern) if not is_unfinished(path.parent)]
     return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
 
 
@@ -244,7 +251,7 @@ def _json(values: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[Path]:
+def reading(path: Path) -> Iterator[Path]:
     """Turn every error while a run's file is read into one sentence."""
     if not os.path.lexists(path):
         raise InputError(f"{path.parent} has no {path.name}: this run did not write it")

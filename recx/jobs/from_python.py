@@ -41,13 +41,13 @@ def run(
     """
     from recx.config.compose import compose, plain
     from recx.config.overrides import check_single
-    from recx.jobs.launch import launch
+    from recx.jobs.launch import folder_of_run, launch
 
     words = _words(overrides)
     with _project(words, config_dir, config_name):
         check_single(words)
         config = compose(words)
-        return launch(plain(config), Path(config.hydra.run.dir).absolute())
+        return launch(plain(config), folder_of_run(Path(config.hydra.run.dir).absolute()))
 
 
 def sweep(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recx.core.errors import InputError
+from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
 from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.sqlite_runs import stored_runs
@@ -41,7 +41,7 @@ def _untracked(outputs: Path, stored: Collection[str]) -> Iterator[PastRun]:
     sweeps: dict[Path, list[PastRun]] = defaultdict(list)
     for pattern in ("*/*/metrics.json", "*/*/benchmark.json", "sweeps/*/*/metrics.json"):
         for path in outputs.glob(pattern):
-            if str(path.parent.absolute()) in stored:
+            if str(path.parent.absolute()) in stored or is_unfinished(path.parent):
                 continue
             run = _run_of(path, outputs)
             if pattern.startswith("sweeps"):
@@ -133,11 +133,12 @@ def _without_figures(trial: Trial, folder: Path, outputs: Path, other: PastRun) 
 def _is_running(folder: Path) -> bool:
     """Return whether a process holds the lock of the sweep."""
     from recx.core.system.locks import turn
+    from recx.jobs.sweep.plan import LOCK
 
-    if not (folder / ".lock").is_file():
+    if not (folder / LOCK).is_file():
         return False
     try:
-        with turn(folder / ".lock", wait=False):
+        with turn(folder / LOCK, wait=False):
             return False
     except BlockingIOError:
         return True
@@ -147,17 +148,15 @@ def _metrics(folder: Path) -> Mapping[str, float]:
     try:
         stored = json.loads(read_text(folder / "metrics.json"))
         return {name: NAN if value is None else float(value) for name, value in stored.items()}
-    except (OSError, ValueError, TypeError, AttributeError, InputError):
-        return {}  # missing or damaged: the run is listed without figures
+    except Exception:  # missing or damaged, which may raise anything: the run is listed without figures
+        return {}
 
 
 def _settings(path: Path) -> Mapping[str, str]:
-    import yaml
-
     from recx.core.system.serialize import flat
+    from recx.core.yaml_files import parse_yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, if available
     try:
-        return flat(yaml.load(read_text(path), loader))
-    except (OSError, ValueError, InputError, AttributeError, yaml.YAMLError):
+        return flat(parse_yaml(path, read_text(path)))
+    except Exception:  # a damaged file may raise anything
         return {}

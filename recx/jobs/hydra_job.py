@@ -37,10 +37,16 @@ def run(arguments: Sequence[str]) -> None:
     from recx.config.compose import prepare
     from recx.config.hydra_errors import explained
     from recx.config.hydra_internals import alone, checked
+    from recx.jobs.launch import folder_of_run
+
+    def check(config: DictConfig) -> None:
+        _check(config)
+        if {"-m", "--multirun"}.isdisjoint(arguments):
+            folder_of_run(Path(config.hydra.run.dir)).check()  # before Hydra creates it
 
     own = project.current()
     trusted = [f"{source.package}.*" for source in option_sources.packages()]
-    with alone(), checked(_check):
+    with alone(), checked(check):
         before, variables = sys.argv, {name: os.environ.get(name) for name in VARIABLES}
         sys.argv = [*before[:1], *arguments]  # Hydra reads its arguments there
         os.environ.update(VARIABLES)
@@ -91,6 +97,7 @@ class Job:
         from hydra.core.hydra_config import HydraConfig
 
         folder = Path(HydraConfig.get().runtime.output_dir)
+        os.chdir(HydraConfig.get().runtime.cwd)  # elsewhere in a cluster, and with hydra.job.chdir
         if os.environ.get("PYTHONSAFEPATH") == VARIABLES["PYTHONSAFEPATH"]:
             del os.environ["PYTHONSAFEPATH"]
         try:
@@ -119,7 +126,7 @@ def _run(config: DictConfig, folder: Path) -> float | None:
         check(benchmark(plain(config), folder))
     else:
         from recx.core.run_context import RunContext
-        from recx.jobs.launch import launch
+        from recx.jobs.launch import folder_of_run, launch
 
-        launch(plain(config), folder, context=RunContext.from_environment())
+        launch(plain(config), folder_of_run(folder), context=RunContext.from_environment())
     return None

@@ -6,36 +6,54 @@ libraries read it when they are loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError, reason
 from recx.core.metric_names import hint
 from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden_in
+from recx.core.system.own_folder import OwnFolder
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
     from recx.core.protocols import Run, Tracker
     from recx.experiment.experiment import Experiment, Result
+    from recx.experiment.report_writers import ReportWriter
 
 
-def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, context: RunContext = ALONE) -> Result:
+FILES = (
+    *("config.yaml", "protocol.json", "metrics.json", "per_user.parquet", "candidates.parquet"),
+    *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "retriever", "ranker"),
+    *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
+)
+"""The files and folders of a run."""
+
+
+def folder_of_run(path: Path) -> OwnFolder:
+    """Return the folder of a run, which must be new, empty or of an earlier run."""
+    return OwnFolder(path, FILES)
+
+
+def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, context: RunContext = ALONE) -> Result:
     """Run the experiment of a plain configuration, track it, and write its files to a folder.
+
+    The folder holds a finished run only once everything is written and tracked. A tracker that fails at the end does
+    not undo a run whose files are complete.
 
     Args:
         config: See ``recx.config.compose.plain``.
-        folder: The folder for the files.
+        own: The folder for the files.
         trial: Whether it is one of a sweep, which is silent and writes only its configuration, its figures and its
             protocol card.
         context: What the tracked run belongs to.
 
     Raises:
-        InputError: The configuration or the data cannot be used.
-        RecxError: A part violated its protocol.
+        InputError: The configuration, the folder or the data cannot be used.
+        RecxError: A part violated its protocol, or the tracker failed.
         Pruned: The trial was ended early (see ``recx.core.pruning``).
     """
     if config.get("benchmark") is not None:
@@ -45,39 +63,75 @@ def launch(config: Mapping[str, Any], folder: Path, *, trial: bool = False, cont
         )
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx.core.progress import shown_on
-        from recx.experiment import build, protocol_card, saved_runs
+        from recx.experiment import build, protocol_card
         from recx.experiment.advice import advice
-        from recx.experiment.report_writers import TableWriter
-        from recx.report.charts import figures
-        from recx.report.page.write import write as write_page
         from recx.report.terminal.console import console_of_stdout, print_summary
+        from recx.storage.cache.store import with_room
 
-        plan = build.plan(config)
+        plan, console, complete, failure = build.plan(config), console_of_stdout(), False, None
         config = hidden_in(config)  # from here on it is only shown
-        console = console_of_stdout()
-        with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
-            result = _run(plan.experiment, config["cache"], threads, trial)
-            card = protocol_card.card(result, config)
-            sentences = advice(result.metrics, result.findings)
-            folder.mkdir(parents=True, exist_ok=True)
-            if trial:
-                saved_runs.save_figures(result, folder, config, card)
-            else:
-                saved_runs.save(result, folder, config, card)
-                figures.write(result.tables, folder)
-                if plan.report is not None:
-                    written = plan.report.write(result, folder)
-                    if isinstance(plan.report, TableWriter):
-                        run.log_table(written.stem, plan.report.table(result))
-            run.log_metrics(result.metrics)
-            run.log_curves(result.curves)
-            run.log_tags(protocol_card.tags(card) | ({"recx.advice": "\n".join(sentences)} if sentences else {}))
-            if not trial:
-                write_page(result, folder, config, card, sentences)
-            run.log_files(folder)
+        with own.held():
+            try:
+                with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
+                    result = _run(plan.experiment, config["cache"], threads, trial)
+                    card, sentences = protocol_card.card(result, config), advice(result.metrics, result.findings)
+                    output = _Output(result, own, config, card, sentences, None if trial else plan.report)
+                    with_room(own.path, lambda: output.write(whole=not trial))
+                    complete = True
+                    with_room(own.path, lambda: output.record(run))
+                    own.seal()
+            except Exception as error:
+                if trial or not complete:
+                    raise
+                failure = error
+                own.seal()
         if not trial:
-            print_summary(console, result, folder, run, sentences)
+            print_summary(console, result, own.path, run, sentences)
+        if failure is not None:
+            raise RecxError(f"{reason(failure)}; the run itself is complete, its files are in {own.path}") from failure
         return result
+
+
+@dataclass(frozen=True)
+class _Output:
+    """What a run leaves behind."""
+
+    result: Result
+    own: OwnFolder
+    config: Mapping[str, Any]
+    card: Mapping[str, Any]
+    sentences: Sequence[str]
+    report: ReportWriter | None
+
+    def write(self, *, whole: bool) -> None:
+        """Write the files of a run; only configuration, figures and protocol card if it need not be whole."""
+        from recx.experiment import saved_runs
+        from recx.report.charts import figures
+        from recx.report.page.write import write
+
+        result, folder = self.result, self.own.path
+        self.own.begin()
+        if not whole:
+            saved_runs.save_figures(result, folder, self.config, self.card)
+            return
+        saved_runs.save(result, folder, self.config, self.card)
+        figures.write(result.tables, folder)
+        if self.report is not None:
+            self.report.write(result, folder)
+        write(result, folder, self.config, self.card, self.sentences)
+
+    def record(self, run: Run) -> None:
+        """Hand the run to its tracker."""
+        from recx.experiment import protocol_card
+        from recx.experiment.report_writers import TableWriter
+
+        if isinstance(self.report, TableWriter):
+            run.log_table("detailed_results", self.report.table(self.result))
+        run.log_metrics(self.result.metrics)
+        run.log_curves(self.result.curves)
+        advice = {"recx.advice": "\n".join(self.sentences)} if self.sentences else {}
+        run.log_tags(protocol_card.tags(self.card) | advice)
+        run.log_files(self.own.path)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from recx.core.errors import RecxError, reason
 from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden
 from recx.core.system.git import git_state
+from recx.core.system.own_folder import LOCK, MARK
 from recx.core.system.serialize import flat, plain, title
 from recx.core.version import __version__
 from recx.tracking import store
@@ -98,6 +99,8 @@ class MlflowRun:
             path for path in folder.glob("**/*" if inner else "*") if path.is_file() and not path.is_symlink()
         ):
             place = path.relative_to(folder)
+            if place.name in (MARK, LOCK):
+                continue
             if path.stat().st_size > LARGEST_FILE:
                 large.append(str(place))
             else:
@@ -209,21 +212,22 @@ class MLflow:
 def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
 
-    status, why = "FINISHED", ""
+    status, why, gone = "FINISHED", "", False
     try:
         yield
     except KeyboardInterrupt as stop:
         status, why = "KILLED", str(stop) or "interrupted from the keyboard"
         raise
     except BaseException as error:
-        status, why = "FAILED", reason(error)
+        status, why, gone = "FAILED", reason(error), store.is_unreachable(error)
         raise
     finally:
         # The reason why a run failed matters more than an error of the store.
         with suppress(MlflowException) if why else nullcontext():
-            if why:
+            if why and not gone:
                 client.set_tag(run_id, "recx.reason", why[:LONGEST_TAG])
-            client.set_terminated(run_id, status)
+            if not gone:
+                client.set_terminated(run_id, status)
 
 
 def address(uri: str, experiment_id: str, run_id: str) -> str:

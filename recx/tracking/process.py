@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+STOPPED = "stopped by SIGTERM"
+
 
 class Interrupted(KeyboardInterrupt):
     """The process received SIGTERM, which ends a run as Ctrl-C does."""
@@ -53,18 +55,32 @@ def _started(pid: int) -> str | None:
     return None if state in "ZX" else started
 
 
+_received: list[int] = []
+"""The SIGTERMs that reached the process inside of ``stoppable``."""
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise ``Interrupted`` inside when the process receives SIGTERM, so that the run ends properly."""
+    """Raise ``Interrupted`` inside when the process receives SIGTERM, so that the run ends properly.
+
+    A library may turn this exception into another, or lose it: then it is raised at the end of the context.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set signal handlers
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before, n = signal.signal(signal.SIGTERM, _interrupt), len(_received)
     try:
         yield
+    except Exception as error:
+        if len(_received) > n:
+            raise Interrupted(STOPPED) from error
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
+    if len(_received) > n:
+        raise Interrupted(STOPPED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Interrupted("stopped by SIGTERM")
+    _received.append(number)
+    raise Interrupted(STOPPED)

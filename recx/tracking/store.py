@@ -6,9 +6,10 @@ MLflow takes a second to import, so it is imported only when a store is opened.
 from __future__ import annotations
 
 import os
+import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 SQLITE = "sqlite:///"
 SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
+SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # errors that it logs it also raises
+    # A server that is gone is given up after a quarter of a minute, one that is silent after one; else both take many.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "15",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
+}
+"""MLflow's settings, where the environment has none of its own."""
 
 
 def absolute(uri: str | None) -> str:
@@ -65,6 +75,8 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
     with turn(file.with_name(f".{file.name}.lock")) if file else nullcontext():
         if file and not file.exists():
             _build(file)
+        elif file:
+            _refuse_foreign(file)
         client = open_client(uri)
         if file and artifacts:
             bring_along(file, artifacts)
@@ -76,6 +88,15 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
                 f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
             )
         return client, str(experiment.experiment_id)
+
+
+def _refuse_foreign(file: Path) -> None:
+    """Raise InputError if a file is the database of another program, which MLflow would add its tables to."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as opened:
+        tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "experiments" not in tables:
+            some = ", ".join(sorted(tables)[:3])
+            raise InputError(f"tracker.uri: {file} is the database of another program ({some}): name another file")
 
 
 def _build(file: Path) -> None:
@@ -142,10 +163,18 @@ def errors_explained(uri: str) -> Iterator[None]:
         raise RecxError(f"the MLflow store {uri} failed: {reason} (tracker=console runs without it)") from error
 
 
+def is_unreachable(error: BaseException | None) -> bool:
+    """Return whether an error, or what caused it, is that a server does not answer: asking it again would only wait."""
+    from requests import RequestException
+
+    while error is not None and not isinstance(error, RequestException):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def _client_class() -> type[MlflowClient]:
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # errors that it logs it also raises
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "4")  # half a minute; its default of 7 takes four
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
     with _deprecations_ignored():
         from mlflow.tracking import MlflowClient
     return MlflowClient

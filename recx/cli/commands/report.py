@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from recx.cli.commands.parser import RUN, Parser
+from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
 OUTPUTS = Path("outputs")
@@ -34,10 +36,19 @@ def run(arguments: Sequence[str]) -> int:
     else:
         text, path = _comparison(chosen.runs), REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
     path = chosen.output or path
+    _refuse_other(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     echo(path)
     return 0
+
+
+def _refuse_other(path: Path) -> None:
+    """Raise InputError if a file exists already that is no page of recx."""
+    from recx.report.page.write import is_page
+
+    if os.path.lexists(path) and not (path.is_file() and is_page(path)):
+        raise InputError(f"--output={path}: it exists already and is not a page of recx: choose another name")
 
 
 def page_of(folder: Path) -> str:
@@ -46,14 +57,15 @@ def page_of(folder: Path) -> str:
     Raises:
         InputError: A file is missing, damaged or of another version of recx.
     """
-    from recx.experiment.saved_runs import BENCHMARK
+    from recx.experiment.saved_runs import BENCHMARK, reading
     from recx.jobs.benchmark.page import benchmark_data
     from recx.report.page import render, several_runs
     from recx.report.page.write import DATA, read
 
-    if not (folder / BENCHMARK).is_file():
-        return render.render(read(folder))
-    return several_runs.render(read(folder) if (folder / DATA).is_file() else benchmark_data(folder))
+    is_benchmark = (folder / BENCHMARK).is_file()
+    page = benchmark_data(folder) if is_benchmark and not (folder / DATA).is_file() else read(folder)
+    with reading(folder / (BENCHMARK if is_benchmark else DATA)):
+        return several_runs.render(page) if is_benchmark else render.render(page)
 
 
 def _folder(run: str) -> Path:

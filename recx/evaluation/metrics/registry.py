@@ -192,9 +192,9 @@ def parse(name: str) -> Metric:
 
 def _of_plugin(name: str, file: Any, k: int | None) -> Metric:
     """Build a plugin's metric from its option file; its cut is its setting ``k``."""
-    import yaml
+    from recx.core.yaml_files import parse_yaml
 
-    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    settings = parse_yaml(file, file.read_text(encoding="utf-8"))
     found: Metric = factory.build(settings if k is None else {**settings, "k": k}, f"metric.{name}")
     return found
 

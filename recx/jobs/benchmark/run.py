@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recx.core.errors import RecxError
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden_in
+from recx.core.system.own_folder import OwnFolder
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from recx.jobs.benchmark.outcome import Outcome, Row
     from recx.jobs.benchmark.prepare import Plan
     from recx.jobs.benchmark.rerank import Rerank
+
+
+FILES = ("config.yaml", "protocol.json", "benchmark.csv", "benchmark.json", "report.json", "report.html")
+"""The files of a benchmark, beside a folder for each ranker."""
 
 
 def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
@@ -57,9 +62,10 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
 
         plan, console = read(config), console_of_stdout()
         settings, config = plan.settings, hidden_in(config)  # which is only shown from here on
-        folder.mkdir(parents=True, exist_ok=True)
+        own = OwnFolder(folder, (*FILES, *(name.replace(" ", "") for name in settings.names)), "a benchmark")
         context = RunContext(name=f"benchmark of {', '.join(settings.names)}")
-        with plan.tracker.run(config["name"], config, context) as run, shown_on(console):
+        with own.held(), plan.tracker.run(config["name"], config, context) as run, shown_on(console):
+            own.begin()
             machine = _machine(threads)
             jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), machine)
             workers = 1 if settings.parallel is None else settings.parallel["workers"]
@@ -73,6 +79,7 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
             run.log_tags({"recx.conclusions": sentences, "recx.failed": str(len(outcome.failed))})
             write_page(folder)
             run.log_files(folder, inner=False)  # those of a ranker belong to its own run
+            own.seal()
         print_benchmark(console, outcome, folder, run.address)
         return outcome
 

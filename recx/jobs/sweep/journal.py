@@ -12,6 +12,7 @@ from typing import Any
 from recx.core.bounds import check
 from recx.core.errors import InputError
 from recx.core.system.atomic import write_text
+from recx.core.system.own_folder import is_finished
 from recx.core.system.plain_files import read_text
 
 FILE = "sweep.json"
@@ -70,7 +71,7 @@ class TrialJournal:
         trial = _read(self._file(number))
         if trial is None or trial.overrides != tuple(overrides):
             return None
-        succeeded = trial.objective is not None and Path(trial.folder, "metrics.json").is_file()
+        succeeded = trial.objective is not None and is_finished(Path(trial.folder))
         return trial if succeeded or trial.pruned is not None else None
 
     def before(self, number: int) -> list[Trial]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from recx.config.hydra_internals import Override
 
 HOME = Path("outputs", "sweeps")
+LOCK = ".lock"
+"""The file in the folder of a sweep that is locked while it runs."""
 OPTUNA, HYDRAS_OPTUNA = "recx.config.sweepers.optuna.Search", "hydra_plugins.hydra_optuna_sweeper"
 """Our sweeper for Optuna, and the one that it is built on."""
 FIXED = ("fold", "objective")
@@ -88,6 +90,12 @@ class Sweep:
                 edited.check(self.id, TrialJournal(self.folder / "trials"), before)
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
+        foreign = sorted(path.name for path in self.folder.iterdir() if path.name != LOCK)
+        if foreign:
+            raise InputError(
+                f"sweep_id={self.id}: {self.folder} holds files of no sweep ({', '.join(foreign[:3])}): choose another "
+                "sweep_id"
+            )
         content = {"id": self.id, "words": overrides, **{key: self.config[key] for key in FIXED}}
         content["options"] = edited.hash_of_options()
         write_text(self.folder / FILE, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -53,7 +53,7 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> O
         pruner.preflight()
     with ExitStack() as stack:
         try:
-            stack.enter_context(turn(current.folder / ".lock", wait=False))
+            stack.enter_context(turn(current.folder / plan.LOCK, wait=False))
         except BlockingIOError:
             raise InputError(
                 f"sweep_id={current.id}: another process is running this sweep: wait for it, or choose another sweep_id"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,6 +15,7 @@ from recx.core.project import current, entered
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
+from recx.core.system.own_folder import OwnFolder
 from recx.core.system.screen import echo
 from recx.jobs.sweep.edited import hash_of
 from recx.jobs.sweep.journal import Trial, TrialJournal, description_of
@@ -24,6 +23,9 @@ from recx.jobs.sweep.plan import FIXED
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+TAKEN = ("trials", "final", "best", "summary")
+"""What lies in the folder of a sweep beside its trials."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,6 @@ class TrialRunner:
         with turn(lock):  # a worker may outlive a sweep that was killed
             trial = self.journal.done(self.number, self.overrides)
             if trial is None:
-                shutil.rmtree(self.folder, ignore_errors=True)  # of another trial, or incomplete
                 start = time.perf_counter()
                 trial = self._result(config)
                 trial = replace(trial, seconds=round(time.perf_counter() - start, 3))
@@ -69,11 +70,14 @@ class TrialRunner:
         return trial
 
     def _result(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
-        from recx.jobs.launch import launch, objective
+        from recx.jobs.launch import FILES, launch, objective
 
         fit = FirstFit(lambda course: False)
         trial = Trial(self.number, tuple(self.overrides), str(self.folder), course=fit.course)
+        of = "the best trial" if self.whole else f"trial {self.number}"
+        own = OwnFolder(self.folder, FILES, f"{of} of this sweep", "hydra.sweep.subdir")
         try:
+            own.clear()  # of earlier overrides, or incomplete
             settings = config()
             trial = replace(trial, settings=hash_of(settings))
             for key, value in self.fixed.items():
@@ -83,7 +87,7 @@ class TrialRunner:
                 pruner = factory.build(settings["pruner"], "pruner")
                 fit.prunes = lambda course: pruner.prune(course, self._earlier_courses())
             with watched(fit), entered(replace(current(), overrides=tuple(self.overrides))):
-                result = launch(settings, self.folder, trial=not self.whole, context=self.context)
+                result = launch(settings, own, trial=not self.whole, context=self.context)
             cached = int(result.metrics.get("data/cache_hits", 0))
             return replace(trial, objective=objective(result, settings["objective"]), cached=cached)
         except Pruned:
@@ -105,6 +109,16 @@ class TrialRunner:
         return min((other.objective or 0.0 for other in self.journal.before(trial.number)), default=0.0)
 
 
+def _check_place(folder: Path, home: Path) -> None:
+    """Raise InputError if the folder of a trial is not one of its own in the folder of its sweep."""
+    place, sweep = folder.resolve(), home.resolve()
+    if sweep not in place.parents or place.relative_to(sweep).parts[0] in TAKEN:
+        raise InputError(
+            f"hydra.sweep.subdir: the trial would write into {folder}, which is not a folder of its own in {home}: "
+            "leave it out, or write a name with ${hydra.job.num}"
+        )
+
+
 def job(config: DictConfig) -> float | None:
     """Run one of Hydra's jobs as a trial; return the number for its sweeper."""
     from hydra.core.hydra_config import HydraConfig
@@ -114,11 +128,11 @@ def job(config: DictConfig) -> float | None:
     from recx.jobs.sweep import ray
 
     hydra = HydraConfig.get()
-    os.chdir(hydra.runtime.cwd)  # the workers of a cluster start elsewhere
     folder, overrides = Path(hydra.runtime.output_dir), typed(hydra.overrides.task)
     home, on_ray = Path(hydra.sweep.dir), "ray" in hydra.launcher
     if on_ray:
         ray.check_shared(home)
+    _check_place(folder, home)
     sweep = description_of(home)
     if not sweep:
         raise InputError(f"{home}: no sweep was started here: put -m in front of the overrides instead of hydra.mode")

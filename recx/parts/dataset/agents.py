@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
@@ -12,7 +12,7 @@ from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.calling_graphs import queries_of, read_calling_graphs
-from recx.parts.dataset.candidate_files import read_candidates
+from recx.parts.dataset.candidate_files import FOUND, read_candidates
 from recx.parts.dataset.files import expand_home, file_in, require_folder
 from recx.parts.dataset.synthetic_agents import make_traces
 from recx.parts.dataset.tool_pool import ToolPool
@@ -35,6 +35,9 @@ class Agents:
         traces: number of traces to generate.
         seed: seed of the generated traces and wrong graphs, and of the numbering of the graphs.
     """
+
+    reads: ClassVar = (POOL, GRAPHS, READY, FOUND)
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     n_candidates: PositiveInt = 20

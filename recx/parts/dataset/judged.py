@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.files import expand_home, require_folder, require_path
-from recx.parts.dataset.judged_files import file_of, read_texts
+from recx.parts.dataset.judged_files import STEMS, file_of, read_texts
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.search_order import worth_of
 
@@ -36,6 +36,9 @@ class Judged:
             ``search_score`` (the score, or else minus the rank), and a document without a grade counts as not relevant.
             None: ``candidates.*`` or ``run.*`` if there is one.
     """
+
+    reads: ClassVar = tuple(f"{stem}{end}" for stems in STEMS.values() for stem in stems for end in ("", ".*"))
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     queries: str | None = None

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,9 @@ class Mind:
     Attributes:
         path: a folder with behaviors.tsv and news.tsv, plain or .gz.
     """
+
+    reads: ClassVar = ("behaviors.tsv", "news.tsv")
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
 

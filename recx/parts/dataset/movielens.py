@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,9 @@ class MovieLens:
         time_unit: unit of the times: s as in all of MovieLens, ms, us, ns or iso (dates).
         duplicates: ``drop`` or ``keep`` rows that repeat user, movie and time.
     """
+
+    reads: ClassVar = ("u.data", "ratings.dat", "ratings.csv", "*.inter")
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     min_rating: float | None = None

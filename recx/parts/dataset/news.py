@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.events import Duplicates, interactions_of
 from recx.parts.dataset.files import expand_home
-from recx.parts.dataset.news_files import CONTEXT, Columns, NewsTables, read_news
+from recx.parts.dataset.news_files import CONTEXT, FILES, Columns, NewsTables, read_news
 from recx.parts.dataset.synthetic import Articles, Readers, make_news
 from recx.storage.readers.columns import TimeUnit
 
@@ -37,6 +38,9 @@ class News:
         days: number of generated days.
         seed: seed of the generator.
     """
+
+    reads: ClassVar = tuple(name for names in FILES for name in names)
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     time_unit: TimeUnit = "ms"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -16,7 +16,7 @@ from recx.core.types import Interactions, Longs
 from recx.parts.dataset.events import text_array
 from recx.parts.dataset.files import expand_home
 from recx.parts.dataset.judgements import Pairs, judged
-from recx.parts.dataset.svmlight_files import columns_of, parts_of, read_rows
+from recx.parts.dataset.svmlight_files import READS, columns_of, parts_of, read_rows
 from recx.parts.dataset.svmlight_lines import Rows
 from recx.parts.dataset.synthetic_queries import make_queries
 
@@ -33,6 +33,9 @@ class Svmlight:
         features: number of generated features.
         seed: seed of the generator, and of the numbering of documents without an id.
     """
+
+    reads: ClassVar = READS
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     queries: Annotated[int, Ge(10)] = 300

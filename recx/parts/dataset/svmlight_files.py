@@ -26,6 +26,10 @@ BLOCK = 1 << 24  # bytes parsed at once
 MOST_FEATURES = 20_000  # the table of features is dense
 ENDINGS = {"train": ("train",), "valid": ("vali", "valid"), "test": ("test",)}
 """Part -> how a file's name ends, before .txt, .gz and similar endings."""
+READS = tuple(
+    f"{start}{name}{end}" for names in ENDINGS.values() for name in names for start in ("", "*.") for end in ("", ".*")
+)
+"""Patterns of the names of all files of a folder that are read, those of group sizes included."""
 
 _DOCUMENT = re.compile(rb"#[ \t]*docid[ \t]*=[ \t]*(\S+)")
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -56,6 +56,9 @@ class ToolSelection:
         tools: number of generated tools.
         seed: seed of the generator (see ``recx.parts.dataset.synthetic_tools``).
     """
+
+    reads: ClassVar = ("tool_pool.json", "tool_selection.json")
+    """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     tasks: Annotated[int, Ge(10)] = 3000

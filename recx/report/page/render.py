@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 HERE = Path(__file__).parent
+TEMPLATES = HERE / "template"
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Cpath d='M2 13V9h3v4zm4.5 0V6h3v7zM11 13V3h3v10z' fill='%234269d0'/%3E%3C/svg%3E"
@@ -43,7 +44,7 @@ def _environment() -> Environment:
     from recx.report.charts import charts, figures
 
     environment = Environment(
-        loader=FileSystemLoader(HERE / "template"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -12,7 +12,7 @@ from recx.core.secrets import hidden_in
 from recx.core.system.atomic import write_text
 from recx.core.system.plain_files import read_text
 from recx.report.page.contents import VERSION, contents
-from recx.report.page.render import render
+from recx.report.page.render import TEMPLATES, render
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Result
@@ -42,6 +42,13 @@ def save(folder: Path, page: Mapping[str, Any], html: str) -> None:
     write_text(folder / PAGE, html)
 
 
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page of recx, or empty."""
+    start = (TEMPLATES / "base.html.jinja").read_text(encoding="utf-8").partition("{{")[0].encode()
+    with path.open("rb") as file:
+        return file.read(len(start)) in (start, b"")
+
+
 def read(folder: Path) -> dict[str, Any]:
     """Return the data of a run's page.
 
@@ -58,7 +65,7 @@ def read(folder: Path) -> dict[str, Any]:
         page = dict(hidden_in(json.loads(read_text(path))))
     except InputError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read ({error}): run the experiment again") from error
     if page.get("version") != VERSION:
         raise InputError(f"{path} was written by another version of recx: run the experiment again")

@@ -70,7 +70,8 @@ def _seconds(result: Result, stage: str) -> str:
 
 
 def _sizes(folder: Path) -> dict[str, str]:
-    return {path.name: f"{path.stat().st_size / 1000:,.1f} kB" for path in sorted(folder.iterdir()) if path.is_file()}
+    files = (path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith("."))
+    return {path.name: f"{path.stat().st_size / 1000:,.1f} kB" for path in files}
 
 
 def _figures(means: Mapping[str, float]) -> Iterator[Text]:

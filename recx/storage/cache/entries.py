@@ -25,8 +25,8 @@ from recx.core.system.locks import turn
 from recx.core.system.plain_files import check_plain, is_folder, read_text
 
 ENTRY = "entry.json"
-PART, GONE, LOCK = ".part", ".gone", ".lock"
-"""Suffixes of temporary files of an entry: being written, being removed, and its lock."""
+PART, GONE, LOCK, VALUES = ".part", ".gone", ".lock", ".values"
+"""Suffixes of temporary files of an entry: being written, being removed, its lock, and values of a feature so far."""
 DAMAGED = "(damaged)"
 _KEY = re.compile("[0-9a-f]{32}")
 _STAGE = re.compile(r"\w{1,40}", re.ASCII)
@@ -147,8 +147,15 @@ def _inside(folder: Path) -> list[Path]:
     with suppress(OSError):
         for two in filter(is_folder, folder.iterdir()):
             with suppress(OSError):
-                found.extend(path for path in two.iterdir() if path.stem[:2] == two.name and _KEY.fullmatch(path.stem))
+                found.extend(path for path in two.iterdir() if path.stem[:2] == two.name and _is_ours(path))
     return found
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a path is named like an entry or a temporary file of one, and a folder has its description."""
+    if not _KEY.fullmatch(path.stem) or path.suffix not in ("", PART, GONE, LOCK, VALUES):
+        return False
+    return bool(path.suffix) or os.path.lexists(path / ENTRY) or not any(path.iterdir())
 
 
 def _entry(place: Path) -> Entry:
@@ -186,6 +193,12 @@ def prune(folder: Path, keep: int | None, older: float | None) -> list[Entry]:
                 if left.suffix != LOCK:
                     clear(left)
     return gone
+
+
+def free(folder: Path, size: int) -> int:
+    """Remove the least recently used entries of this many bytes in all, or all there are; return how many."""
+    total = sum(entry.bytes for entry in entries(folder))
+    return len(prune(folder, max(0, total - size) if total > size else -1, None))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -11,8 +11,10 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -23,6 +25,7 @@ import numpy as np
 
 from recx.core import project
 from recx.core.entities import Entities
+from recx.core.progress import say
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests, Split
 from recx.storage.cache.code_version import NoKeyError as NoKeyError
 from recx.storage.cache.code_version import code_of
@@ -30,6 +33,11 @@ from recx.storage.cache.code_version import code_of
 SIZE = 16  # bytes of a key
 OUTPUTS = "outputs"
 """The output folder of runs; if it lies in a folder of data, it is not part of the data."""
+
+PATIENCE = 2.0
+"""Seconds after which it is said that files are being read."""
+LARGE = 2**30
+"""Bytes of a file from which this is said before."""
 
 _DATA = (Interactions, RankedLists, Entities, Requests, Fold, Split)
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -158,6 +166,14 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
         setting = getattr(value, field.name)
         if field.name in getattr(value, "written", ()):
             _feed_text(digest, setting)
+        elif (
+            field.name == "path"
+            and (only := getattr(kind, "reads", None))
+            and os.path.isdir(  # noqa: PTH112
+                folder := os.path.expanduser(setting or "")  # noqa: PTH111  keeps the path of an unknown user
+            )
+        ):
+            digest.update(f"|{_key_of_path(Path(folder), only)}".encode())
         else:
             is_path = field.name == "path" and isinstance(setting, str) and setting
             _feed(digest, Path(setting) if is_path else setting, bases)
@@ -208,10 +224,15 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield from parts_of(one)
 
 
-def _key_of_path(path: Path) -> str:
-    """Return the key of the name and content of a file, or of every file in a folder, independent of its location."""
-    whole, digest = path.is_dir(), hashlib.blake2b(digest_size=SIZE)
-    for file in _files_of(path) if whole else [path]:
+def _key_of_path(path: Path, only: Collection[str] = ()) -> str:
+    """Return the key of the name and content of a file, or of the files in a folder, independent of its location.
+
+    Args:
+        path: The file or folder.
+        only: Patterns of the names of the files directly in the folder that count; (): all in it and below.
+    """
+    whole, digest, patience = path.is_dir(), hashlib.blake2b(digest_size=SIZE), time.monotonic() + PATIENCE
+    for file in (_chosen(path, only) if only else _files_of(path)) if whole else [path]:
         try:
             now = file.stat()
             state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns  # differs after every write
@@ -222,12 +243,26 @@ def _key_of_path(path: Path) -> str:
             raise NoKeyError(f"{path} cannot be read twice")
         _feed_text(digest, file.relative_to(path if whole else path.parent).as_posix())
         _feed_text(digest, content)
+        if time.monotonic() > patience:
+            say(f"  the cache compares the files in {path} with those of earlier runs (cache=off does without)")
+            patience = float("inf")
     return digest.hexdigest()
 
 
+def _chosen(folder: Path, patterns: Collection[str]) -> list[Path]:
+    """Return the files directly in a folder whose names, in lower case and without .gz, match a pattern."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return []
+    plain = {name: name.lower().removesuffix(".gz") for name in names}
+    return [folder / name for name in names if any(fnmatchcase(plain[name], one.lower()) for one in patterns)]
+
+
 def _files_of(folder: Path) -> Iterator[Path]:
-    """Yield all files in a folder, also behind links, except for the output of runs."""
-    seen, top = {os.path.realpath(OUTPUTS)} - {os.path.realpath(folder)}, str(folder)
+    """Yield all files in a folder, also behind links, except for the output of runs and what lies above the folder."""
+    here, top = Path(os.path.realpath(folder)), str(folder)
+    seen = {os.path.realpath(OUTPUTS), *map(str, here.parents)} - {str(here)}
     for where, folders, files in os.walk(top, followlinks=True):
         real = os.path.realpath(where)
         folders[:] = sorted(name for name in folders if name != "__pycache__")  # which running the code beside writes
@@ -240,5 +275,7 @@ def _files_of(folder: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=10_000)
 def _key_of_file(file: Path, state: tuple[int, ...]) -> str:
+    if state[2] > LARGE:
+        say(f"  the cache reads {file}, {state[2] / 1e9:.1f} GB, to know it again (cache=off does without)")
     with file.open("rb") as content:
         return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=SIZE)).hexdigest()

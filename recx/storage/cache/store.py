@@ -6,6 +6,8 @@ and the result is computed again (see ``recx.storage.cache.entries``). A disk er
 
 from __future__ import annotations
 
+import errno
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -17,11 +19,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from recx.core.progress import say
+from recx.core.system.disk import is_full
 from recx.core.system.locks import turn
 from recx.core.system.plain_files import is_folder
 from recx.storage.cache import keys, values
 from recx.storage.cache.code_version import code_of
-from recx.storage.cache.entries import ENTRY, LOCK, PART, clear, describe, remove, wrong_in
+from recx.storage.cache.entries import ENTRY, LOCK, PART, clear, describe, free, remove, wrong_in
 
 T = TypeVar("T")
 CACHE = "outputs/cache"
@@ -31,6 +34,11 @@ EXACT = ("load", "split")
 
 CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.storage.cache.values")
 """Modules that write and read every result."""
+
+ROOM = 64 * 2**20
+"""Bytes of its disk that the cache leaves free, for the files of runs."""
+FIRST_FREED = 256 * 2**20
+"""Bytes of the cache that are removed at first where a run finds no space for its files; then four times as many."""
 
 _current: ContextVar[Cache | None] = ContextVar("cache", default=None)
 
@@ -44,6 +52,40 @@ def kept(stage: str, part: Any, make: Callable[[], T], *inputs: Any) -> T:
     """Return the result of a stage from the cache of the current run, or compute it (see ``Cache``)."""
     cache = current()
     return make() if cache is None else cache.kept(stage, lambda: cache.key(stage, part, *inputs), make)
+
+
+def with_room(folder: Path, write: Callable[[], T]) -> T:
+    """Return the result of a function that writes into a folder; on a full disk, the stage cache makes room for it.
+
+    Args:
+        folder: The folder.
+        write: The function, which can be called again after it has failed.
+    """
+    cache, size = Path(CACHE).absolute(), FIRST_FREED
+    while True:
+        try:
+            return write()
+        except Exception as error:
+            if not is_full(error) or not _share_disk(cache, folder):
+                raise
+            freed = free(cache, size)
+            if not freed:
+                raise
+            say(f"  the disk is full: {freed} entries of the stage cache were removed for the files of the run")
+            size *= 4
+
+
+def _share_disk(*folders: Path) -> bool:
+    try:
+        return len({folder.stat().st_dev for folder in folders}) == 1
+    except OSError:
+        return False
+
+
+def _require_room(folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < ROOM:
+        raise OSError(errno.ENOSPC, f"only {free // 2**20} MB of its disk are free")
 
 
 @dataclass(frozen=True)
@@ -191,6 +233,7 @@ class Cache:
                 except BlockingIOError:
                     say(f"  another process computes the same ({stage}): waiting for its result")
                     stack.enter_context(turn(path))
+                _require_room(path.parent)
             except OSError as error:
                 self.cannot_keep(stage, error)
                 locked = False
@@ -213,6 +256,7 @@ class Cache:
             for write in fill:
                 write(part)
             describe(part, stage, time.perf_counter() - started)
+            _require_room(part)
             remove(place)
             part.rename(place)
         except values.NotStorableError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import os
 import re
 import zlib
@@ -20,6 +18,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.precision import WHOLE, floats_of
 from recx.core.types import Array
 from recx.storage.readers.columns import MISSING, convert
+from recx.storage.readers.content import in_utf8, refuse_bomb, unpacked
 from recx.storage.readers.delimited import Delimited, from_header, names_of, refuse_nul
 
 _MAGIC = {
@@ -155,10 +154,10 @@ def content(path: Path) -> memoryview:
         raise InputError(f"{path} is {'' if zipped else 'not '}gzipped, contrary to its name: {way_out}")
     if zipped:
         try:
-            data = memoryview(gzip.decompress(data))
+            data = unpacked(path)
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"{path} is a damaged gzip file ({error}): fetch or write it again") from error
-    data = _in_utf8(path, data)
+    data = in_utf8(path, data)
     head = bytes(data[:4096])
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError(f"{path} is empty: write it again, or name another file")
@@ -169,18 +168,6 @@ def content(path: Path) -> memoryview:
         what = f"{kind or 'a binary file'}, which is not supported"
         raise InputError(f"{path} is {what}: give text in UTF-8 (or a table as Parquet), plain or .gz")
     return data
-
-
-def _in_utf8(path: Path, data: memoryview) -> memoryview:
-    """Return text in UTF-16, as spreadsheets save it with a byte order mark, in UTF-8; all else unchanged."""
-    start = bytes(data[:4])
-    if not start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or start == codecs.BOM_UTF32_LE:
-        return data
-    try:
-        return memoryview(bytes(data).decode("utf-16").encode())
-    except UnicodeDecodeError as error:
-        at = error.start
-        raise InputError(f"{path} begins as text in UTF-16, but byte {at} is not such: save it as UTF-8") from error
 
 
 @contextmanager
@@ -236,6 +223,7 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
 def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
     file = _parquet_file(path, data)
     columns = _require_columns(path, kinds, file.schema_arrow.names)
+    refuse_bomb(path, file.metadata, len(columns))
     with _whole_parquet(path):
         return file.read(columns=columns)
 

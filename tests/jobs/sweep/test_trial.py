@@ -12,6 +12,7 @@ import pytest
 from recx.config import factory
 from recx.core.pruning import reached
 from recx.core.run_context import RunContext
+from recx.core.system.own_folder import OwnFolder
 from recx.jobs import launch
 from recx.jobs.sweep.journal import Trial, TrialJournal
 from recx.jobs.sweep.trial import TrialRunner
@@ -35,14 +36,15 @@ class Ran:
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a trial be three epochs, twice, and its objective what the third reached."""
 
-    def run(config: Mapping[str, Any], folder: Path, *, trial: bool, context: RunContext) -> Ran:
+    def run(config: Mapping[str, Any], own: OwnFolder, *, trial: bool, context: RunContext) -> Ran:
         if config["values"] is None:
             raise ValueError("it broke")
         for part in (1, 2):  # a retriever is fitted twice
             for epoch, value in enumerate(config["values"], start=1):
                 reached(epoch, value / part)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "metrics.json").write_text("{}")
+        own.begin()
+        (own.path / "metrics.json").write_text("{}")
+        own.seal()
         return Ran({"o": config["values"][-1], "data/cache_hits": 2.0})
 
     monkeypatch.setattr(launch, "launch", run)

@@ -1,0 +1,219 @@
+"""A full disk costs the cache and never the run; a run that ended in an error or by a signal is not finished."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import recx
+from recx.core.errors import InputError, RecxError
+from recx.core.system.disk import is_full
+from recx.experiment import saved_runs
+from recx.jobs import launch
+from recx.jobs.history import past_runs
+from recx.storage.cache import store
+from recx.storage.cache.entries import describe, entries
+from recx.tracking.mlflow import MlflowRun
+
+TINY = ["+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "ranker=identity"]
+OUTPUTS = Path("outputs")
+
+
+@pytest.fixture
+def mounted(here: Path) -> Iterator[Callable[[int], Path]]:
+    """Return a function that mounts a disk of some kB; skips where nothing can be mounted."""
+    place = here / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8000k", "tmpfs", place], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+
+    def of(size: int) -> Path:
+        subprocess.run(["mount", "-o", f"remount,size={size}k", place], check=True)
+        return place
+
+    yield of
+    os.chdir(here)
+    subprocess.run(["umount", place], check=True)
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-m", "recx", *words]
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], Path]) -> None:
+    done = command(mounted(8000), *TINY, "dataset.readers=300")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the cache keeps no load (only 7 MB of its disk are free): check the disk" in done.stdout
+    assert done.stdout.count("the cache keeps no") == 1
+
+
+def test_a_run_that_does_not_fit_is_neither_finished_nor_the_last(mounted: Callable[[int], Path]) -> None:
+    done = command(mounted(100), *TINY, "dataset.readers=2000", "dataset.articles=1000")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+    assert "no runs under outputs yet" in command(mounted(8000), "runs").stderr
+    assert "no run has finished" in command(mounted(8000), "explain", "last", "--worst", "1").stderr
+
+
+def full(*_: object, **__: object) -> Any:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+def test_a_cache_that_cannot_be_written_costs_no_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    def fail(folder: Path, stage: str, seconds: float) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(store, "describe", fail)
+    result = recx.run(TINY)
+    assert saved_runs.load("last").metrics["end_to_end/ndcg_at_5"] == result.metrics["end_to_end/ndcg_at_5"]
+    assert capsys.readouterr().out.count(f"the cache keeps no load ({os.strerror(number)})") == 1
+    assert not entries(Path(store.CACHE))
+
+
+def test_the_cache_leaves_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=store.ROOM - 1))
+    recx.run(TINY)
+    assert not entries(Path(store.CACHE))
+
+
+def filled(cache: Path, sizes: list[int]) -> None:
+    for number, size in enumerate(sizes):
+        place = cache / f"{number:02}" / f"{number:032}"[::-1]
+        place = cache / f"0{number}" / f"0{number}{'0' * 30}"
+        place.mkdir(parents=True)
+        (place / "data").write_bytes(b"x" * size)
+        describe(place, "load", 1.0)
+        os.utime(place / "entry.json", (number, number))
+
+
+def test_the_cache_makes_room_for_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(Path(store.CACHE), [10, 20, 30])
+    monkeypatch.setattr(store, "FIRST_FREED", 25)
+    left = []
+
+    def write() -> int:
+        left.append(len(entries(Path(store.CACHE))))
+        return 1 if left[-1] == 1 else full()
+
+    assert store.with_room(here, write) == 1
+    assert left == [3, 1]  # the two that were used least recently
+    with pytest.raises(OSError, match="No space left"):
+        store.with_room(here, full)
+    assert not entries(Path(store.CACHE))
+    with pytest.raises(InputError):  # other errors are none of a disk
+        store.with_room(here, lambda: (_ for _ in ()).throw(InputError("x")))
+
+
+def test_every_name_of_a_full_disk_is_known() -> None:
+    for error in (OSError(errno.EDQUOT, "x"), RuntimeError("(sqlite3.OperationalError) database or disk is full")):
+        assert is_full(error)
+        outer = RecxError("x")
+        outer.__cause__ = error
+        assert is_full(outer)
+    assert not is_full(OSError(errno.EACCES, "Permission denied"))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("broken"), SystemExit(3)])
+@pytest.mark.parametrize("step", ["write", "record"])
+def test_a_run_that_ended_is_not_finished(
+    here: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, step: str
+) -> None:
+    original = getattr(launch._Output, step)
+
+    def fail(self: object, *arguments: object, **named: object) -> None:
+        original(self, *arguments, **named)
+        raise error
+
+    monkeypatch.setattr(launch._Output, step, fail)
+    with pytest.raises(RecxError if isinstance(error, RuntimeError) and step == "record" else type(error)) as raised:
+        recx.run(TINY)
+    if step == "record" and isinstance(error, RuntimeError):  # the tracker's error: the files are whole
+        [folder] = OUTPUTS.glob("2*/*")
+        assert f"broken; the run itself is complete, its files are in {folder.absolute()}" in str(raised.value)
+        assert len(past_runs(OUTPUTS)) == 1
+        return
+    assert past_runs(OUTPUTS) == []
+    with pytest.raises(InputError, match="no run has finished"):
+        saved_runs.load("last")
+
+
+def test_a_server_that_dies_at_the_end_leaves_the_figures(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mlflow.exceptions import MlflowException
+    from requests import ConnectionError as Refused
+
+    asked = []
+
+    def gone(*_: object, **__: object) -> None:
+        asked.append(1)
+        raise MlflowException("API request to http://x failed") from Refused("refused")
+
+    original = MlflowRun.log_metrics
+
+    def die(self: MlflowRun, metrics: dict[str, float]) -> None:
+        for method in ("log_batch", "set_tag", "set_terminated"):
+            monkeypatch.setattr(self.client, method, gone)
+        original(self, metrics)
+
+    monkeypatch.setattr(MlflowRun, "log_metrics", die)
+    with pytest.raises(RecxError, match=r"API request .* failed.*; the run itself is complete, its files are in"):
+        recx.run([*TINY, "tracker=mlflow"])
+    assert "ndcg" in capsys.readouterr().out
+    assert len(asked) == 1  # who does not answer is not asked again
+    assert saved_runs.load("last").metrics
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.3, 0.6, 1.0, 1.6])
+def test_sigterm_at_any_time_is_one_sentence(here: Path, delay: float) -> None:
+    call = [sys.executable, "-m", "recx", *TINY[:3]]
+    run = subprocess.Popen(call, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(delay)
+    run.send_signal(signal.SIGTERM)
+    said = run.communicate(timeout=60)[1]
+    if run.returncode == -signal.SIGTERM:  # before Python itself had started
+        assert (said, delay) == ("", 0.3)
+    else:
+        assert (run.returncode, said) == (130, "interrupted\n")
+    assert "finished" not in command(here, "runs").stdout
+
+
+def test_a_signal_that_a_library_loses_still_ends_the_run() -> None:
+    from recx.tracking.process import Interrupted, stoppable
+
+    def lose() -> None:
+        with stoppable():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1)
+            except KeyboardInterrupt:
+                pass
+
+    def change() -> None:
+        with stoppable():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1)
+            except KeyboardInterrupt as error:
+                raise ValueError("half imported") from error
+
+    for way in (lose, change):
+        with pytest.raises(Interrupted, match="stopped by SIGTERM"):
+            way()

@@ -1,0 +1,223 @@
+"""recx writes into folders that are new, empty or its own, removes what it made, and keeps runs apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recx.cli import main
+from recx.core.errors import InputError
+from recx.core.system.own_folder import MARK, OwnFolder, is_finished
+from recx.experiment import saved_runs
+from recx.jobs.history import past_runs
+
+TINY = ("+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off")
+Recx = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def recx(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Recx:
+    """Return a function that runs the command line in this process and returns its exit code and stderr."""
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
+
+    def run(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["recx", *words])
+        code = main.main()
+        return code, capfd.readouterr().err
+
+    return run
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def precious(folder: Path) -> None:
+    (folder / "precious" / "inner").mkdir(parents=True)
+    (folder / "precious" / "config.yaml").write_text("my: own settings")
+    (folder / "precious" / "inner" / ".env").write_text("TOKEN=secret")
+
+
+@pytest.mark.parametrize("more", [(), ("hydra.output_subdir=.hydra",), ("hydra/job_logging=default",)])
+@pytest.mark.parametrize("name", ["precious", "link", "precious/../precious", "{here}/precious"])
+def test_a_run_is_refused_a_folder_with_files_of_others(recx: Recx, here: Path, name: str, more: tuple[str]) -> None:
+    precious(here)
+    (here / "link").symlink_to("precious")
+    before = content(here)
+    code, said = recx(*TINY, "ranker=identity", f"hydra.run.dir={name.format(here=here)}", *more)
+    assert (code, said.count("\n")) == (2, 1)
+    assert "holds files that no run wrote there (config.yaml, inner/.env)" in said
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("name", [".", "..", "outputs", "{here}"])
+def test_a_run_is_refused_the_folder_of_all_output(recx: Recx, here: Path, name: str) -> None:
+    code, said = recx(*TINY, f"hydra.run.dir={name.format(here=here)}")
+    assert code == 2
+    assert "would lie in it" in said
+    assert not list(here.iterdir())
+
+
+def test_a_run_is_refused_a_file_and_a_link_to_nowhere(recx: Recx, here: Path) -> None:
+    (here / "file").write_text("mine")
+    (here / "nowhere").symlink_to("not/there")
+    for name in ("file", "nowhere"):
+        code, said = recx(*TINY, f"hydra.run.dir={name}")
+        assert code == 2
+        assert "exists already and is not a folder" in said
+    assert (here / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("subdir", ["..", "../..", "{here}/precious", "summary", "trials", "../../../precious"])
+def test_a_trial_is_refused_a_folder_outside_of_its_sweep(recx: Recx, here: Path, subdir: str) -> None:
+    precious(here)
+    older = here / "outputs" / "sweeps" / "older"
+    older.mkdir(parents=True)
+    (older / "sweep.csv").write_text("keep")
+    before = content(here)
+    code, said = recx("-m", *TINY, "ranker=identity", "seed=1,2", f"hydra.sweep.subdir={subdir.format(here=here)}")
+    assert code == 2
+    assert "hydra.sweep.subdir: the trial would write into" in said
+    assert before.items() <= content(here).items()
+
+
+def test_two_trials_are_not_mixed_in_one_folder(recx: Recx, here: Path) -> None:
+    words = ("ranker=identity,linear", "hydra.sweep.subdir=trial", "sweep_id=mine")
+    assert recx("-m", *TINY, *words)[0] == 1
+    trials = [json.loads((here / f"outputs/sweeps/mine/trials/{n}.json").read_text()) for n in (0, 1)]
+    assert "holds the files of trial 0 of this sweep, not of trial 1" in trials[1]["reason"]
+    metrics = saved_runs.load(trials[0]["folder"]).metrics
+    assert metrics["end_to_end/ndcg_at_5"] == pytest.approx(trials[0]["objective"])
+    assert saved_runs.load(trials[0]["folder"]).config["ranker"]["_target_"].endswith("Identity")
+
+
+def test_a_sweep_is_refused_a_folder_of_no_sweep(recx: Recx, here: Path) -> None:
+    mine = here / "outputs" / "sweeps" / "mine"
+    mine.mkdir(parents=True)
+    (mine / "study.db").write_text("years of work")
+    code, said = recx("-m", *TINY, "ranker=identity", "seed=1,2", "sweep_id=mine")
+    assert code == 2
+    assert "holds files of no sweep (study.db)" in said
+    assert content(mine) == {"study.db": b"years of work"}
+
+
+def test_a_second_run_in_a_folder_replaces_the_first_as_a_whole(recx: Recx, here: Path) -> None:
+    folder = here / "mine"
+    assert recx(*TINY, "hydra.run.dir=mine") == (0, "")
+    assert (folder / "ranker").is_dir()
+    assert recx(*TINY, "ranker=identity", "dataset.path=nowhere", "hydra.run.dir=mine")[0] == 2
+    assert is_finished(folder)  # what failed before it wrote anything replaces nothing
+    assert recx(*TINY, "ranker=identity", "hydra.run.dir=mine") == (0, "")
+    assert not (folder / "ranker").exists()
+    assert saved_runs.load("mine").config["ranker"]["_target_"].endswith("Identity")
+    (folder / "notes.txt").write_text("mine")
+    code, said = recx(*TINY, "hydra.run.dir=mine")
+    assert code == 2
+    assert "no run wrote there (notes.txt)" in said
+    assert saved_runs.load("mine").config["ranker"]["_target_"].endswith("Identity")
+
+
+def test_two_runs_at_once_do_not_share_a_folder(here: Path) -> None:
+    first, second = (OwnFolder(here / "a" / "b", ["x"]) for _ in range(2))
+    with first.held(), pytest.raises(InputError, match="another run is writing there"), second.held():
+        pass
+    assert not (here / "a").exists()  # nothing was written
+
+
+def test_only_what_was_written_is_removed(here: Path) -> None:
+    own, other = OwnFolder(here / "run", ["x.csv", "tables"]), OwnFolder(here / "run", ["x.csv"], "a benchmark")
+    own.begin()
+    assert not is_finished(own.path)
+    (own.path / "x.csv").write_text("1")
+    (own.path / "tables").mkdir()
+    (own.path / "tables" / ".y.csv.part").write_text("half")
+    own.clear()  # killed: what it may write is its own
+    assert not content(own.path)
+    own.begin()
+    (own.path / "of_a_plugin.txt").write_text("1")
+    own.seal()
+    own.check()  # finished: what it wrote is its own
+    with pytest.raises(InputError, match="holds the files of a run, not of a benchmark"):
+        other.clear()
+    (own.path / MARK).write_text('{"of": 3}')  # a damaged mark is none
+    with pytest.raises(InputError, match=r"no run wrote there \(of_a_plugin.txt"):
+        own.clear()
+    assert (own.path / "of_a_plugin.txt").exists()
+
+
+def test_links_in_a_run_are_not_followed(here: Path) -> None:
+    precious(here)
+    own = OwnFolder(here / "run", ["tables"])
+    own.begin()
+    (own.path / "tables").symlink_to(here / "precious")
+    own.clear()
+    assert not (own.path / "tables").exists()
+    assert (here / "precious" / "config.yaml").exists()
+
+
+def test_a_run_of_an_older_version_is_finished_by_its_figures(here: Path) -> None:
+    run = here / "outputs" / "a" / "b"
+    run.mkdir(parents=True)
+    (run / "metrics.json").write_text("{}")
+    assert saved_runs.load("last").folder == Path("outputs/a/b")
+    OwnFolder(run, ["metrics.json"])._mark(False, ["metrics.json"])
+    with pytest.raises(InputError, match="no run has finished"):
+        saved_runs.load("last")
+    with pytest.raises(InputError, match="ended before it was complete"):
+        saved_runs.load("a/b")
+    assert past_runs(Path("outputs")) == []
+
+
+def test_no_page_is_written_over_another_file(recx: Recx, here: Path) -> None:
+    assert recx(*TINY, "ranker=identity") == (0, "")
+    (here / "thesis.html").write_text("<!doctype html>\n<html>mine</html>")
+    code, said = recx("report", "last", "--output", "thesis.html")
+    assert code == 2
+    assert "is not a page of recx" in said
+    assert "mine" in (here / "thesis.html").read_text()
+    for _ in range(2):  # its own is replaced
+        assert recx("report", "last", "--output", "new/page.html") == (0, "")
+
+
+def test_pruning_removes_entries_only(recx: Recx, here: Path) -> None:
+    other = here / "store" / "ab" / f"ab{'0' * 30}"
+    other.mkdir(parents=True)
+    (other / "photo.jpg").write_text("mine")
+    assert recx("cache", "--folder", "store", "--keep", "0B") == (0, "")
+    assert (other / "photo.jpg").exists()
+
+
+def test_the_database_of_another_program_is_left_alone(recx: Recx, here: Path) -> None:
+    with sqlite3.connect(here / "shop.db") as shop:
+        shop.execute("CREATE TABLE orders (id INTEGER)")
+    shop.close()
+    before = (here / "shop.db").read_bytes()
+    words = ("+experiment=news", "dataset.readers=60", "dataset.articles=40", "cache=off", "ranker=identity")
+    code, said = recx(*words, f"tracker.uri=sqlite:///{here}/shop.db")
+    assert code == 2
+    assert "is the database of another program (orders)" in said
+    assert (here / "shop.db").read_bytes() == before
+
+
+def test_only_files_of_the_run_are_logged(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recx.tracking.mlflow import MlflowRun
+
+    own, logged = OwnFolder(here / "run", ["metrics.json"]), []
+
+    class Client:
+        def log_artifact(self, run: str, path: str, place: str | None) -> None:
+            logged.append(os.path.basename(path))  # noqa: PTH119
+
+        def log_batch(self, run: str, **_: object) -> None: ...
+
+    with own.held():
+        own.begin()
+        (own.path / "metrics.json").write_text("{}")
+        MlflowRun(Client(), "id", "").log_files(own.path)  # type: ignore[arg-type]
+    assert logged == ["metrics.json"]
