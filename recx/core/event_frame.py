@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from recx.core.clock import in_milliseconds
 from recx.core.entities import Entities, check_columns, numbered, refuse_headers
 from recx.core.errors import InputError
 from recx.core.event_order import EventOrder, rows_in_order
+from recx.core.frame_times import notes_on, repeated, times_of_frame
 from recx.core.precision import Reals, floats_of, narrowed
 from recx.core.ragged import indptr_of
 
@@ -17,43 +19,53 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[Any]
+Duplicates = Literal["drop", "keep"]
 
 
 def arrays_of(
-    frame: pd.DataFrame, users: Entities | None, items: Entities | None, order: EventOrder, seed: int
+    frame: pd.DataFrame,
+    users: Entities | None,
+    items: Entities | None,
+    order: tuple[EventOrder, int],
+    relative_times: bool,
+    duplicates: Duplicates,
 ) -> dict[str, Any]:
-    """Return the arguments of ``Interactions`` (see ``Interactions.from_frame``).
+    """Return the arguments of ``Interactions`` (see ``Interactions.from_frame``); ``order`` comes with its seed.
 
     Raises:
         InputError: The frame cannot be used.
     """
     check_columns(frame)
     refuse_headers(frame, "the events")
+    time = times_of_frame(frame["time"], relative_times) if "time" in frame else None
     weight: Reals = np.ones(len(frame), dtype=np.float32)
-    notes = {}
+    notes: dict[str, float] = {}
     if "weight" in frame:
         weight = _weights(frame["weight"])
         unchosen = int((weight <= 0).sum())
         if unchosen:
+            time = None if time is None else time[weight > 0]
             frame, weight = frame[weight > 0], weight[weight > 0]
             notes["rows_of_weight_0"] = unchosen
     user, user_ids = numbered(frame["user"], "user", users, sort=False)
     item, item_ids = numbered(frame["item"], "item", items, sort=True)
-    time = frame["time"].to_numpy() if "time" in frame else None
-    if time is not None and time.dtype.kind not in "iu":
-        raise InputError("column 'time' must hold whole milliseconds: convert it before building Interactions")
     rows = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
     indptr = indptr_of(np.bincount(user, minlength=len(user_ids)))
     if time is None or _says_nothing(time):
-        again = rows_in_order(indptr, item[rows], item_ids.ids, order, seed)
+        again = rows_in_order(indptr, item[rows], item_ids.ids, *order)
         rows = rows if again is None else rows[again]
-        time = None if order == "none" else time
-    elif order == "none":
+        time = None if order[0] == "none" else time
+    elif order[0] == "none":
         raise InputError("the events have times, so they have an order: leave order=none out, or the times")
+    if time is not None:
+        if duplicates == "drop":
+            twice = repeated(user[rows], item[rows], time[rows])
+            rows, notes["duplicate_rows"] = rows[~twice], int(twice.sum())
+        notes |= notes_on(user[rows], time[rows], relative_times)
     return {
-        "indptr": indptr,
+        "indptr": indptr_of(np.bincount(user[rows], minlength=len(user_ids))),
         "item": item[rows],
-        "time": None if time is None else time[rows].astype(np.int64),
+        "time": None if time is None else in_milliseconds(time[rows]),
         "weight": weight[rows],
         "users": user_ids,
         "items": item_ids,
@@ -75,4 +87,5 @@ def _weights(column: pd.Series[Any]) -> Reals:
 
 def _says_nothing(time: Array) -> bool:
     """Return whether times are all the same, or only number the rows."""
-    return len(time) < 2 or bool((np.diff(time.astype(np.int64)) == int(time[1]) - int(time[0])).all())
+    ticks = time.astype(np.int64)
+    return len(ticks) < 2 or bool((np.diff(ticks) == int(ticks[1]) - int(ticks[0])).all())

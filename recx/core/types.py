@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from recx.core.entities import UNKNOWN_TIME, Entities, without_context
 from recx.core.errors import RecxError
-from recx.core.event_frame import arrays_of
+from recx.core.event_frame import Duplicates, arrays_of
 from recx.core.event_order import EventOrder
 from recx.core.precision import Reals, floats_of
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
@@ -117,26 +117,30 @@ class Interactions:
         notes: Notes | None = None,
         order: EventOrder = "auto",
         seed: int = 0,
+        relative_times: bool = False,
+        duplicates: Duplicates = "keep",
     ) -> Interactions:
-        """Build interactions from a frame with columns user, item and, optionally, time (int ms) and weight.
+        """Build interactions from a frame with columns user, item and, optionally, time and weight.
 
+        Events are sorted, and duplicates recognised, by the times as they are; only then they are cut to milliseconds.
         Rows with a weight of 0 or less (shown, but not chosen) are left out and counted (``rows_of_weight_0``).
 
         Args:
-            frame: One row per event.
+            frame: One row per event; times are whole milliseconds since 1970, or dates (``datetime64``).
             users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
             items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
             notes: Counts for the protocol card.
-            order: Where there are no times, or they only number the rows: ``given``: the rows are in the order of time.
-                ``none``: they have no order, and get a random one. ``auto``: ``given``, but an error if the rows are
-                sorted by item.
+            order: Where there are no times, or they only number the rows: ``given``: rows are in the order of time.
+                ``none``: they have no order, and get a random one. ``auto``: ``given``, or an error if sorted by item.
             seed: Seed of the random order.
+            relative_times: The times count from a start of their own, not from 1970.
+            duplicates: ``drop`` leaves out rows that repeat user, item and time, and counts them (``duplicate_rows``).
 
         Raises:
-            InputError: An id is missing or not among the entities, a time is no whole number, a weight is missing, a
-                column is unknown, or the rows are sorted by item.
+            InputError: An id is missing or not among the entities, a time or a weight cannot be used, the times count
+                another unit, a column is unknown, or the rows are sorted by item.
         """
-        made = arrays_of(frame, users, items, order, seed)
+        made = arrays_of(frame, users, items, (order, seed), relative_times, duplicates)
         return cls(**{**made, "notes": {**(notes or {}), **made["notes"]}})
 
 

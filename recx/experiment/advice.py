@@ -114,6 +114,17 @@ def far_values(metrics: Metrics) -> Iterator[str]:
         )
 
 
+def clock(metrics: Metrics) -> Iterator[str]:
+    """Say that times are no dates, if nobody said that they are not meant to be."""
+    n, events = metrics.get("data/undated_times", 0), metrics.get("data/events", 0)
+    if n:
+        yield (
+            f"{n:,.0f} times, of {events:,.0f} events, lie before 1980 or after 2096: if they count from a start of "
+            "their own, set dataset.relative_times=true and dataset.time_unit to what they count; otherwise windows "
+            "and ages are wrong"
+        )
+
+
 RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
     top_1,
     ranks,
@@ -121,6 +132,7 @@ RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
     queries,
     strictness,
     far_values,
+    clock,
 )
 _GRADES = {"excellent": EXCELLENT, "good": GOOD, "usable": USABLE}
 

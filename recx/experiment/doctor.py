@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from recx.core.clock import RELATIVE
 from recx.core.protocols import Cutting, Evaluator, FoldName
 from recx.core.ragged import distinct
 from recx.core.types import Bools, Fold, Interactions, Longs, Split
@@ -72,7 +73,7 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name:
         One finding for each count; counts that need times, targets, embeddings or texts only where there are some.
     """
     fold, had = split.fold, distinct(_pairs(split.fold.history))
-    measured = {**_rows(interactions), **_times(interactions.time), **_users(interactions), **_items(interactions)}
+    measured = {**_rows(interactions), **_times(interactions), **_users(interactions), **_items(interactions)}
     measured |= _requests(fold, had)
     if fold.target is not None:
         measured |= _targets(fold, fold.target, had)
@@ -153,7 +154,8 @@ def _rows(events: Interactions) -> Counts:
     pair = _pairs(events)
     order = np.argsort(pair, kind="stable")  # the events of a user, and so of a pair, are ordered by time
     again = pair[order][1:] == pair[order][:-1]
-    at_once = again & (False if events.time is None else np.diff(events.time[order]) == 0)
+    time = None if "duplicate_rows" in events.notes else events.time  # dropped already, by finer times than these
+    at_once = again & (False if time is None else np.diff(time[order]) == 0)
     dropped, unchosen = (events.notes.get(name, 0) for name in ("duplicate_rows", "rows_of_weight_0"))
     return {
         "rows_of_weight_0": (unchosen, len(events) + unchosen),
@@ -163,15 +165,17 @@ def _rows(events: Interactions) -> Counts:
     }
 
 
-def _times(time: Longs | None) -> Counts:
-    """Count times outside 1990 to 2100; where nearly all are off by the same factor, it shows the unit."""
-    if time is None or not len(time):
+def _times(events: Interactions) -> Counts:
+    """Count times outside 1990 to 2100, unless they are said to count from a start of their own.
+
+    Where nearly all are off by the same factor, it shows the unit.
+    """
+    time = events.time
+    if time is None or not len(time) or RELATIVE in events.notes:
         return {}
     early = time < YEAR_1990
     first = np.quantile(time, 0.01)  # not the minimum, since a few zeros for missing times must not hide the rest
     seconds = (time >= YEAR_1990 // 1000) & (time < YEAR_2100 // 1000) & (first >= YEAR_1990 // 1000)
-    if early.all() and int(time.max()) - int(time.min()) < HOUR:  # everything happened within the hour
-        seconds = early
     return {
         "times_like_seconds": (int(seconds.sum()), len(time)),
         "times_before_1990": (int((early & ~seconds).sum()), len(time)),
@@ -190,7 +194,8 @@ def _users(events: Interactions) -> Counts:
     }
     if time is not None:
         last = events.indptr[1:][lengths > 1] - 1
-        found["users_with_tied_last_events"] = (int((time[last] == time[last - 1]).sum()), len(last))
+        tied = events.notes.get("tied_last_events", int((time[last] == time[last - 1]).sum()))  # in finer times
+        found["users_with_tied_last_events"] = (tied, len(last))
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recx.core.bounds import PositiveInt, check
+from recx.core.clock import check_clock
 from recx.core.contracts import check_lists, check_same_pairs, check_type
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
@@ -62,6 +63,11 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check(self)
+        if not callable(getattr(self.dataset, "load", None)):
+            raise InputError(
+                f"the dataset is a {type(self.dataset).__name__} and has no method load(): give an object whose load() "
+                "returns Interactions, such as Interactions.from_frame(frame)"
+            )
 
     def run(self) -> Result:
         """Run the chain once.
@@ -106,6 +112,8 @@ class Experiment:
         stage = stage or Stages()
         with stage("load"):
             interactions = check_type(self.dataset.load(), Interactions, "the dataset's load")
+            if interactions.time is not None:
+                check_clock(interactions.time, interactions.notes)
         with stage("split"):
             split = self.splitter.split(interactions.unnamed(), self.fold)
             return interactions, check_type(split, Split, "the splitter's split")

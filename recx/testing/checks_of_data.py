@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from recx.core.clock import check_clock
+from recx.core.errors import InputError
 from recx.core.protocols import Dataset, Encoder, Splitter
 from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
 from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
@@ -32,11 +34,20 @@ def check_dataset(dataset: Dataset) -> None:
     expect(set(data.users.context) <= set(data.users.table), "the context of users must be columns of their table")
     if data.time is not None:
         expect(data.time.dtype == np.int64, "times must be int64 milliseconds")
+        _check_clock(data)
         same_user = data.user[1:] == data.user[:-1]
         expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be sorted, oldest first")
     if data.slates is not None:
         valid_lists(data.slates, Requests(data.slates.user), data.n_items, "the dataset")
     expect(all(map(np.array_equal, arrays_of(data), arrays_of(again))), "loading twice must give the same")
+
+
+def _check_clock(data: Interactions) -> None:
+    assert data.time is not None
+    try:
+        check_clock(data.time, data.notes)
+    except InputError as error:
+        raise AssertionError(str(error)) from error
 
 
 def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:

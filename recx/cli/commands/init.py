@@ -145,8 +145,8 @@ def _table(guess: Guess) -> str:
 
 
 def _yaml(value: str | int | None) -> str:
-    if value is None or isinstance(value, int):
-        return "null" if value is None else str(value)
+    if not isinstance(value, str):
+        return json.dumps(value)
     if PLAIN.fullmatch(value) and value.lower() not in VALUES:
         return value
     return json.dumps(value.replace("${", "\\${"), ensure_ascii=False)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from recx.core.entities import Entities
+from recx.core.event_frame import Duplicates
 from recx.core.event_order import EventOrder
 from recx.core.precision import Reals
-from recx.core.ragged import indptr_of, repeats
+from recx.core.ragged import indptr_of
 from recx.core.types import Array, Interactions, RankedLists
-
-Duplicates = Literal["drop", "keep"]
 
 
 def interactions_of(
@@ -23,6 +20,7 @@ def interactions_of(
     items: Entities | None = None,
     order: EventOrder = "auto",
     seed: int = 0,
+    relative_times: bool = False,
 ) -> Interactions:
     """Return the events of a table's columns.
 
@@ -30,21 +28,23 @@ def interactions_of(
     Without times no row is a duplicate.
 
     Args:
-        columns: ``user``, ``item`` and, optionally, ``time`` (ms) and ``weight``, [n] each.
+        columns: ``user``, ``item`` and, optionally, ``time`` (ms, or ``datetime64``) and ``weight``, [n] each.
         duplicates: ``drop`` or ``keep`` duplicates.
         items: the items, if they are known already.
         order: whether the rows are in the order of time (see ``Interactions.from_frame``), as ``seed``.
         seed: of a random order.
+        relative_times: the times count from a start of their own, not from 1970.
     """
     import pandas as pd
 
-    events = Interactions.from_frame(pd.DataFrame(columns), items=items, order=order, seed=seed)
-    if events.time is None or duplicates == "keep":
-        return events
-    moment = (events.user[1:] != events.user[:-1]) | (events.time[1:] != events.time[:-1])
-    twice = repeats(events.item, np.flatnonzero(np.concatenate([[True], moment, [True]])))
-    kept = events.keep(~twice) if twice.any() else events
-    return replace(kept, notes={**kept.notes, "duplicate_rows": int(twice.sum())})
+    return Interactions.from_frame(
+        pd.DataFrame(columns),
+        items=items,
+        order=order,
+        seed=seed,
+        relative_times=relative_times,
+        duplicates=duplicates,
+    )
 
 
 def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Reals] | None = None) -> RankedLists:

@@ -10,11 +10,12 @@ import numpy as np
 
 from recx.core.bounds import checked
 from recx.core.errors import InputError, did_you_mean
+from recx.core.event_frame import Duplicates
 from recx.core.types import Interactions
-from recx.parts.dataset.events import Duplicates, interactions_of
+from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import require_path
-from recx.storage.readers.columns import TimeUnit
 from recx.storage.readers.tables import Source, read, readable
+from recx.storage.readers.times import TimeUnit, exact_times
 
 NAMES = ("user", "item", "weight", "time")
 """The four columns of every format, in order."""
@@ -31,7 +32,8 @@ class MovieLens:
     Attributes:
         path: the file, or a folder that holds one.
         min_rating: ratings below this are left out and counted (``rows_below_min_rating``); None: all are kept.
-        time_unit: unit of the times: s as in all of MovieLens, ms, us, ns or iso (dates).
+        time_unit: unit of the times: s as in all of MovieLens, or another (see ``Table``).
+        relative_times: the times count the unit from a start of their own, not from 1970.
         duplicates: ``drop`` or ``keep`` rows that repeat user, movie and time.
     """
 
@@ -41,6 +43,7 @@ class MovieLens:
     path: str | None = None
     min_rating: float | None = None
     time_unit: TimeUnit = "s"
+    relative_times: bool = False
     duplicates: Duplicates = "drop"
 
     def load(self) -> Interactions:
@@ -52,12 +55,14 @@ class MovieLens:
         path = _ratings_file(require_path(self.path, "ml-100k/u.data"))
         source, names = _format_of(path)
         notes: dict[str, int] = {}
-        table = read(source, dict(zip(names, ("id", "id", "number", self.time_unit), strict=True)), notes=notes)
+        clock = exact_times(self.time_unit, self.relative_times)
+        table = read(source, dict(zip(names, ("id", "id", "number", clock), strict=True)), notes=notes)
         columns = {role: table[name] for role, name in zip(NAMES, names, strict=True)}
         low = columns["weight"] < (-np.inf if self.min_rating is None else self.min_rating)
         if low.all():
             raise InputError(f"{path}: no rating reaches dataset.min_rating={self.min_rating}: lower it")
-        events = interactions_of({role: values[~low] for role, values in columns.items()}, self.duplicates)
+        columns = {role: values[~low] for role, values in columns.items()}
+        events = interactions_of(columns, self.duplicates, relative_times=self.relative_times)
         return replace(events, notes={**events.notes, **notes, "rows_below_min_rating": int(low.sum())})
 
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import UNKNOWN_TIME, Entities
+from recx.core.event_frame import Duplicates
 from recx.core.types import Array, Interactions, Longs
-from recx.parts.dataset.events import Duplicates, interactions_of
+from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import expand_home
 from recx.parts.dataset.news_files import CONTEXT, FILES, Columns, NewsTables, read_news
 from recx.parts.dataset.synthetic import Articles, Readers, make_news
-from recx.storage.readers.columns import TimeUnit
+from recx.storage.readers.times import TimeUnit
 
 METADATA = {
     "created_at_ts": ("created_at", UNKNOWN_TIME),
@@ -31,7 +32,8 @@ class News:
 
     Attributes:
         path: the folder (see ``recx.parts.dataset.news_files``); None: a small site is generated.
-        time_unit: unit of the times in the files: ms, s, us, ns or iso (dates).
+        time_unit: unit of the times in the files: ms or another (see ``Table``).
+        relative_times: the times count the unit from a start of their own, not from 1970.
         duplicates: ``drop`` or ``keep`` rows that repeat user, article and time.
         readers: number of generated readers (see ``recx.parts.dataset.synthetic``).
         articles: number of generated articles.
@@ -44,6 +46,7 @@ class News:
 
     path: str | None = None
     time_unit: TimeUnit = "ms"
+    relative_times: bool = False
     duplicates: Duplicates = "drop"
     readers: Readers = 5000
     articles: Articles = 2000
@@ -63,11 +66,11 @@ class News:
         if self.path is None:
             tables = make_news(self.readers, self.articles, self.days, self.seed)
         else:
-            tables = read_news(expand_home(self.path), self.time_unit)
-        return _interactions(tables, self.duplicates)
+            tables = read_news(expand_home(self.path), self.time_unit, self.relative_times)
+        return _interactions(tables, self.duplicates, self.path is not None and self.relative_times)
 
 
-def _interactions(tables: NewsTables, duplicates: Duplicates) -> Interactions:
+def _interactions(tables: NewsTables, duplicates: Duplicates, relative: bool) -> Interactions:
     import pandas as pd
 
     logs = [tables.train] if tables.test is None else [tables.train, tables.test]
@@ -75,7 +78,7 @@ def _interactions(tables: NewsTables, duplicates: Duplicates) -> Interactions:
     clicks = {name: np.concatenate([log[name] for log in logs]) for name in names}
     items, notes = _articles(tables, np.unique(clicks["click_article_id"]))
     columns = {"user": clicks["user_id"], "item": clicks["click_article_id"], "time": clicks["click_timestamp"]}
-    events = interactions_of(columns, duplicates, items)
+    events = interactions_of(columns, duplicates, items, relative_times=relative)
     assert events.time is not None
     notes |= dict(events.notes) | {"clicks_train": len(tables.train["user_id"])}
     if "created_at" in items.table:

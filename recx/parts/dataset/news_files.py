@@ -17,6 +17,7 @@ from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Longs
 from recx.parts.dataset.files import require_folder
 from recx.storage.readers.tables import Source, content, layouts, read, readable
+from recx.storage.readers.times import exact_times
 
 CONTEXT = tuple(f"click_{name}" for name in ("environment", "deviceGroup", "os", "country", "region", "referrer_type"))
 FILES = (("train_click_log.csv", "clicks.parquet"), ("testA_click_log.csv",), ("articles.csv",), ("articles_emb.csv",))
@@ -29,7 +30,7 @@ Columns = Mapping[str, Array]
 
 @dataclass(frozen=True, eq=False)
 class NewsTables:
-    """The contents of a news folder; all times are in unix ms.
+    """The contents of a news folder; all times are in unix ms, or ``datetime64`` for those of clicks from a file.
 
     Attributes:
         train: user_id, click_article_id, click_timestamp and those of ``CONTEXT`` that the file has, [n clicks] each.
@@ -47,12 +48,13 @@ class NewsTables:
     embedding: Floats | None = None
 
 
-def read_news(folder: Path, time_unit: str) -> NewsTables:
+def read_news(folder: Path, time_unit: str, relative_times: bool = False) -> NewsTables:
     """Read a folder.
 
     Args:
         folder: the folder.
-        time_unit: unit of its times (see ``recx.storage.readers.columns``).
+        time_unit: unit of its times (see ``recx.storage.readers.times``).
+        relative_times: the times count from a start of their own.
 
     Raises:
         InputError: the folder or its click log is missing, or a file cannot be used.
@@ -66,8 +68,8 @@ def read_news(folder: Path, time_unit: str) -> NewsTables:
             f"dataset.path={folder}: the folder holds neither train_click_log.csv (or .gz) nor clicks.parquet, "
             f"only {', '.join(names[:8]) or 'nothing'}: put the click log there"
         )
-    clicks = {**CLICKS, "click_timestamp": time_unit, **dict.fromkeys(CONTEXT, "code?")}
-    described = {**ARTICLES, "created_at_ts": f"{time_unit}?"}
+    clicks = {**CLICKS, "click_timestamp": exact_times(time_unit, relative_times), **dict.fromkeys(CONTEXT, "code?")}
+    described = {**ARTICLES, "created_at_ts": f"{'relative ' if relative_times else ''}{time_unit}?"}
     embedding_id, embedding = _embeddings(embeddings) if embeddings else (None, None)
     return NewsTables(
         train=read(Source(train), clicks),

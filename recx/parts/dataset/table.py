@@ -9,13 +9,14 @@ from annotated_types import Predicate, doc
 
 from recx.core.bounds import Seed, check
 from recx.core.errors import InputError
+from recx.core.event_frame import Duplicates
 from recx.core.event_order import EventOrder
 from recx.core.types import Interactions
-from recx.parts.dataset.events import Duplicates, interactions_of
+from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import require_path
 from recx.parts.dataset.table_columns import AUTO, times_of, weights_of
-from recx.storage.readers.columns import TimeUnit
 from recx.storage.readers.tables import Source, columns_of, read
+from recx.storage.readers.times import TimeUnit, exact_times
 
 
 def _separates(text: str) -> bool:
@@ -42,8 +43,10 @@ class Table:
         seed: seed of the random order.
         weight: name of the column of weights; ``auto``: one that says what was chosen, such as a label of 0 and 1;
             None: 1 for every event. A row with a weight of 0 or less is no event.
-        time_unit: unit of the times: ms, s, us, ns or iso (dates; a Parquet timestamp has its own unit). With
-            ``time=auto`` dates show their unit, if none but ms is set.
+        time_unit: unit of the times: d, h, m, s, ms, us or ns; iso (dates), dmy or mdy (dates with the day or the month
+            first), or excel (days of a spreadsheet). A Parquet timestamp has its own unit. With ``time=auto`` dates
+            show their unit, if none but ms is set.
+        relative_times: the times count the unit from a start of their own, not from 1970.
         delimiter: separator of the columns; None: as the file's name or its header says.
         duplicates: ``drop`` or ``keep`` rows that repeat user, item and time.
     """
@@ -56,6 +59,7 @@ class Table:
     seed: Seed = 0
     weight: str | None = AUTO
     time_unit: TimeUnit = "ms"
+    relative_times: bool = False
     delimiter: Delimiter | None = None
     duplicates: Duplicates = "drop"
 
@@ -83,11 +87,14 @@ class Table:
         source = Source(require_path(self.path, "clicks.csv"), delimiter, setting="dataset.delimiter")
         notes: dict[str, int] = {}
         names, unit = self._found(source, notes)
-        kinds = dict(zip(ROLES, ("id", "id", unit, "number"), strict=True))
+        clock = exact_times(unit, self.relative_times)
+        kinds = dict(zip(ROLES, ("id", "id", clock, "number"), strict=True))
         columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
         by_role = {role: columns[name] for role, name in names.items()}
         try:
-            events = interactions_of(by_role, self.duplicates, order=self.order, seed=self.seed)
+            events = interactions_of(
+                by_role, self.duplicates, order=self.order, seed=self.seed, relative_times=self.relative_times
+            )
         except InputError as error:
             raise InputError(f"{source.path}: {error}") from error
         return replace(events, notes={**events.notes, **notes})
@@ -104,7 +111,8 @@ class Table:
         others = [name for name in present if name not in names.values()]
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:
-            time, unit = times_of(source, others, unit)
+            time, dated = times_of(source, others, unit)
+            unit = unit if self.relative_times else dated
         if self.weight == AUTO:
             weight, more = weights_of(source, [name for name in others if name != time])
             notes |= more

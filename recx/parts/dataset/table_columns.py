@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from recx.core.clock import dates_in
 from recx.core.errors import InputError
 from recx.core.types import Array
 from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
@@ -19,7 +20,6 @@ EVENT = r"(the|event|click|view|interaction|rating|review|purchase|order|session
 """What may stand before the word for a time that tells when the event happened."""
 NUMBERS = "numbers"
 TRUTHS = {"true", "false", "t", "f", "yes", "no", "y", "n"}
-TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def times_of(source: Source, names: Sequence[str], unit: str) -> tuple[str | None, str]:
@@ -106,8 +106,8 @@ def _clock(source: Source, column: str) -> str:
         return ""
     if any(_is_written(raw, digits) for digits in (4, 6, 12)):
         return ""
-    middle = float(np.median(raw))
-    return next((unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks), NUMBERS)
+    middle = np.array([np.median(raw)])
+    return next((unit for unit in ("s", "ms", "us", "ns") if dates_in(middle, unit).all()), NUMBERS)
 
 
 def _is_written(raw: Array, digits: int) -> bool:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from recx.core.clock import NANOSECONDS, dates_in
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.parts.dataset.table import ROLES, Table
-from recx.storage.readers.columns import TICKS
 from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
 from recx.storage.readers.tables import Source, layouts, read
 
@@ -30,6 +30,7 @@ WORDS: Mapping[str, str] = {
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
 JSON = (".json", ".jsonl", ".ndjson")
+UNITS = ("s", "ms", "us", "ns")
 NONE = "none"
 """What a flag says for a role without a column."""
 
@@ -150,8 +151,8 @@ def _as_time(source: Source, column: str) -> str:
 
 def _units(raw: Array) -> list[str]:
     """Return the units in which most of these numbers are times from 1980 to 2096."""
-    middle = float(np.median(raw))
-    return [unit for unit, ticks in TICKS.items() if 3.2e8 * ticks <= middle <= 4e9 * ticks]
+    middle = np.array([np.median(raw)])
+    return [unit for unit in UNITS if dates_in(middle, unit).all()]
 
 
 def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[str, str]:
@@ -169,10 +170,10 @@ def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[s
             other = f"{example[:4]}-{example[4:6]}-{example[6:]} if it is a date (iso)"
         raise InputError(
             f"{source.path}: the unit of the times in column {column!r} is unclear, {example} is "
-            f"{_moment(raw[0], 's')} if it counts s and {other}: decide with --time-unit {'|'.join([*TICKS, 'iso'])}, "
+            f"{_moment(raw[0], 's')} if it counts s and {other}: decide with --time-unit {'|'.join([*UNITS, 'iso'])}, "
             f"or leave the times out with --time {NONE}"
         )
-    return unit, f"{example} is {_moment(raw[0], unit)[:10]}" if unit in TICKS else ""
+    return unit, f"{example} is {_moment(raw[0], unit)[:10]}" if unit in UNITS else ""
 
 
 def _numbers(source: Source, column: str) -> Array | None:
@@ -192,7 +193,7 @@ def _first_day(source: Source, column: str) -> str:
 
 
 def _moment(value: float, unit: str) -> str:
-    return str(np.datetime64(int(min(value / TICKS[unit], 2e11)), "s"))
+    return str(np.datetime64(int(min(value * NANOSECONDS[unit] / 1e9, 2e11)), "s"))
 
 
 def _about_opinions(source: Source, column: str) -> str:

@@ -2,39 +2,31 @@
 
 A column's *kind* is one of ``id`` (whole numbers if the entire column holds such, else text), ``whole`` (int64),
 ``code`` (int64, also if written as 4.0), ``number`` (float32, or float64 where that would make distinct numbers equal),
-``double`` (float64, may be infinite) or a time unit:
-``ms``, ``s``, ``us``, ``ns`` (numbers) or ``iso`` (dates such as 2017-10-01T03:00:00Z); times are returned as int64
-unix milliseconds. With a ``?`` after the kind, the column may be absent and values may be missing: they become -1
-(whole, code), ``UNKNOWN_TIME`` (times) or NaN (number, double). Rows are counted from 1, without the header.
+``double`` (float64, may be infinite) or a time unit, such as ``ms`` and ``iso`` (see ``recx.storage.readers.times``);
+times are returned as int64 unix milliseconds, or with ``exact`` before the unit as ``datetime64`` of the file's own
+resolution. With a ``?`` after the kind, the column may be absent and values may be missing: they become -1 (whole,
+code), ``UNKNOWN_TIME`` or NaT (times) or NaN (number, double). Rows are counted from 1, without the header.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
-from recx.core.types import Array, Bools, Doubles, Longs
+from recx.core.types import Array, Doubles, Longs
+from recx.storage.readers.times import times
 
 MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 """Texts for a missing value in files."""
 
-TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-"""Ticks per second of each time unit."""
-
-TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
-
 LARGEST = float(np.finfo(np.float32).max)
 """The largest number; beyond it, sums of squares overflow."""
-
-LATEST = 2**62
-"""The latest time, in ms: twice that does not fit into int64."""
 
 _WHOLE = r"^\s*-?\d{1,18}\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
@@ -61,7 +53,7 @@ def convert(column: pa.ChunkedArray, kind: str, where: str) -> Array:
     elif pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
         column = column.cast(column.type.value_type)
     try:
-        return _CONVERT[kind](column, where) if kind in _CONVERT else _times(column, kind, where)
+        return _CONVERT[kind](column, where) if kind in _CONVERT else times(_plain(column), kind, where)
     except pa.ArrowException as error:
         raise InputError(f"{where} cannot be used ({str(error).splitlines()[0]}): correct the column") from error
 
@@ -206,81 +198,3 @@ _CONVERT: Mapping[str, Callable[[Any, str], Array]] = {
     "number": _number,
     "double": _double,
 }
-
-
-def _times(column: pa.ChunkedArray, unit: str, where: str) -> Longs:
-    column = _plain(column)
-    known = np.asarray(pc.is_valid(column))
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):  # it knows its own unit
-        ms = np.asarray(column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).fill_null(0)).astype(np.int64)
-    elif unit == "iso":
-        ms = _dates(column, where)
-    else:
-        ms = _ticks(column, unit, where, known)
-    early = (ms < 0) & known
-    if early.any():
-        _reject(where, early, f"the time {_first(column, early)} lies before 1970")
-    return np.where(known, ms, UNKNOWN_TIME)
-
-
-def _dates(column: pa.ChunkedArray, where: str) -> Longs:
-    import pandas as pd
-
-    if not _is_text(column.type):
-        raise InputError(f"{where} holds numbers, not dates: set the unit they count in, such as dataset.time_unit=ms")
-    text = pd.Series(column.to_numpy(), dtype=object)
-    dates = pd.to_datetime(text, format="ISO8601", utc=True, errors="coerce")
-    bad = dates.isna() & text.notna()
-    if bad.any():
-        _reject(where, bad, f"{_first(column, bad)!r} is not a date such as 2017-10-01T03:00:00Z")
-    ms: Longs = dates.dt.tz_convert(None).to_numpy().astype("datetime64[ms]").astype(np.int64)
-    return ms
-
-
-def _ticks(column: pa.ChunkedArray, unit: str, where: str, known: Bools) -> Longs:
-    """Return numeric times in milliseconds; whole numbers are never converted to float."""
-    if _is_text(column.type):
-        _require(column, _NUMBER, where, "a time (a number): for dates set dataset.time_unit=iso; else")
-        whole = pc.all(pc.match_substring_regex(column, _WHOLE), min_count=0).as_py()
-        column = pc.utf8_trim_whitespace(column).cast(pa.int64() if whole else pa.float64())
-    if not pa.types.is_integer(column.type):
-        column = _doubles(column, where)
-    raw = np.asarray(column.fill_null(0))
-    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
-        _reject(where, ~np.isfinite(raw), "the value is not finite")
-    _check_unit(raw, unit, where, known)
-    limit = min(LATEST * TICKS[unit] // 1_000, np.iinfo(np.int64).max)
-    large = np.abs(raw) > limit
-    if large.any():
-        _reject(where, large, f"the value is too large for a time in {unit}")
-    if raw.dtype.kind == "f":
-        return np.rint(raw * (1_000 / TICKS[unit])).astype(np.int64)
-    raw = raw.astype(np.int64)
-    return raw * 1_000 if unit == "s" else raw // (TICKS[unit] // 1_000)
-
-
-def _check_unit(raw: Array, unit: str, where: str, known: Bools) -> None:
-    """Reject dates of 1980 to 2096 in another unit than the one that is set: of nearly all times, or of single ones.
-
-    Times whose middle four fifths spread more widely than dates do are not dates, but relative to some start.
-    """
-
-    def dates_in(name: str) -> Bools:
-        dates: Bools = known & (raw >= 3.2e8 * TICKS[name]) & (raw <= 4e9 * TICKS[name])
-        return dates
-
-    if not known.any() or dates_in(unit)[known].all():
-        return
-    low, high = np.quantile(raw[known][:: len(raw) // 100_000 + 1], (0.1, 0.9))
-    usual = [name for name, ticks in TICKS.items() if 3.2e8 * ticks <= low <= high <= min(4e9 * ticks, 4 * low)]
-    for name in usual:
-        if name != unit:
-            example = raw[np.argmax(dates_in(name))]
-            raise InputError(
-                f"{where}: times such as {example} count {name}, not {unit} as dataset.time_unit says: "
-                f"set dataset.time_unit={name}"
-            )
-        for other in TICKS:
-            odd = dates_in(other)
-            if other != unit and odd.any():
-                _reject(where, odd, f"the value {raw[np.argmax(odd)]} counts {other} where the others count {unit}")

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
 from recx.core.precision import WHOLE, floats_of
 from recx.core.types import Array
@@ -248,7 +249,7 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str], notes: dic
     if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
         _refuse_untitled(source.path, text.names, kinds)
     columns = _require_columns(source.path, kinds, text.names, _hint(source, text))
-    table, n = text.read({name: _FAST[kinds[name].removesuffix("?")] for name in columns}, nulls=MISSING)
+    table, n = text.read({name: _FAST[kinds[name].removesuffix("?").split()[-1]] for name in columns}, nulls=MISSING)
     if n and notes is None:
         raise _repeated(source.path, n)
     if n and notes is not None:
@@ -292,8 +293,8 @@ _FAST = {
     "id": pa.dictionary(pa.int32(), pa.string()),
     "number": pa.float64(),
     "double": pa.float64(),
-    "iso": pa.string(),
-    **dict.fromkeys(("whole", "code", "ms", "s", "us", "ns"), pa.int64()),
+    **dict.fromkeys(("iso", "dmy", "mdy", "excel"), pa.string()),
+    **dict.fromkeys(("whole", "code", *NANOSECONDS), pa.int64()),
 }
 
 

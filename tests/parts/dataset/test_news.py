@@ -160,7 +160,7 @@ def test_a_wrong_folder_or_setting_is_reported(site: Path) -> None:
     (site / "train_click_log.csv").rename(site / "train.csv")
     with pytest.raises(InputError, match=r"neither train_click_log.csv .* nor clicks.parquet, only .*train.csv"):
         News(str(site)).load()
-    with pytest.raises(InputError, match=r"dataset.time_unit=sec: choose one of: iso, ms, ns, s, us"):
+    with pytest.raises(InputError, match=r"time_unit=sec: choose one of: d, dmy, excel, h, iso, m, mdy, ms, ns, s, us"):
         News(time_unit="sec")
     with pytest.raises(InputError, match=r"dataset.duplicates=dorp: did you mean 'drop'"):
         News(duplicates="dorp")  # type: ignore[arg-type]

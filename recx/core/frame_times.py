@@ -1,0 +1,93 @@
+"""The column of times of a frame of events, and what is known of them once they are sorted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recx.core.clock import RELATIVE, UNDATED, Bools, Longs, described, in_milliseconds, misreading, undated
+from recx.core.errors import InputError
+from recx.core.ragged import repeats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[Any]
+
+
+def times_of_frame(column: pd.Series[Any], relative: bool) -> Array:
+    """Return whole milliseconds, or dates of their own resolution [n]."""
+    missing = column.isna().to_numpy(dtype=bool)
+    if missing.any():
+        raise InputError(f"column 'time', row {_row(missing)}: the time is missing: fill it in or remove the row")
+    kind = getattr(column.dtype, "kind", "O")
+    if kind == "M":
+        time: Array = _dates(column)
+        _refuse_early(time < np.datetime64(0, "ms"), column)
+        return time
+    if kind == "m" and relative:
+        since: Longs = column.to_numpy().astype("timedelta64[ns]").astype(np.int64)
+        return since.view("datetime64[ns]")
+    if kind not in "iu":
+        way_out = "pass relative_times=True" if kind == "m" else "convert texts by pd.to_datetime"
+        raise InputError(f"column 'time' must hold whole milliseconds, or dates, not {column.dtype}: {way_out}")
+    raw: Longs = column.to_numpy(dtype=np.int64)
+    if not relative:
+        _refuse_early(raw < 0, column)
+        _check_unit(raw)
+    return raw
+
+
+def _dates(column: pd.Series[Any]) -> Array:
+    import pandas as pd
+
+    dates = pd.DatetimeIndex(column)
+    time: Array = dates.to_numpy() if dates.tz is None else dates.tz_convert(None).to_numpy()
+    return time.astype("datetime64[ms]") if time.dtype == "datetime64[s]" else time
+
+
+def _refuse_early(early: Bools, column: pd.Series[Any]) -> None:
+    if early.any():
+        shown = column.iloc[_row(early) - 1]
+        raise InputError(f"column 'time', row {_row(early)}: the time {shown} lies before 1970: correct or remove it")
+
+
+def _row(bad: Bools) -> int:
+    return int(np.argmax(bad)) + 1
+
+
+def _check_unit(raw: Longs) -> None:
+    found = misreading(raw, "ms")
+    if found is None:
+        return
+    unit = ".astype(str)" if found.unit == "iso" else f", unit='{found.unit}'"
+    way_out = "write all in one unit" if found.beside else f"convert them by pd.to_datetime(frame['time']{unit})"
+    raise InputError(
+        f"column 'time': {described(found, raw, 'ms')}: {way_out}, or, if they count ms from a start of their own, "
+        "pass relative_times=True"
+    )
+
+
+def repeated(user: Array, item: Array, time: Array) -> Bools:
+    """Return which of the sorted rows repeat user, item and time of an earlier one [n]."""
+    if not len(user):
+        return np.zeros(0, dtype=bool)
+    moment = (user[1:] != user[:-1]) | (time[1:] != time[:-1])
+    return repeats(item, np.flatnonzero(np.concatenate([[True], moment, [True]])))
+
+
+def notes_on(user: Array, time: Array, relative: bool) -> dict[str, float]:
+    """Return what milliseconds alone do not tell of the sorted times."""
+    if relative:
+        return {RELATIVE: len(time)}
+    notes: dict[str, float] = {}
+    n_undated = undated(in_milliseconds(time))
+    if n_undated:
+        notes[UNDATED] = n_undated
+    if time.dtype.kind == "M" and (time != time.astype("datetime64[ms]")).any():
+        last = np.flatnonzero(np.append(user[1:] != user[:-1], True))
+        last = last[(last > 0) & (user[last] == user[last - 1])]
+        notes["tied_last_events"] = int((time[last] == time[last - 1]).sum())
+    return notes
