@@ -21,7 +21,8 @@ N_USERS, N_ITEMS = 10, 50
 
 def _interactions(rows: list[tuple[int, int, float]]) -> Interactions:
     frame = pd.DataFrame(rows, columns=["user", "item", "weight"]).astype({"user": int, "item": int, "weight": float})
-    return Interactions.from_frame(frame, users=Entities(np.arange(N_USERS)), items=Entities(np.arange(N_ITEMS)))
+    entities = {"users": Entities(np.arange(N_USERS)), "items": Entities(np.arange(N_ITEMS))}
+    return Interactions.from_frame(frame, **entities, order="given")
 
 
 def _lists(shown: Shown) -> RankedLists:
