@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,14 @@ def floats_of(values: Array, what: str) -> Reals:
                 "float64: subtract a constant, or give ranks"
             )
     return found
+
+
+def is_inexact(text: str) -> bool:
+    """Return whether a number from 2^53 on, written without an exponent, has digits that float64 does not hold."""
+    if not re.fullmatch(r"\s*[-+]?\d{16,}\.?\d*\s*", text):
+        return False
+    number = float(text)
+    return abs(number) >= WHOLE and Decimal(text.strip()) != Decimal(number)
 
 
 def fits_float32(values: Array) -> bool:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import recx
 from recx import Experiment
 from recx.core.entities import Entities
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError
 from recx.core.precision import fits_float32, narrowed
 from recx.core.ragged import indptr_of, order_in_groups
 from recx.core.types import Array, Interactions, RankedLists, Requests
@@ -141,6 +141,29 @@ def test_the_scores_of_a_reranker_are_compared_as_it_gave_them(
     ranked = Callable("x:y").rank(lists.take(np.array([0])).reorder(-lists.item), history, requests)
     assert ranked.item.tolist() == [1, 2, 0]
     assert len(set(ranked.score.tolist())) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [2**60 + 1, 2**60 + 2, 2**60 + 3],
+        np.array([2**60 + 1, 2**60 + 2, 2**60 + 3]),
+        [0.5, 2**60 + 1, 2**60 + 2],
+        [(0, 2**60 + 1), (1, 2**60 + 2), (2, 1)],
+    ],
+    ids=["numbers", "array", "beside a small one", "pairs"],
+)
+def test_an_object_whose_whole_scores_float64_does_not_hold_is_told(
+    answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reranker:
+        def rerank(self, query: str, documents: Sequence[str]) -> Any:
+            return answer
+
+    monkeypatch.setitem(Callable.__dict__["_reranker"].__dict__, "func", lambda self: Reranker())
+    history, requests = texts()
+    with pytest.raises(RecxError, match="returns 1152921504606846977, which would become equal to its neighbours"):
+        Callable("x:y").rank(Given().retrieve(history, requests, 3).take(np.array([0])), history, requests)
 
 
 def test_whole_numbers_beyond_2_to_the_53_are_refused_where_scores_are_float64() -> None:

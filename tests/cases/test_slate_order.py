@@ -58,6 +58,13 @@ RUNS: Mapping[str, tuple[str, Any]] = {
     "ranks": ("candidates.tsv", lambda q, d, r: f"{q}\t{d}\t{r}\n"),
     "ranks from 0": ("candidates.tsv", lambda q, d, r: f"{q}\t{d}\t{r - 1}\n"),
     "both": ("candidates.csv", lambda q, d, r: f"{q},{d},{1 / r},{r}\n"),
+    "the scores of BM25": ("candidates.csv", lambda q, d, r: f"{q},{d},{-r}\n"),
+    "scores with a word before": ("candidates.tsv", lambda q, d, r: f"{q}\t{d}\t{1 - 1e-12 * r:.13f}\n"),
+    "distances": ("candidates.csv", lambda q, d, r: f"{q},{d},{0.25 * r}\n"),
+    "distances in JSON": (
+        "run.jsonl",
+        lambda q, d, r: json.dumps({"query": q, "document": d, "l2_dist": r}) + "\n",
+    ),
     "JSON": ("run.jsonl", lambda q, d, r: json.dumps({"query": q, "document": d, "score": 50 - r}) + "\n"),
 }
 HEADERS = {
@@ -66,6 +73,9 @@ HEADERS = {
     "ranks": "query\tdocument\trank\n",
     "ranks from 0": "qid\tdocid\tposition\n",
     "both": "query,document,score,rank\n",
+    "the scores of BM25": "query,document,BM25\n",
+    "scores with a word before": "query\tdocument\tdense_score\n",
+    "distances": "query,document,distance\n",
 }
 
 
@@ -129,6 +139,23 @@ def test_ranks_that_contradict_the_scores_are_refused(tmp_path: Path) -> None:
         data.load()
 
 
+def test_two_columns_that_could_be_the_order_are_named(tmp_path: Path) -> None:
+    lines = "".join(f"{q},{d},{-r},{r}\n" for q, d, r in rows())
+    data = files(tmp_path, "query,document,bm25_score,dense_distance\n" + lines, "candidates.csv")
+    with pytest.raises(InputError, match=r"column 'bm25_score' or 'dense_distance': call the one that counts score if"):
+        data.load()
+    other = files(tmp_path, "query,document,bm25_score,rank\n" + lines, "candidates.csv")
+    assert other.load().notes == files(tmp_path, "query,document,x,rank\n" + lines, "candidates.csv").load().notes
+
+
+@pytest.mark.parametrize("digits", ["{}", "{}.0", "{}.5"])
+def test_scores_with_more_digits_than_float64_holds_are_refused_beside_small_ones(digits: str, tmp_path: Path) -> None:
+    lines = "".join(f"{q},{d},{'0.5' if q == 'q0' else digits.format(2**60 - r)}\n" for q, d, r in rows())
+    data = files(tmp_path, "query,document,score\n" + lines, "candidates.csv")
+    with pytest.raises(InputError, match=r"score 11529215046068469\d\d\S* has more digits than float64 holds"):
+        data.load()
+
+
 def test_the_order_of_a_slate_is_part_of_the_data(tmp_path: Path) -> None:
     data = dataset(tmp_path, "ranks").load()
     assert data.slates is not None
@@ -150,6 +177,8 @@ def tools(folder: Path, candidates: Sequence[Mapping[str, Any]]) -> ToolSelectio
     [
         [{"score": 0.2}, {"score": 1 - 1e-12}, {"score": 1 - 2e-12}],
         [{"rank": 3}, {"rank": 1}, {"rank": 2}],
+        [{"distance": 0.3}, {"distance": 0.1}, {"distance": 0.2}],
+        [{"bm25_score": 1}, {"bm25_score": 3}, {"bm25_score": 2}],
         [{"rank": 2, "score": 1}, {"rank": 1, "score": 2}, {"rank": 2, "score": 2}],
     ],
 )

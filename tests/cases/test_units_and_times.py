@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
@@ -330,7 +330,11 @@ def test_frames_of_any_unit_are_read_or_refused() -> None:
         ({"time": pd.to_datetime(["2017-07-01", None])}, "row 2: the time is missing"),
         ({"time": ["2017-07-01", "2017-07-02"]}, "must hold whole milliseconds, or dates, .*pd.to_datetime"),
         ({"time": np.array([1, 2], "timedelta64[s]")}, "relative_times=True"),
-        ({"time": np.array([NOON, NOON], "float32")}, "must hold whole milliseconds"),
+        ({"time": np.array([NOON, NOON], "float32")}, "is a float32, which loses digits"),
+        ({"time": [NOON, NOON + 0.5]}, "row 2: 1498910400000.5 is not a whole number of milliseconds"),
+        ({"time": [NOON / 1_000, NOON / 1_000 + 0.25]}, r"count s, not ms .*unit='s'"),
+        ({"time": [20170701.0, 20170702.0]}, r"dates written as numbers.*astype\('int64'\).astype\(str\)"),
+        ({"time": np.array([2**63, NOON], "uint64")}, "row 1: 9223372036854775808 is too large for a time"),
         ({"timestamp": [NOON, NOON]}, "have a column 'timestamp'"),
         ({"weight": [1, np.nan]}, "column 'weight', row 2: it is missing or infinite"),
     ],
@@ -338,6 +342,98 @@ def test_frames_of_any_unit_are_read_or_refused() -> None:
 def test_a_frame_that_cannot_be_used_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Interactions.from_frame(pd.DataFrame({"user": [1, 1], "item": [1, 2], **change}))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.Series([NOON, NOON + DAY], dtype=object),
+        pd.Series([NOON, NOON + DAY], dtype="float64"),
+        pd.Series([NOON, NOON + DAY]).astype("category"),
+        pd.Series([datetime(2017, 7, 1, 12), datetime(2017, 7, 2, 12)], dtype=object),
+        pd.Series([datetime(2017, 7, 1, 12), datetime(2017, 7, 2, 12, tzinfo=UTC)], dtype=object),
+        pd.Series([pd.Timestamp("2017-07-01 14:00", tz="Europe/Berlin"), pd.Timestamp("2017-07-02 12:00")]),
+        pd.Series(pd.to_datetime(["2017-07-01 12:00", "2017-07-02 12:00"])).astype("category"),
+    ],
+    ids=["objects", "floats", "categories", "datetimes", "a zone on one", "two zones", "dates as categories"],
+)
+def test_a_column_of_objects_floats_or_categories_is_read_as_what_it_holds(times: pd.Series[Any]) -> None:
+    events = Interactions.from_frame(pd.DataFrame({"user": 1, "item": [1, 2], "time": times}))
+    assert times_of(events) == [NOON, NOON + DAY]
+
+
+def test_days_without_a_time_in_a_frame_begin_at_midnight() -> None:
+    days = pd.Series([date(2017, 7, 1), date(2017, 7, 2)], dtype=object)
+    events = Interactions.from_frame(pd.DataFrame({"user": 1, "item": [1, 2], "time": days}))
+    assert times_of(events) == [NOON - DAY // 2, NOON + DAY // 2]
+
+
+def test_what_is_advised_for_seconds_of_floats_and_for_days_gives_the_moments() -> None:
+    frame = pd.DataFrame({"user": 1, "item": [1, 2], "time": [NOON / 1_000, NOON / 1_000 + 0.25]})
+    events = Interactions.from_frame(frame.assign(time=pd.to_datetime(frame["time"], unit="s")))
+    assert times_of(events) == [NOON, NOON + 250]
+    frame["time"] = [20170701.0, 20170702.0]
+    events = Interactions.from_frame(frame.assign(time=pd.to_datetime(frame["time"].astype("int64").astype(str))))
+    assert times_of(events) == [NOON - DAY // 2, NOON + DAY // 2]
+
+
+@pytest.mark.parametrize("times", [[-1, 5], pd.to_timedelta([-1, 5], unit="h")])
+def test_relative_times_before_0_are_refused_in_a_frame_as_in_a_file(times: Any) -> None:
+    frame = pd.DataFrame({"user": 1, "item": [1, 2], "time": times})
+    with pytest.raises(InputError, match=r"row 1: the time -1.* lies before 0: add the same number to all"):
+        Interactions.from_frame(frame, relative_times=True)
+
+
+JULY = MIDNIGHT = NOON - DAY // 2  # 2017-07-01T00:00:00Z
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "time"),
+    [
+        ("2017-07", "iso", JULY),
+        ("2017/7", "iso", JULY),
+        ("07/2017", "iso", JULY),
+        ("July 2017", "iso", JULY),
+        ("201707", "iso", JULY),
+        ("20170701.0", "iso", MIDNIGHT),
+        ("201707.0", "iso", JULY),
+        ("01-JUL-17", "dmy", MIDNIGHT),
+        ("1-Jul-17 12:00", "dmy", NOON),
+        ("Sat Jul 01 05:00:00 PDT 2017", "iso", NOON),
+        ("Sat Jul 01 14:00:00 CEST 2017", "iso", NOON),
+        ("2017-07-01 07:00:00 EST", "iso", NOON),
+        ("2017-07-01 21:00 JST", "iso", NOON),
+        ("20170701T120000Z", "iso", NOON),
+        ("20170701Z", "iso", MIDNIGHT),
+    ],
+)
+def test_months_zones_by_name_and_days_that_were_floats_are_moments(
+    tmp_path: Path, text: str, unit: str, time: int
+) -> None:
+    assert times_of(table(tmp_path, [text], unit)) == [time]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "time"),
+    [
+        ("01/07/2017", "dmy", MIDNIGHT),
+        ("1/7/17", "dmy", MIDNIGHT),
+        ("2017", "iso", 1_483_228_800_000),
+        ("3", "d", 3 * DAY),
+    ],
+)
+def test_a_unit_that_is_set_decides_for_a_column_called_time(
+    tmp_path: Path, text: str, unit: TimeUnit, time: int
+) -> None:
+    (tmp_path / "log.csv").write_text(f"user,item,time\n1,1,{text}\n")
+    assert times_of(Table(str(tmp_path / "log.csv"), time_unit=unit).load()) == [time]
+
+
+def test_durations_of_a_column_called_time_are_read_if_they_are_said_to_be_relative(tmp_path: Path) -> None:
+    times = pa.array([timedelta(hours=1), timedelta(hours=2)])
+    pq.write_table(pa.table({"user": [1, 1], "item": [1, 2], "time": times}), tmp_path / "log.parquet")
+    events = Table(str(tmp_path / "log.parquet"), relative_times=True).load()
+    assert times_of(events) == [DAY // 24, DAY // 12]
 
 
 def test_a_frame_in_place_of_a_dataset_is_named() -> None:
@@ -382,9 +478,13 @@ def test_two_units_in_one_file_are_refused_with_a_row_of_each(tmp_path: Path, un
     [
         (["01/07/2017", "02/07/2017"], r"'01/07/2017' is 2017-07-01 if the day stands first, 2017-01-07 if the month"),
         (["01/07/17"], "a year of two digits"),
+        (["01-JUL-17"], "a year of two digits"),
+        (["2017-182"], "is not a date"),
+        (["201700"], "is not a date|holds numbers"),
         (["13/01/2017", "01/13/2017"], r"in '13/01/2017' the day stands first, in '01/13/2017' the month"),
         (["2017-07-01", "2017-02-30"], r"row 2: '2017-02-30' is not a date"),
-        (["2017-07-01 12:00 CEST"], "is not a date"),
+        (["2017-07-01 12:00 CST"], "is not a date such as .*: write its zone as an offset, such as"),
+        (["2017-07-01 12:00 Europe/Berlin"], "is not a date such as .*: write its zone as an offset, such as"),
         (["now"], "is not a date"),
         (["0000-00-00 00:00:00"], "is not a date"),
         (["2017-07-01 25:00:00"], "is not a date"),

@@ -91,7 +91,8 @@ def test_entities_given_beforehand_keep_their_numbers() -> None:
     [
         ("user", ["b", None, "b", "b", "a"], "column 'user', row 2: the id .* is missing or unknown"),
         ("item", [30, 10, 20, 30, 99], "column 'item', row 5: the id 99 is missing or unknown"),
-        ("time", [5.0, 9.0, 5.0, 1.0, 9.0], "column 'time' must hold whole milliseconds"),
+        ("time", [5.5, 9.0, 5.0, 1.0, 9.0], "column 'time', row 1: 5.5 is not a whole number of milliseconds"),
+        ("time", [b"5"] * 5, "column 'time' must hold whole milliseconds"),
         ("tme", [5, 9, 5, 1, 9], r"^the events have a column 'tme': leave it out, .*; did you mean 'time'\?$"),
     ],
 )

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError, did_you_mean
-from recx.core.precision import floats_of
+from recx.core.precision import floats_of, is_inexact
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
-from recx.parts.dataset.search_order import RANKS, SCORES
+from recx.parts.dataset.search_order import RANKS, SCORES, unusual_names
 from recx.storage.readers.json import read_json_lines
 from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
 from recx.storage.readers.names import column_of_grades
@@ -111,6 +111,13 @@ def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:
 
 def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
     numbers = _as_numbers(texts)
+    written = texts if numbers.dtype.kind == "f" else ()
+    merging = next((text for text in written if isinstance(text, str) and is_inexact(text)), None)
+    if merging is not None:
+        raise InputError(
+            f"{path}: the {role} {merging} has more digits than float64 holds, so that it would become equal to its "
+            "neighbours: subtract a constant, or give ranks"
+        )
     if role != "grade":
         floats_of(numbers.to_numpy(), f"{path}: the {role}")  # refuses what float64 does not hold
     numbers = numbers.astype(float)
@@ -187,6 +194,9 @@ def _renamed(frame: pd.DataFrame, table: str, path: Path) -> pd.DataFrame:
         rest = [str(column) for column in frame.columns.difference(list(chosen.values()), sort=False)]
         graded = column_of_grades(rest, lambda other: bool((_as_numbers(frame[other]) == 1).all()), str(path))
         chosen |= {} if graded is None else {"grade": graded}
+    if table == "candidates" and not {"score", "rank"} & chosen.keys():
+        rest = [str(column) for column in frame.columns.difference(list(chosen.values()), sort=False)]
+        chosen |= unusual_names(rest, str(path))
     return frame[list(chosen.values())].set_axis(list(chosen), axis=1)
 
 

@@ -10,9 +10,14 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.precision import Reals
 from recx.core.types import Array
+from recx.storage.readers.names import recognised
 
 SCORES = ("score", "search_score", "retrieval_score", "similarity_score", "similarity")
 RANKS = ("rank", "position")
+HIGHEST_BEST = "score|similarity|bm25|cosine|logits?|prob|probability"
+LOWEST_BEST = "rank|position|distance|dist"
+"""Last words of other names that say whether the highest or the lowest number is the best."""
+_WORDS = {"score": HIGHEST_BEST, "rank": LOWEST_BEST}
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -52,6 +57,22 @@ def worth_of(group: Array, score: Reals | None, rank: Reals | None, where: str) 
     return worth
 
 
+def unusual_names(names: Sequence[str], where: str) -> dict[str, str]:
+    """Return score or rank -> the column, none of which has a usual name, that says how good a candidate is.
+
+    Raises:
+        InputError: There are several.
+    """
+    found = [(role, name) for role, words in _WORDS.items() for name in recognised(words, names)]
+    if len(found) > 1:
+        columns = " or ".join(repr(name) for _, name in found)
+        raise InputError(
+            f"{where}: the order of the search could be in the column {columns}: call the one that counts score if the "
+            "highest is best, or rank if the lowest is"
+        )
+    return dict(found)
+
+
 def best_first(records: Sequence[Mapping[str, Any]], where: str) -> tuple[list[int], Reals | None]:
     """Return the positions of the candidates, best first, and how good each of these is; None: the file does not say.
 
@@ -62,7 +83,11 @@ def best_first(records: Sequence[Mapping[str, Any]], where: str) -> tuple[list[i
     Raises:
         InputError: Some of them have a score or a rank and others not, one is no number, or they contradict each other.
     """
-    score, rank = (_column(records, names, where) for names in (SCORES, RANKS))
+    known = list(dict.fromkeys(name for record in records for name in record))
+    usual = [name for name in known if name in (*SCORES, *RANKS)]
+    other = {} if usual else unusual_names(known, where)
+    called = {"score": (*SCORES, other.get("score", "")), "rank": (*RANKS, other.get("rank", ""))}
+    score, rank = (_column(records, names, where) for names in called.values())
     worth = worth_of(np.zeros(len(records), dtype=np.int64), score, rank, where)
     if worth is None:
         return list(range(len(records))), None

@@ -111,7 +111,7 @@ class Table:
         others = [name for name in present if name not in names.values()]
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:
-            time, dated = times_of(source, others, unit)
+            time, dated = times_of(source, others, unit, self.relative_times)
             unit = unit if self.relative_times else dated
         if self.weight == AUTO:
             weight, more = weights_of(source, [name for name in others if name != time])

@@ -13,6 +13,7 @@ from recx.core.errors import InputError
 from recx.core.types import Array
 from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
 from recx.storage.readers.tables import Source, read
+from recx.storage.readers.times import exact_times
 
 AUTO = "auto"
 """What a setting says for a column that is to be found."""
@@ -22,18 +23,19 @@ NUMBERS = "numbers"
 TRUTHS = {"true", "false", "t", "f", "yes", "no", "y", "n"}
 
 
-def times_of(source: Source, names: Sequence[str], unit: str) -> tuple[str | None, str]:
+def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) -> tuple[str | None, str]:
     """Return the column of times (None: there is none), and the unit that they count.
 
     Args:
         source: The table.
         names: The columns that have no other role.
         unit: The unit, if it is not ms; otherwise that in which the numbers are dates.
+        relative: Whether they count from a start of their own.
 
     Raises:
         InputError: It is not clear which column tells when an event happened.
     """
-    clocks = {name: _clock(source, name) for name in recognised(TIMES, names)}
+    clocks = {name: _clock(source, name) or _stated(source, name, unit, relative) for name in recognised(TIMES, names)}
     dated = [name for name, clock in clocks.items() if clock not in (NUMBERS, "")]
     clear = [name for name in clocks if _is_of_event(name)]
     best = [name for name in clear if clocks[name]] or [*dated, *clear]
@@ -108,6 +110,16 @@ def _clock(source: Source, column: str) -> str:
         return ""
     middle = np.array([np.median(raw)])
     return next((unit for unit in ("s", "ms", "us", "ns") if dates_in(middle, unit).all()), NUMBERS)
+
+
+def _stated(source: Source, column: str, unit: str, relative: bool) -> str:
+    """Return the unit that is set if the column can be read by it, otherwise ""."""
+    if unit == "ms" and not relative:  # which nobody may have set
+        return ""
+    with suppress(InputError):
+        read(source, {column: exact_times(unit, relative)}, notes={})
+        return unit
+    return ""
 
 
 def _is_written(raw: Array, digits: int) -> bool:

@@ -106,7 +106,12 @@ class Callable:
             raise RecxError(f"{self.object}: rerank fails for user {user} ({type(error).__name__}: {error})") from error
         try:
             score = _scores_of(list(answer), texts)
-        except (TypeError, ValueError, LookupError):
+        except _InexactError as error:
+            raise RecxError(
+                f"{self.object}: rerank for user {user} returns {error}, which would become equal to its neighbours as "
+                "float64: subtract a constant, or return the documents best first"
+            ) from error
+        except (TypeError, ValueError, LookupError, OverflowError):
             score = None
         if score is None or score.shape != (len(texts),) or not np.isfinite(score).all():
             raise RecxError(
@@ -116,20 +121,32 @@ class Callable:
         return score
 
 
+class _InexactError(Exception):
+    """A score is a whole number that float64 does not hold."""
+
+
+def _exact(score: Any) -> float:
+    number = float(score)
+    if isinstance(score, int | np.integer) and int(number) != int(score):
+        raise _InexactError(score)
+    return number
+
+
 def _scores_of(answer: Sequence[Any], texts: list[str]) -> Doubles:
     """Return a score for each text [n].
 
     Raises:
-        TypeError, ValueError, LookupError: The answer is not a list of scores, of pairs or of the texts.
+        TypeError, ValueError, LookupError, OverflowError: The answer is not a list of scores, of pairs or of the texts.
+        _InexactError: A score is a whole number that float64 does not hold.
     """
     if all(isinstance(one, str) for one in answer):
         answer = [(text, -rank) for rank, text in enumerate(answer)]
     if not all(isinstance(one, tuple | list) for one in answer):
-        return np.asarray(answer, dtype=np.float64)
+        return np.array([_exact(one) for one in answer])
     rows: dict[Any, list[int]] = {row: [row] for row in range(len(texts))}
     for row, text in reversed(list(enumerate(texts))):
         rows.setdefault(text, []).append(row)
     score = np.full(len(texts), np.nan)
     for document, value in answer:
-        score[rows[document].pop()] = value
+        score[rows[document].pop()] = _exact(value)
     return score

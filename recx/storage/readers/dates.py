@@ -21,7 +21,10 @@ _TIME = (
     r"(?: ?(?P<half>[ap])\.?m\.?)?)?"
 )
 _OFFSET = r"(?P<offset>[-+]\d{1,2}(?::?\d{2})?)(?: ?\(?[a-z][a-z ]*\)?| ?\[[^\]]*\])?"  # what it is called may follow
-_ZONE = rf"(?: ?(?:z|utc|gmt)| ?(?:utc|gmt)? ?{_OFFSET})?"
+_EAST = {"wet": 0, "west": 1, "cet": 1, "cest": 2, "eet": 2, "eest": 3, "msk": 3, "jst": 9, "kst": 9}
+_ZONES = _EAST | {"est": -5, "edt": -4, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
+"""Name of a zone -> its hours east of Greenwich. CST, IST, BST and others are left out: they mean several zones."""
+_ZONE = rf"(?: ?(?:z|utc|gmt)| ?(?P<zone>{'|'.join(_ZONES)})| ?(?:utc|gmt)? ?{_OFFSET})?"
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?P<name>{'|'.join(_NAMES)})[a-z]*\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? +)?"
@@ -30,13 +33,18 @@ _PATTERNS = [
     for pattern in (
         rf"(?P<year>\d{{4}})[-/. ](?P<month>\d{{1,2}})[-/. ](?P<day>\d{{1,2}}){_TIME}{_ZONE}",
         r"(?P<year>\d{4})(?:(?P<month>\d{2})(?:(?P<day>\d{2})(?:[T ]?(?P<hour>\d{2})(?:(?P<minute>\d{2})"
-        rf"(?:(?P<second>\d{{2}})(?:[.,]?(?P<fraction>\d{{1,9}}))?)?)?)?)?)?{_ZONE}",
+        rf"(?:(?P<second>\d{{2}})(?:[.,]?(?P<fraction>\d{{1,9}}))?)?)?)?{_ZONE})?)?",
+        r"(?P<year>\d{4})[-/](?P<month>\d{1,2})",
+        r"(?P<month>\d{1,2})[-/](?P<year>\d{4})",
+        rf"{_MONTH}[-/, ]+(?P<year>\d{{4}})",
         rf"(?P<first>\d{{1,2}})[-/. ](?P<then>\d{{1,2}})(?:[-/.]|,? )(?P<year>\d{{4}}|\d{{2}}){_TIME}{_ZONE}",
         rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[-/. ]*{_MONTH}[-/, ]*(?P<year>\d{{4}}){_TIME}{_ZONE}",
+        rf"(?P<day>\d{{1,2}})[-/]{_MONTH}[-/](?P<year>\d{{2}}){_TIME}{_ZONE}",
         rf"{_WEEKDAY}{_MONTH} *(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? +(?P<year>\d{{4}}){_TIME}{_ZONE}",
         rf"{_WEEKDAY}{_MONTH} +(?P<day>\d{{1,2}}){_TIME}{_ZONE} +(?P<year>\d{{4}})",
     )
 ]
+_WAY_OUT = "set dataset.time_unit=dmy or dataset.time_unit=mdy"
 Parts = dict[str, Any]
 """Name of a part of a date -> its texts [n]."""
 
@@ -90,29 +98,36 @@ def _joined(found: Array, rows: Longs, microseconds: Longs, nanoseconds: Longs, 
 def _unusual(words: pa.Array, order: str, where: str) -> tuple[Longs, Longs, Bools]:
     """Return the microseconds since 1970 of other dates, the nanoseconds above them, and which are no dates [n]."""
     parts, matched = _parts(words)
-    texts = ("half", "offset", "name", "fraction")
+    texts = ("half", "offset", "zone", "name", "fraction")
     numbers = {name: _whole(values) for name, values in parts.items() if name not in texts}
     month, day, year = numbers["month"], numbers["day"], numbers["year"]
     named = np.array([_NAMES.index(name.lower()) + 1 if name else 0 for name in parts["name"]])
     month = np.where(named > 0, named, month)
+    short = np.array([len(text) == 2 for text in parts["year"]])
+    if short.any() and order == "iso":
+        raise InputError(
+            f"{where}: {_quoted(words, np.flatnonzero(short))} has a year of two digits: if it stands last, {_WAY_OUT}"
+        )
+    year = np.where(short, year + np.where(year < 70, 2000, 1900), year)
     last = numbers["first"] > 0
     if last.any():
         order = _order(numbers, last, order, words, where)
         both = (numbers["first"], numbers["then"])
         new_day, new_month = both if order == "dmy" else both[::-1]
         day, month = np.where(last, new_day, day), np.where(last, new_month, month)
-        year = np.where(last & (year < 100), year + np.where(year < 70, 2000, 1900), year)
     hour, half = numbers["hour"], np.array([text.lower() for text in parts["half"]])
     bad = ~matched | (year < 1900) | ((half != "") & ((hour < 1) | (hour > 12)))
     hour = np.where(half == "", hour, hour % 12 + 12 * (half == "p"))
     given = np.array([text != "" for text in parts["day"]]) | last
-    month, day = np.where(month + given == 0, 1, month), np.where(given, day, 1)
+    alone = np.array([text == "" for text in parts["month"]]) & (named == 0) & ~last
+    month, day = np.where(alone, 1, month), np.where(given, day, 1)
     bad |= (month < 1) | (month > 12) | (day < 1) | (hour > 24) | (numbers["minute"] > 59) | (numbers["second"] > 60)
     bad |= (hour == 24) & (numbers["minute"] + numbers["second"] > 0)
     start = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("datetime64[M]")
     bad |= day > (start + 1).astype("datetime64[D]").astype(np.int64) - start.astype("datetime64[D]").astype(np.int64)
     days = start.astype("datetime64[D]").astype(np.int64) + day - 1
-    seconds = ((days * 24 + hour) * 60 + numbers["minute"]) * 60 + numbers["second"] - _offsets(parts["offset"])
+    seconds = ((days * 24 + hour) * 60 + numbers["minute"]) * 60 + numbers["second"]
+    seconds -= _offsets(parts["offset"]) + 3_600 * np.array([_ZONES.get(name.lower(), 0) for name in parts["zone"]])
     fraction = _whole([text.ljust(9, "0") for text in parts["fraction"]])
     return seconds * 1_000_000 + fraction // 1_000, fraction % 1_000, bad
 
@@ -153,11 +168,7 @@ def _order(numbers: dict[str, Longs], last: Bools, order: str, words: pa.Array, 
         return order
     first, then = numbers["first"], numbers["then"]
     day_first, month_first = (np.flatnonzero(last & (part > 12)) for part in (first, then))
-    short = np.flatnonzero(last & (numbers["year"] < 100))
     unlike = np.flatnonzero(last & (first != then))
-    way_out = "set dataset.time_unit=dmy or dataset.time_unit=mdy"
-    if len(short):
-        raise InputError(f"{where}: {_quoted(words, short)} has a year of two digits: if it stands last, {way_out}")
     if len(day_first) and len(month_first):
         raise InputError(
             f"{where}: in {_quoted(words, day_first)} the day stands first, in {_quoted(words, month_first)} the "
@@ -167,7 +178,7 @@ def _order(numbers: dict[str, Longs], last: Bools, order: str, words: pa.Array, 
         a, b, year = (int(part[unlike[0]]) for part in (first, then, numbers["year"]))
         raise InputError(
             f"{where}: {_quoted(words, unlike)} is {year}-{b:02}-{a:02} if the day stands first, {year}-{a:02}-{b:02} "
-            f"if the month does, and no date of the column tells which: {way_out}"
+            f"if the month does, and no date of the column tells which: {_WAY_OUT}"
         )
     return "mdy" if len(month_first) else "dmy"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recx.core.errors import InputError
+from recx.core.precision import is_inexact
 from recx.core.types import Array
 from recx.storage.readers.names import GRADES, WEIGHTS, recognised
 from recx.storage.readers.tables import Source, content, layouts, read_texts
@@ -104,9 +104,9 @@ def _exact(source: Source, column: str, values: Array) -> Array:
         return read_columns(source, {column: "whole"}, notes={})[column]
     if source.delimiter is not None:
         for text in read_texts(source)[column].to_pylist():
-            if re.fullmatch(r"\s*-?\d+\s*", text) and int(text) != float(text):
+            if is_inexact(text):
                 raise InputError(
-                    f"{source.path}: the column {column!r} holds the whole number {text.strip()}, which decimal "
+                    f"{source.path}: the column {column!r} holds the number {text.strip()}, which decimal "
                     "numbers cannot tell from its neighbours: write all its values as whole numbers of up to 18 digits"
                 )
     return values

@@ -6,6 +6,7 @@ the file's own resolution (ms, us or ns), NaT where the value is missing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -27,6 +28,7 @@ LATEST = 2**62
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _WHOLE = r"^\s*[-+]?\d{1,18}\s*$"
+_NAMED_ZONE = re.compile(r":\d\d[.,\d]* ?(?!AM|PM)([A-Z]{2,5}|[A-Za-z]+/[A-Za-z_/]+)( \d{4})?\s*$")
 _SERIAL = (25_569, 73_050)  # days of a spreadsheet: 1970-01-01 and 2099-12-31
 
 
@@ -106,6 +108,7 @@ def _dates(column: pa.ChunkedArray, order: str, where: str) -> Array:
         column = column.cast(pa.string())
     if not _is_text(column.type):
         raise InputError(f"{where} holds values of type {column.type}: they must be dates")
+    column = pc.replace_substring_regex(column, r"^(\s*\d{4,14})\.0+\s*$", r"\1")  # numbers beside missing ones
     time = parse(column, order, where)
     bad = np.isnat(time) & np.asarray(pc.is_valid(column))
     if not bad.any():
@@ -118,7 +121,9 @@ def _dates(column: pa.ChunkedArray, order: str, where: str) -> Array:
             f"dataset.time_unit={_likely_unit(float(example))}"
         )
     what = {"iso": "2017-10-01T03:00:00Z", "dmy": "31/12/2017", "mdy": "12/31/2017"}[order]
-    _reject(where, bad, f"{_first(column, bad)!r} is not a date such as {what}")
+    text = _first(column, bad)
+    way_out = "write its zone as an offset, such as +01:00" if _NAMED_ZONE.search(text) else "correct or remove the row"
+    _reject(where, bad, f"{text!r} is not a date such as {what}", way_out)
     raise AssertionError
 
 

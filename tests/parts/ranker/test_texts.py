@@ -164,6 +164,7 @@ class Short:
             "too few": score[:-1],
             "one twice": [(0, 1.0)] * len(documents),
             "not finite": [float("nan")] * len(documents),
+            "too large": [10**400] * len(documents),
             "a number": 7,
             "nothing": None,
             "unknown": ["no document"] * len(documents),
@@ -186,7 +187,7 @@ def _module(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(module).update(Short=Short, Needs=Needs, fails=Fails(), nothing=object())
     for answer in ("scores", "array", "pairs of places", "pairs of texts", "texts"):
         vars(module)[answer.replace(" ", "_")] = Short(answer)
-    for answer in ("too few", "one twice", "not finite", "a number", "nothing", "unknown"):
+    for answer in ("too few", "one twice", "not finite", "too large", "a number", "nothing", "unknown"):
         vars(module)[f"bad_{answer.replace(' ', '_')}"] = Short(answer)
     monkeypatch.setitem(sys.modules, "my_rerankers", module)
 
@@ -203,7 +204,7 @@ def test_an_object_sees_nothing_for_an_empty_list() -> None:
     assert len(Callable("my_rerankers:fails").rank(lists, history, requests)) == 0
 
 
-@pytest.mark.parametrize("name", ["too_few", "one_twice", "not_finite", "a_number", "nothing", "unknown"])
+@pytest.mark.parametrize("name", ["too_few", "one_twice", "not_finite", "too_large", "a_number", "nothing", "unknown"])
 def test_another_answer_is_reported(name: str) -> None:
     with pytest.raises(RecxError, match=r"rerank for user 0 must return one finite score for each of the 5 documents"):
         Callable(f"my_rerankers:bad_{name}").rank(*world("red"))

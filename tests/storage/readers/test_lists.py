@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -136,10 +137,19 @@ def test_whole_scores_above_2_to_the_53_stay_apart(tmp_path: Path) -> None:
     assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [1e300, 0.5]
 
 
+@pytest.mark.parametrize("large", [f"{2**53 + 1}.0", f"{2**53}.5", f"-{2**53 + 1}."])
+def test_a_large_score_with_a_point_that_decimal_numbers_cannot_hold_is_refused(tmp_path: Path, large: str) -> None:
+    (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{large}\n1,2,0.5\n")
+    with pytest.raises(InputError, match=f"the number {re.escape(large)}, which decimal numbers cannot tell from its"):
+        read(tmp_path / "run.csv", "recommendations")
+    (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{2**53 + 2}.0\n1,2,1500000000000000.1\n")
+    assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [2**53 + 2, 1500000000000000.1]
+
+
 @pytest.mark.parametrize("other", ["0.5", "1" + 20 * "0"])
 def test_a_whole_score_that_decimal_numbers_cannot_hold_is_refused_beside_such(tmp_path: Path, other: str) -> None:
     (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{2**53 + 1}\n1,2,{other}\n")
-    with pytest.raises(InputError, match=f"the whole number {2**53 + 1}, which decimal numbers cannot tell from its"):
+    with pytest.raises(InputError, match=f"the number {2**53 + 1}, which decimal numbers cannot tell from its"):
         read(tmp_path / "run.csv", "recommendations")
     (tmp_path / "run.csv").write_text(f"user,item,score\n1,1,{2**53}\n1,2,{other}\n")
     assert read(tmp_path / "run.csv", "recommendations")["score"].tolist() == [2**53, float(other)]
