@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError, did_you_mean
-from recx.core.precision import floats_of, is_inexact
+from recx.core.precision import WHOLE, floats_of, is_inexact
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
 from recx.parts.dataset.search_order import RANKS, SCORES, unusual_names
@@ -111,7 +111,7 @@ def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:
 
 def _numbers(texts: pd.Series[str], role: str, path: Path) -> pd.Series[float]:
     numbers = _as_numbers(texts)
-    written = texts if numbers.dtype.kind == "f" else ()
+    written = texts[numbers.abs() >= WHOLE] if numbers.dtype.kind == "f" else ()
     merging = next((text for text in written if isinstance(text, str) and is_inexact(text)), None)
     if merging is not None:
         raise InputError(

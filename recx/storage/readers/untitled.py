@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 
 from recx.core.errors import InputError
+from recx.core.precision import WHOLE, is_inexact
 from recx.core.types import Array, Bools
 from recx.storage.readers.delimited import Delimited, refuse_nul
 
@@ -185,6 +186,14 @@ def _numbers(path: Path, frame: pd.DataFrame, name: str) -> pd.Series[float]:
     if bad.any():
         row = int(bad.to_numpy().argmax())
         raise InputError(f"{path}, row {row + 1}: the {name} {frame[name].iloc[row]!r} is not a number: correct it")
+    if values.dtype.kind == "f":
+        large = frame[name][values.abs() >= WHOLE]
+        inexact = next((text for text in large if is_inexact(text)), None)
+        if inexact is not None:
+            raise InputError(
+                f"{path}: the {name} {inexact} has more digits than float64 holds, so that it would become equal to "
+                "its neighbours: write all as whole numbers of up to 18 digits, or subtract a constant"
+            )
     return values
 
 

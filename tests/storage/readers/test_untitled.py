@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -135,3 +136,15 @@ def frame_or_refusal(path: Path) -> pd.DataFrame | str:
         return read(path, "relevance")
     except InputError as error:
         return str(error)
+
+
+@pytest.mark.parametrize("large", [f"{2**53 + 1}", f"{2**53 + 1}.0", f"{2**53}.5"])
+@pytest.mark.parametrize(("name", "line"), [("run.trec", "u Q0 {} 0 {} x\n"), ("run.tsv", "u\t{}\t{}\n")])
+def test_a_score_with_more_digits_than_float64_holds_is_refused_beside_others(
+    tmp_path: Path, name: str, line: str, large: str
+) -> None:
+    (tmp_path / name).write_text(line.format("a", large) + line.format("b", "0.5"))
+    with pytest.raises(InputError, match=f"{re.escape(large)} has more digits than float64 holds.*18 digits"):
+        read(tmp_path / name, "recommendations")
+    (tmp_path / name).write_text(line.format("a", f"{2**53 + 2}.0") + line.format("b", "0.5"))
+    assert read(tmp_path / name, "recommendations")["score"].tolist() == [2**53 + 2, 0.5]
