@@ -136,6 +136,12 @@ def numbered(
     """
     import pandas as pd
 
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    if kind in ("floating", "mixed-integer") and not column.isna().any():
+        reason = (
+            "decimal numbers, which lose digits" if kind == "floating" else "numbers beside texts, which never meet"
+        )
+        raise InputError(f"column {name!r}: the ids are {reason}: convert them to whole numbers or to text")
     if known is None:
         codes, ids = pd.factorize(column, sort=sort)
         known = Entities(ids=np.asarray(ids))

@@ -14,7 +14,8 @@ import numpy as np
 from recx.core.errors import InputError, did_you_mean
 from recx.core.ragged import in_order, indptr_of, order_in_groups, position_of_rows, rises, rows_by_group
 from recx.core.types import Array, Ints, Longs
-from recx.storage.readers.names import GRADES, WEIGHTS, column_of_grades, recognised
+from recx.evaluation.telling_columns import ranks_of, telling
+from recx.storage.readers.names import GRADES, WEIGHTS, column_of_grades
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,15 +63,17 @@ def lists_of(frame: pd.DataFrame, order: Order = "auto", name: str = "recommenda
         lists = _grouped(user, item, user)
         return replace(lists, value=-position_of_rows(lists.indptr).astype(np.float64))
     used = [column for column in ("score", "rank") if column in frame and order in ("auto", column)]
+    if used == ["score"] and order == "auto":
+        used += ranks_of(frame)
     if not used:
         missing = "score or rank" if order == "auto" else order
         raise InputError(
             f'{name}: there is no column {missing} to sort the lists by: add one of them, or set order="given"'
         )
-    value = {column: _numbers(frame, column, user, name) * (-1 if column == "rank" else 1) for column in used}
+    values = [_numbers(frame, column, user, name) * (1 if column == "score" else -1) for column in used]
     if len(used) == 2:
-        return _agreeing(user, item, value["score"], value["rank"], name)
-    return _best_first(_grouped(user, item, value[used[0]]))
+        return _agreeing(user, item, values[0], values[1], (used[1], name))
+    return _best_first(_grouped(user, item, values[0]))
 
 
 def _best_first(lists: Grouped) -> Grouped:
@@ -80,8 +83,8 @@ def _best_first(lists: Grouped) -> Grouped:
     return replace(lists, item=lists.item[order], value=lists.value[order])
 
 
-def _agreeing(user: Array, item: Array, score: Array, place: Array, name: str) -> Grouped:
-    """Return the lists by score, equal scores by place (the higher, the better).
+def _agreeing(user: Array, item: Array, score: Array, place: Array, names: tuple[str, str]) -> Grouped:
+    """Return the lists by score, equal scores by place (the higher, the better); names: of its column, of the frame.
 
     Raises:
         InputError: An item of a better place has a lower score.
@@ -95,12 +98,13 @@ def _agreeing(user: Array, item: Array, score: Array, place: Array, name: str) -
     if rising.any():
         last = int(np.argmax(rising))
         pair = (
-            f"the item {shown_id(item[row])} has rank {-place[row]:g} and score {score[row]:g}"
+            f"the item {shown_id(item[row])} has {names[0]} {-place[row]:g} and score {score[row]:g}"
             for row in rows[[last - 1, last]]
         )
         raise InputError(
-            f"{name}: the columns rank and score contradict each other: for user {shown_id(user[rows[last]])}, "
-            f'{" and ".join(pair)}: set order="rank" (--order rank), or order="score" if the highest score is best'
+            f"{names[1]}: the columns {names[0]} and score contradict each other: for user "
+            f'{shown_id(user[rows[last]])}, {" and ".join(pair)}: set order="rank" (--order rank)'
+            f'{"" if names[0] == "rank" else " and call the column rank"}, or order="score" if the highest is best'
         )
     return replace(by_place, item=item[rows], value=score[rows])
 
@@ -115,17 +119,9 @@ def truth_of(frame: pd.DataFrame, name: str = "relevance") -> Grouped:
     user, item = ids_of(frame, "user", name), ids_of(frame, "item", name)
     grade: str | None = "grade"
     if grade not in frame:
-        others = _telling(frame, f"{GRADES}|{WEIGHTS}")
+        others = telling(frame, f"{GRADES}|{WEIGHTS}")
         grade = column_of_grades(others, lambda other: bool((frame[other] == 1).all()), name)
     return _grouped(user, item, np.ones(len(item)) if grade is None else _numbers(frame, grade, user, name))
-
-
-def _telling(frame: pd.DataFrame, words: str) -> list[str]:
-    """Return the columns of numbers whose name ends in one of these words, and those of texts whose name is one."""
-    import pandas as pd
-
-    found = recognised(words, (column for column in frame if isinstance(column, str)))
-    return [name for name in found if name.isalpha() or pd.api.types.is_numeric_dtype(frame[name].dtype)]
 
 
 def events_of(frame: pd.DataFrame, name: str = "history") -> Grouped:
@@ -136,7 +132,7 @@ def events_of(frame: pd.DataFrame, name: str = "history") -> Grouped:
     """
     import pandas as pd
 
-    for column in _telling(frame, f"{GRADES}|{WEIGHTS}"):
+    for column in telling(frame, f"{GRADES}|{WEIGHTS}"):
         unchosen = pd.to_numeric(frame[column], errors="coerce").le(0).to_numpy()
         if unchosen.any():
             row = int(np.argmax(unchosen))

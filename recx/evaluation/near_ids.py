@@ -1,7 +1,8 @@
-"""Ids of two tables that differ only in leading zeros, blanks, quotes, case or a decimal ``.0``, and so never meet."""
+"""Ids of two tables that differ only in leading zeros, blanks, quotes, case, a ``.0`` or the form of a character."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Mapping
 from itertools import combinations
 from typing import Any
@@ -46,4 +47,10 @@ def near(one: Collection[Any], other: Collection[Any]) -> list[tuple[Any, Any]]:
 
 
 def _spelling(id_: object) -> str:
-    return str(id_).strip(" \t\r\n\"'\ufeff\u00a0").removesuffix(".0").lstrip("0").casefold()
+    return (
+        unicodedata.normalize("NFKC", str(id_))
+        .strip(" \t\r\n\"'\ufeff\u00a0")
+        .removesuffix(".0")
+        .lstrip("0")
+        .casefold()
+    )

@@ -25,6 +25,10 @@ from recx.storage.readers.columns import ids_of
 TYPED = re.compile(r"\w+:(token|float)(_seq)?")
 """A column in a header of RecBole."""
 USER = re.compile("(user|session)(_?id)?|uid", re.IGNORECASE)
+MARKED = re.compile(r"(^| )([\[{(].*[\]})]|(\"[^ ]*\"|'[^ ]*'))($|[ ,;])|[^ ][,;]( |$)")
+"""Lists of Python or JSON, ids in quotes, or commas behind ids."""
+PADS = ("0", "-1", "[PAD]", "<pad>")
+"""What fills short lines up to the length of the longest one."""
 ITEMS = re.compile("(item|history|sequence|target)s?(_?(ids?|list|seq|sequence))*", re.IGNORECASE)
 """Columns in a header of any kind."""
 
@@ -66,6 +70,8 @@ class Sequences:
         headers = [number for number, line in enumerate(words) if header and [*map(_plain, line)] == header]
         for number in headers:
             words[number] = []
+        _refuse_other_formats(words, str(path))
+        _refuse_padding(words, str(path))
         lengths = np.array([len(line) for line in words], dtype=np.int64)
         full = lengths > 1
         if not full.any():
@@ -99,6 +105,38 @@ class Sequences:
                 **({"header_lines": len(headers)} if headers else {}),
             },
         )
+
+
+def _refuse_other_formats(lines: Sequence[Sequence[str]], path: str) -> None:
+    """Raise InputError if lines hold more than ids: brackets, commas, comments, or a number behind every item."""
+    filled = [(number, line) for number, line in enumerate(lines, start=1) if line]
+    for number, line in filled:
+        text = " ".join(line)
+        if line[0].startswith(("#", "%", "//")) or MARKED.search(text):
+            raise InputError(
+                f"{path}, line {number}: {text[:60]!r} is not ids alone, but a comment, or ids with brackets, commas "
+                "or quotes: write the user and the items, separated by blanks"
+            )
+    items = [item for _, line in filled for item in line[1:]]
+    if items and all(re.fullmatch(r"[^:]+:-?\d+(\.\d+)?", item) for item in items):
+        raise InputError(
+            f"{path}: a number stands behind every item, such as {items[0]!r}: leave it out, or read a table of events "
+            "with dataset=table"
+        )
+
+
+def _refuse_padding(lines: Sequence[Sequence[str]], path: str) -> None:
+    """Raise InputError if an item only fills up lines: it stands at the same end of several, next to itself."""
+    for pad in PADS:
+        padded = [line[1:] for line in lines if pad in line[1:]]
+        for end, ordered in {"beginning": padded, "end": [line[::-1] for line in padded]}.items():
+            runs = [next((at for at, item in enumerate(line) if item != pad), len(line)) for line in ordered]
+            alone = all(pad not in line[run:] for line, run in zip(ordered, runs, strict=True))
+            if len(padded) > 1 and max(runs) > 1 and alone:
+                raise InputError(
+                    f"{path}: the item {pad} stands at the {end} of {len(padded):,} lines only, next to itself, as "
+                    "where short lines are filled up: remove it"
+                )
 
 
 def _plain(word: str) -> str:

@@ -15,7 +15,7 @@ from recx.core.types import Interactions
 from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import require_path
 from recx.parts.dataset.table_columns import AUTO, times_of, weights_of
-from recx.storage.readers.tables import Source, columns_of, read
+from recx.storage.readers.tables import Source, columns_of, read, settled
 from recx.storage.readers.times import TimeUnit, exact_times
 
 
@@ -108,6 +108,7 @@ class Table:
         present = columns_of(source, names.values())
         if not set(names.values()) <= set(present):
             return names, unit  # an error names the missing one
+        source = settled(source, names.values())
         others = [name for name in present if name not in names.values()]
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:

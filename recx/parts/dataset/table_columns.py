@@ -11,7 +11,8 @@ import numpy as np
 from recx.core.clock import dates_in
 from recx.core.errors import InputError
 from recx.core.types import Array
-from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
+from recx.storage.readers.first_rows import dated
+from recx.storage.readers.names import GRADES, KINDS_OF_EVENTS, NOT_CHOSEN, REACTIONS, TIMES, WEIGHTS, recognised
 from recx.storage.readers.tables import Source, read
 from recx.storage.readers.times import exact_times
 
@@ -20,7 +21,8 @@ AUTO = "auto"
 EVENT = r"(the|event|click|view|interaction|rating|review|purchase|order|session|unix|utc|created|rated|visited|server)"
 """What may stand before the word for a time that tells when the event happened."""
 NUMBERS = "numbers"
-TRUTHS = {"true", "false", "t", "f", "yes", "no", "y", "n"}
+TRUTHS = "true|false|t|f|yes|no|y|n|on|off|ja|nein|oui|non|si|wahr|falsch|vrai|faux|verdadero|falso|pos|positive"
+NUMBER_OR_NOTHING = r"([+-]?\d+([.,]\d+)? ?%?|na|n/a|#n/a|nan|none|null|\\n)?"
 
 
 def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) -> tuple[str | None, str]:
@@ -36,12 +38,17 @@ def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) ->
         InputError: It is not clear which column tells when an event happened.
     """
     clocks = {name: _clock(source, name) or _stated(source, name, unit, relative) for name in recognised(TIMES, names)}
-    dated = [name for name, clock in clocks.items() if clock not in (NUMBERS, "")]
+    of_dates = [name for name, clock in clocks.items() if clock not in (NUMBERS, "")]
     clear = [name for name in clocks if _is_of_event(name)]
-    best = [name for name in clear if clocks[name]] or [*dated, *clear]
+    best = [name for name in clear if clocks[name]] or [*of_dates, *clear]
+    if not best:
+        best = dated(source, names)
+    elif len(best) == 1 and dated(source, best) and not dated(source, best, finer=True):
+        best += dated(source, [name for name in names if name not in clocks], finer=True)
     if not best:
         return None, unit
     if len(best) > 1 or best[0] not in clear or not clocks[best[0]]:
+        read(source, {best[0]: "text?"}, notes={})  # which names a row that is torn
         raise InputError(
             f"{source.path}: the column {' or '.join(map(repr, best))} could hold the times: set dataset.time to the "
             f"column, such as dataset.time={best[0]}, with its dataset.time_unit, or dataset.time=null if the rows are "
@@ -58,11 +65,12 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     unread: every row is an event, whatever its rating.
 
     Raises:
-        InputError: A column holds numbers of 0 or less, which could mean that the row is no event.
+        InputError: A column holds numbers of 0 or less, or words, which could mean that the row is no event.
     """
-    for name in recognised(GRADES, names):
-        _refuse_truths(source, name)
-    found = {name: _numbers(source, name) for name in recognised(f"weight|strength|{GRADES}|{OPINIONS}", names)}
+    found = {name: _numbers(source, name) for name in recognised(f"{WEIGHTS}|{GRADES}", names)}
+    for name in recognised(f"weight|strength|{GRADES}|{REACTIONS}|{KINDS_OF_EVENTS}", names):
+        if found.get(name) is None:
+            _refuse_words(source, name, graded=bool(recognised(f"weight|{GRADES}", [name])))
     numbers = {name: values for name, values in found.items() if values is not None and not (values == 1).all()}
     unchosen = [name for name, values in numbers.items() if (values <= 0).any()]
     if not unchosen:
@@ -79,17 +87,28 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     )
 
 
-def _refuse_truths(source: Source, column: str) -> None:
-    """Raise InputError if a column says true or false, which is no weight."""
+def _refuse_words(source: Source, column: str, graded: bool) -> None:
+    """Raise InputError if the words of a column could say that an item was not chosen.
+
+    Args:
+        source: The table.
+        column: A column that holds no numbers.
+        graded: Whether its name says that it tells what was chosen, so that it may hold numbers that are missing.
+    """
     try:
-        values = read(source, {column: "id?"}, notes={})[column]
-        truths = values.dtype.kind == "O" and {str(value).lower() for value in set(values.tolist())} <= TRUTHS
-    except InputError as error:
-        truths = "type bool" in str(error)
-    if truths:
+        values = set(read(source, {column: "text?"}, notes={})[column].tolist())
+    except InputError:  # nested values
+        return
+    words = sorted({(value or "").strip().lower() for value in values})
+    said = [word for word in words if re.fullmatch(NOT_CHOSEN, word)] if len(words) > 1 else []
+    plain = f"{TRUTHS}|{NUMBER_OR_NOTHING}" if graded else TRUTHS
+    if not said and all(re.fullmatch(plain, word) for word in words):
+        said = words[:4]
+    if said:
+        shown = " and ".join(repr(word) if word else "nothing" for word in said)
         raise InputError(
-            f"{source.path}: the column {column!r} holds true and false, which could mean that an item was shown, but "
-            "not chosen: write 1 and 0, or set dataset.weight=null, so that every row is an event"
+            f"{source.path}: the column {column!r} holds {shown}, which could mean that an item was shown, but not "
+            "chosen: leave such rows out or write 1 and 0, or set dataset.weight=null, so that every row is an event"
         )
 
 

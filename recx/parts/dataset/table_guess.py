@@ -17,14 +17,12 @@ from recx.core.clock import NANOSECONDS, dates_in
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.parts.dataset.table import ROLES, Table
-from recx.storage.readers.names import GRADES, OPINIONS, TIMES, recognised
+from recx.storage.readers.names import GRADES, ITEMS, OPINIONS, TIMES, USERS, recognised
 from recx.storage.readers.tables import Source, layouts, read
 
 WORDS: Mapping[str, str] = {
-    "user": "user|u|username|visitor|customer|client|session|reviewer|reader|member|account|buyer|guest|person|player|"
-    "listener|viewer",
-    "item": "item|i|movie|sku|asin|product|article|track|song|artist|book|isbn|business|video|news|document|doc|"
-    "listing|venue|poi|game|recipe|hotel|restaurant",
+    "user": USERS,
+    "item": ITEMS,
     "time": TIMES,
     "weight": f"weight|strength|{GRADES}|{OPINIONS}",
 }

@@ -1,6 +1,6 @@
 """Converts a file's columns to arrays: ids, whole numbers, numbers and times, with errors that name the row.
 
-A column's *kind* is one of ``id`` (whole numbers if the entire column holds such, else text), ``whole`` (int64),
+A column's *kind* is one of ``id`` (whole numbers if all of them are, else text), ``text``, ``whole`` (int64),
 ``code`` (int64, also if written as 4.0), ``number`` (float32, or float64 where that would make distinct numbers equal),
 ``double`` (float64, may be infinite) or a time unit, such as ``ms`` and ``iso`` (see ``recx.storage.readers.times``);
 times are returned as int64 unix milliseconds, or with ``exact`` before the unit as ``datetime64`` of the file's own
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
 from recx.core.types import Array, Doubles, Longs
+from recx.storage.readers.odd_ids import odd_ids
 from recx.storage.readers.times import times
 
 MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
@@ -30,6 +31,8 @@ LARGEST = float(np.finfo(np.float32).max)
 
 _WHOLE = r"^\s*-?\d{1,18}\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_COMMA = r"^\s*-?\d+,\d+\s*$"
+_GROUPED = r"^\s*-?[1-9]\d{0,2},\d{3}\s*$"
 _PLAIN_WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # no leading zero: 007 is a name, not the number 7
 _FLOATED = r"^-?\d+\.0*$|^-?\d+(\.\d+)?[eE][-+]?\d+$"
 
@@ -121,6 +124,9 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
         return numbers
     if _all(words, f"{_WHOLE}|{_FLOATED}"):
         _reject_floated(words, where, codes, line)
+    odd = odd_ids(words, bare, np.asarray(pc.match_substring_regex(bare, _PLAIN_WHOLE)))
+    if odd is not None:
+        _reject(where, odd[0][codes], f"{_first(words, odd[0])!r} {odd[1]}", line=line)
     texts: Array = words.to_numpy(zero_copy_only=False)[codes]
     return texts
 
@@ -147,6 +153,10 @@ def _reject_type(column: pa.ChunkedArray, where: str) -> NoReturn:
         known = pc.is_valid(column)
         _reject(where, known, f"{_first(column, known)!r} is stored as a decimal number, {_DECIMAL}", _DECIMAL_WAY_OUT)
     raise InputError(f"{where} holds values of type {column.type}: they must be whole numbers or text")
+
+
+def _texts(column: pa.ChunkedArray, where: str) -> Array:
+    return np.asarray(_plain(column).cast(pa.string()), dtype=object)
 
 
 def _whole(column: pa.ChunkedArray, where: str) -> Longs:
@@ -184,6 +194,7 @@ def _double(column: pa.ChunkedArray, where: str) -> Doubles:
 def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     column = _plain(column)
     if _is_text(column.type):
+        column = _with_points(column, where)
         _require(column, _NUMBER, where, "a number")
         column = pc.utf8_trim_whitespace(column)
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
@@ -191,8 +202,22 @@ def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     return column.cast(pa.float64())
 
 
+def _with_points(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+    """Return numbers written with a decimal comma, if all are such or whole, with a point."""
+    words = pc.unique(column.drop_null())
+    if not pc.any(pc.match_substring(words, ",")).as_py() or not _all(words, f"{_COMMA}|{_WHOLE}"):
+        return column
+    if _all(words, f"{_GROUPED}|{_WHOLE}"):
+        either = np.asarray(pc.fill_null(pc.match_substring(column, ","), False))
+        shown = _first(column, either)
+        what = f"{shown!r} could be {shown.replace(',', '')} or {shown.replace(',', '.')}"
+        _reject(where, either, what, "write it without the comma, or with a decimal point")
+    return pc.replace_substring(column, ",", ".")
+
+
 _CONVERT: Mapping[str, Callable[[Any, str], Array]] = {
     "id": _ids,
+    "text": _texts,
     "whole": _whole,
     "code": _code,
     "number": _number,

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from recx.core.errors import InputError
-from recx.storage.readers.headers import may_hold_headers, repeated_headers
+from recx.storage.readers.headers import has_row_names, may_hold_headers, repeated_headers
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)
@@ -226,13 +226,15 @@ class Delimited:
         except UnicodeDecodeError as error:
             at = error.start
             raise InputError(f"{self.path} is not text in UTF-8 (byte {at} of its header): save it as UTF-8") from error
-        return names_of(header, self.delimiter, quoted)
+        names = names_of(header, self.delimiter, quoted)
+        after = bytes(self.body[len(raw) : len(raw) + 4096]) if quoted else b""
+        return ["", *names] if has_row_names(after, len(names), self.delimiter) else names
 
     def _explanation(self, error: str) -> str:
         torn = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", error)
         if torn:
             row, expected, got = (int(number or 0) for number in torn.groups())
-            way_out = "correct or remove the row"
+            way_out = "correct or remove the row" + (", or name all columns" if (row, got) == (1, expected + 1) else "")
             if self.unpaired is not None:
                 way_out += f", or the quotation mark on line {_line_of(self.body, self.unpaired)}, which is not closed"
             if got == 1 and row == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,21 @@ import pyarrow.compute as pc
 
 from recx.core.errors import InputError
 from recx.core.types import Bools
+
+
+def has_row_names(after: bytes, n_names: int, delimiter: str) -> bool:
+    """Return whether each row has its number, in quotes, before the columns that the header names, as R writes it.
+
+    Args:
+        after: The text behind the header, or its beginning.
+        n_names: The number of columns that the header names.
+        delimiter: One character.
+    """
+    if not after.lstrip(b"\r\n").startswith(b'"1"'):
+        return False
+    lines = [line for line in after.decode("utf-8", "ignore").splitlines() if line][:20]
+    rows = csv.reader(lines if len(lines) < 2 else lines[:-1], delimiter=delimiter)  # the last one may be cut
+    return all(len(row) == n_names + 1 and row[0] == str(at) for at, row in enumerate(rows, start=1))
 
 
 def may_hold_headers(table: pa.Table, names: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.precision import is_inexact
 from recx.core.types import Array
-from recx.storage.readers.names import GRADES, WEIGHTS, recognised
+from recx.storage.readers.names import GRADES, ITEMS, RANKS, USERS, WEIGHTS, recognised
 from recx.storage.readers.tables import Source, content, layouts, read_texts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.untitled import TREC, read_untitled
@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 
 QUERY_ID = ("query_id", "qid", "query-id")
 DOCUMENT_ID = ("document_id", "doc_id", "docid", "docno", "corpus-id", "pid")
-TELLING = dict.fromkeys(("relevance", "history"), f"{GRADES}|{WEIGHTS}")
+TELLING = {**dict.fromkeys(("relevance", "history"), f"{GRADES}|{WEIGHTS}"), "recommendations": RANKS}
 """Table -> words by which further columns are recognised that it cannot leave unread."""
 
 GRADE = ("grade", "relevance", "rel", "label", "score")
@@ -74,7 +74,7 @@ def read(path: Path, name: str) -> pd.DataFrame:
     for column in (column for column, kind in kinds.items() if kind == "double?" and column in columns):
         columns[column] = _exact(source, column, columns[column])
     frame = pd.DataFrame({role: columns[column] for role, column in called.items() if column in columns})
-    if name in TELLING and "grade" not in frame:
+    if name in TELLING and "grade" not in frame and "rank" not in frame:
         others = [other for other in found.get(mark, ()) if other not in columns]
         for column in recognised(TELLING[name], others):
             frame[column] = _numbers_or_texts(source, column)
@@ -112,6 +112,13 @@ def _exact(source: Source, column: str, values: Array) -> Array:
     return values
 
 
+def _named_otherwise(names: Sequence[str], table: str) -> dict[str, str]:
+    """Return column -> its name where one says user and one item in other words, such as ``userId`` and ``movieId``."""
+    found = {role: recognised(words, names) for role, words in {"user": USERS, "item": ITEMS}.items()}
+    numbers = {role: [name for name in names if name.partition(":")[0] == role] for role in ("score", "rank", "grade")}
+    return {role: same[0] for role, same in {**found, **numbers}.items() if role in COLUMNS[table] and len(same) == 1}
+
+
 def _called(names: Sequence[str], table: str) -> dict[str, str] | None:
     """Return column -> its name in a header; None: the header lacks a column that the table needs."""
     if "user" in names or "item" in names:
@@ -119,4 +126,5 @@ def _called(names: Sequence[str], table: str) -> dict[str, str] | None:
     else:
         known = {role: next((name for name in SEARCH.get(role, ()) if name in names), None) for role in COLUMNS[table]}
         chosen = {role: name for role, name in known.items() if name}
+        chosen = chosen if "user" in chosen or "item" in chosen else _named_otherwise(names, table)
     return chosen if all(role in chosen for role, kind in COLUMNS[table].items() if kind == "id") else None

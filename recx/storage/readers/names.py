@@ -7,6 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from recx.core.errors import InputError
 
+USERS = (
+    "user|u|username|visitor|customer|client|session|reviewer|reader|member|account|buyer|guest|person|player|listener|"
+    "viewer"
+)
+ITEMS = (
+    "item|i|movie|sku|asin|product|article|track|song|artist|book|isbn|business|video|news|document|doc|listing|venue|"
+    "poi|game|recipe|hotel|restaurant"
+)
 TIMES = "time|ts|timestamp|unixtime|unixreviewtime|date|datetime|eventdate|eventtime|timeframe|at"
 CLICKS = "clicks?|clicked|liked?|purchased?|bought|chosen|selected|relevant|positive|labels?"
 """Whether something was chosen: 0 where it was only shown."""
@@ -14,8 +22,23 @@ OPINIONS = "ratings?|score|overall|stars?"
 """How much something was liked: a low number is no sign of interest."""
 GRADES = f"grades?|relevance|relevancy|rel|gain|judge?ments?|{CLICKS}"
 """How relevant something is."""
-WEIGHTS = f"weight|strength|value|{OPINIONS}"
+REACTIONS = (
+    "feedback|preference|pref|target|outcome|response|reward|utility|usefulness|importance|points|votes?|upvotes?|"
+    "(is)?(buy|watched|viewed|played|installed|converted|followed|interacted|engaged|interested|favou?rite)|follow|"
+    "install|conversion|interaction|engagement|interest|implicit|hits?|counts?|qty|quantity|watch_?ratio|ratio|y|qrel"
+)
+"""What came of it that an item was shown, or how much."""
+WEIGHTS = f"weight|strength|value|{OPINIONS}|{REACTIONS}"
 """Numbers that may be grades, or may not."""
+RANKS = "ranks?|ranking|position|pos"
+"""The place of an item in a list."""
+KINDS_OF_EVENTS = "type|event|action|behaviou?r|interaction|feedback|reaction|status"
+"""What a row of a log says that happened, in words."""
+NOT_CHOSEN = (
+    "impressions?|shown?|exposures?|exposed|display(ed)?|(not|no|un)[_ -]?click(ed)?|skip(ped)?|disliked?|ignored|"
+    "neg(ative)?"
+)
+"""Kinds of events in which an item was shown, but not chosen."""
 
 
 def recognised(words: str, names: Iterable[str]) -> list[str]:

@@ -105,6 +105,15 @@ def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
     return _delimited(source, data, dict.fromkeys(needed, "id")).names
 
 
+def settled(source: Source, needed: Iterable[str]) -> Source:
+    """Return a source with the delimiter by which ``read`` finds the needed columns (raises like ``read``)."""
+    data = content(source.path) if source.data is None else source.data
+    if bytes(data[:4]) == b"PAR1":
+        return source
+    mark = _delimited(source, data, dict.fromkeys(needed, "id")).delimiter
+    return replace(source, delimiter="::" if mark == _UNIT else mark)
+
+
 def read_texts(source: Source) -> pa.Table:
     """Return all columns as texts (raises like ``read``).
 
@@ -293,7 +302,7 @@ _FAST = {
     "id": pa.dictionary(pa.int32(), pa.string()),
     "number": pa.float64(),
     "double": pa.float64(),
-    **dict.fromkeys(("iso", "dmy", "mdy", "excel"), pa.string()),
+    **dict.fromkeys(("text", "iso", "dmy", "mdy", "excel"), pa.string()),
     **dict.fromkeys(("whole", "code", *NANOSECONDS), pa.int64()),
 }
 

@@ -30,6 +30,8 @@ TREC = {
 FILLERS = ("0", "q0")
 """What the second column of TREC's files holds, in lower case."""
 LARGEST_GRADE = 1_000
+LARGEST_GRADE_OF_ONE = 100
+"""The largest grade where every query has one document, so that lines could be a user with two items."""
 _TITLES = re.compile(r".*(query|user|doc|document|item|corpus|topic|passage|id)s?", re.IGNORECASE)
 
 
@@ -132,6 +134,8 @@ def _triples(path: Path, data: memoryview, table: str, mark: str) -> pd.DataFram
         if rank or not _small(value).all():
             other = "ranks" if rank else "scores, ranks or times"
             _refuse(path, f"its third column could be grades or {other} ({_few(frame['value'])})", table)
+        if not several and (value > LARGEST_GRADE_OF_ONE).any():
+            _refuse(path, f"its third column could be grades or items of a list ({_few(frame['value'])})", table)
         return frame.assign(grade=value)[["user", "item", "grade"]]
     if rank:
         return frame.assign(rank=value)[["user", "item", "rank"]]

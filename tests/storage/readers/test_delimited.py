@@ -210,13 +210,13 @@ def test_a_name_that_misleads_is_no_obstacle(tmp_path: Path, mark: str) -> None:
 
 
 def test_headers_between_the_rows_are_left_out_and_counted(tmp_path: Path) -> None:
-    part = "user,item,note\n1,a,x\nuser,thing,y\n"
-    (tmp_path / "t.csv").write_text(part + part + "user, item ,note\n2,b,x\n")
+    part = "user,item,note\nu1,a,x\nuser,thing,y\n"
+    (tmp_path / "t.csv").write_text(part + part + "user, item ,note\nu2,b,x\n")
     events = Table(str(tmp_path / "t.csv")).load()
     pairs = [
         (str(events.users.ids[u]), str(events.items.ids[i])) for u, i in zip(events.user, events.item, strict=True)
     ]
-    assert Counter(pairs) == {("1", "a"): 2, ("user", "thing"): 2, ("2", "b"): 1}
+    assert Counter(pairs) == {("u1", "a"): 2, ("user", "thing"): 2, ("u2", "b"): 1}
     assert events.notes["repeated_headers"] == 2
     (tmp_path / "t.csv").write_text("user,item,time\n1,a,1000000000\nuser,item,time\n2,b,1000000000\n")
     timed = Table(str(tmp_path / "t.csv"), time="time", time_unit="s").load()
