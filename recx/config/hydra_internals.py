@@ -97,7 +97,10 @@ def _load_checked(source: FileConfigSource, config_path: str) -> ConfigResult:
     """Load an option file, unless its aliases would fill the memory."""
     file = Path(source.path, config_path if config_path.endswith((".yaml", ".yml")) else f"{config_path}.yaml")
     if file.is_file():
-        refuse_bomb(file, file.read_text(encoding="utf-8", errors="replace"))
+        try:
+            refuse_bomb(file, file.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: it is not text in UTF-8 (byte {error.start + 1}): correct the file") from None
     return _load_config(source, config_path)
 
 

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from recx.core.errors import InputError
+from recx.core.secrets import is_secret
 
 Path = tuple[str | int, ...]
 
@@ -71,6 +72,11 @@ def check(config: DictConfig) -> None:
                 )
             case ("job", "env_set", *_):
                 _check_typed(key, typed)
+                if is_secret(key) and subdir is not None:
+                    raise InputError(
+                        f"{key}: Hydra would write it into {subdir}/hydra.yaml: set the variable where you start recx, "
+                        "or leave hydra.output_subdir out"
+                    )
             case ("launcher", *inner) if value is not None and any(COMMANDS.fullmatch(str(name)) for name in inner):
                 _check_typed(key, typed)
 

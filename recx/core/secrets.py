@@ -17,7 +17,7 @@ _TYPED = re.compile(r"(?P<before>[+~]*[\w@./-]+=['\"]?)(?P<secret>[^'\"]+)(?P<af
 _KEPT = r"(?!\*\*\*|\$\{)"
 _PLACES = (
     # The port of an address without a user is no password.
-    re.compile(rf"(?P<before>://[^\s/?#@:]*:){_KEPT}(?!\d{{1,5}}(?:[/?#\s'\"]|$))(?P<secret>[^\s]+)(?P<after>@)"),
+    re.compile(rf"(?P<before>:/{{1,2}}[^\s/?#@:]*:){_KEPT}(?!\d{{1,5}}(?:[/?#\s'\"]|$))(?P<secret>[^\s]+)(?P<after>@)"),
     re.compile(rf"(?P<before>https?://){_KEPT}(?P<secret>[^\s/?#@:]{{20,}})(?P<after>@)"),  # a token instead of a user
     re.compile(rf"(?P<before>[?&;]{_NAME}=){_KEPT}(?P<secret>[^&;\s'\"]+)(?P<after>)", re.IGNORECASE),
 )
@@ -30,7 +30,7 @@ def hidden(text: str) -> str:
 
 def replaced(text: str, by: Callable[[str], str]) -> str:
     """Return a text with something else in place of each password or key in its addresses."""
-    if "://" not in text:
+    if ":/" not in text and "=" not in text:
         return text
     for place in _PLACES:
         text = place.sub(lambda found: f"{found['before']}{by(found['secret'])}{found['after']}", text)

@@ -47,7 +47,9 @@ def run(
     with _project(words, config_dir, config_name):
         check_single(words)
         config = compose(words)
-        return launch(plain(config), folder_of_run(Path(config.hydra.run.dir).absolute()))
+        own = folder_of_run(Path(config.hydra.run.dir).absolute())
+        own.check_chosen()
+        return launch(plain(config), own)
 
 
 def sweep(

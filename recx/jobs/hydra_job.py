@@ -37,12 +37,15 @@ def run(arguments: Sequence[str]) -> None:
     from recx.config.compose import prepare
     from recx.config.hydra_errors import explained
     from recx.config.hydra_internals import alone, checked
+    from recx.jobs.benchmark.run import folder_of_benchmark
     from recx.jobs.launch import folder_of_run
 
     def check(config: DictConfig) -> None:
         _check(config)
         if {"-m", "--multirun"}.isdisjoint(arguments):
-            folder_of_run(Path(config.hydra.run.dir)).check()  # before Hydra creates it
+            folder = Path(config.hydra.run.dir)
+            own = folder_of_run(folder) if config.get("benchmark") is None else folder_of_benchmark(folder)
+            own.check_chosen()  # before Hydra creates it
 
     own = project.current()
     trusted = [f"{source.package}.*" for source in option_sources.packages()]

@@ -117,7 +117,7 @@ class _Output:
         saved_runs.save(result, folder, self.config, self.card)
         figures.write(result.tables, folder)
         if self.report is not None:
-            self.report.write(result, folder)
+            self.own.add(self.report.write(result, folder))
         write(result, folder, self.config, self.card, self.sentences)
 
     def record(self, run: Run) -> None:

@@ -14,7 +14,7 @@ from recx.core.errors import RecxError, reason
 from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden
 from recx.core.system.git import git_state
-from recx.core.system.own_folder import LOCK, MARK
+from recx.core.system.own_folder import files_of_run
 from recx.core.system.serialize import flat, plain, title
 from recx.core.version import __version__
 from recx.tracking import store
@@ -95,11 +95,9 @@ class MlflowRun:
             inner: Whether to copy its subfolders too.
         """
         large = []
-        for path in sorted(
-            path for path in folder.glob("**/*" if inner else "*") if path.is_file() and not path.is_symlink()
-        ):
-            place = path.relative_to(folder)
-            if place.name in (MARK, LOCK):
+        for place in map(Path, files_of_run(folder)):
+            path = folder / place
+            if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
                 continue
             if path.stat().st_size > LARGEST_FILE:
                 large.append(str(place))

@@ -91,7 +91,9 @@ def open_experiment(uri: str, artifacts: Path | None, name: str) -> tuple[Mlflow
 
 
 def _refuse_foreign(file: Path) -> None:
-    """Raise InputError if a file is the database of another program, which MLflow would add its tables to."""
+    """Raise InputError if it is no file, or the database of another program, which MLflow would add its tables to."""
+    if not file.is_file():
+        raise InputError(f"tracker.uri: {file} is not a file: name another one")
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as opened:
         tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and "experiments" not in tables:

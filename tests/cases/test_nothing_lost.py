@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -13,8 +14,9 @@ import pytest
 
 from recx.cli import main
 from recx.core.errors import InputError
-from recx.core.system.own_folder import MARK, OwnFolder, is_finished
+from recx.core.system.own_folder import MARK, OwnFolder, files_of_run, is_finished
 from recx.experiment import saved_runs
+from recx.jobs.from_python import run
 from recx.jobs.history import past_runs
 
 TINY = ("+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off")
@@ -141,6 +143,7 @@ def test_only_what_was_written_is_removed(here: Path) -> None:
     assert not content(own.path)
     own.begin()
     (own.path / "of_a_plugin.txt").write_text("1")
+    own.add(own.path / "of_a_plugin.txt")
     own.seal()
     own.check()  # finished: what it wrote is its own
     with pytest.raises(InputError, match="holds the files of a run, not of a benchmark"):
@@ -221,3 +224,93 @@ def test_only_files_of_the_run_are_logged(here: Path, monkeypatch: pytest.Monkey
         (own.path / "metrics.json").write_text("{}")
         MlflowRun(Client(), "id", "").log_files(own.path)  # type: ignore[arg-type]
     assert logged == ["metrics.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["outputs/cache", "outputs/cache/12", "outputs/mlflow.db", "outputs/mlflow-artifacts/1", "outputs/sweeps/a"]
+)
+def test_a_run_is_refused_the_places_of_other_things(recx: Recx, here: Path, name: str) -> None:
+    code, said = recx(*TINY, "ranker=identity", f"hydra.run.dir={name}")
+    assert code == 2
+    assert "holds other things than runs" in said
+    with pytest.raises(InputError, match="holds other things than runs"):
+        run([*TINY, f"hydra.run.dir={here / name}"])
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize("name", [".hydra/config.yaml", "recx.log"])
+@pytest.mark.parametrize("more", [(), ("hydra.output_subdir=.hydra", "hydra/job_logging=default")])
+def test_what_hydra_wrote_for_another_program_stays(recx: Recx, here: Path, name: str, more: tuple[str, ...]) -> None:
+    (here / "theirs" / ".hydra").mkdir(parents=True)
+    (here / "theirs" / name).write_text("theirs")
+    code, said = recx(*TINY, "ranker=identity", "hydra.run.dir=theirs", *more)
+    assert code == 2
+    assert f"holds files that no run wrote there ({name})" in said
+    with pytest.raises(InputError, match="no run wrote there"):
+        run([*TINY, "hydra.run.dir=theirs"])
+    assert content(here) == {f"theirs/{name}": b"theirs"}
+
+
+def test_what_hydra_wrote_for_an_earlier_run_is_replaced(recx: Recx, here: Path) -> None:
+    words = (*TINY, "ranker=identity", "hydra.run.dir=mine", "hydra.output_subdir=.hydra", "hydra/job_logging=default")
+    for _ in range(2):
+        assert recx(*words) == (0, "")
+    assert (here / "mine" / ".hydra" / "config.yaml").is_file()
+
+
+@pytest.mark.parametrize("name", [".hydra", "recx.log", ".recx.lock"])
+def test_a_link_with_a_name_of_ours_is_not_followed(recx: Recx, here: Path, name: str) -> None:
+    precious(here)
+    (here / "run").mkdir()
+    target = here / "precious" / ("" if name == ".hydra" else "config.yaml")
+    (here / "run" / name).symlink_to(target)
+    before = content(here)
+    more = ("hydra.output_subdir=.hydra", "hydra/job_logging=default")
+    code, said = recx(*TINY, "ranker=identity", "hydra.run.dir=run", *more)
+    assert (code, f"no run wrote there ({name})" in said) == (2, True)
+    assert content(here) == before
+
+
+def test_the_mark_of_a_stranger_decides_nothing(here: Path) -> None:
+    own = OwnFolder(here / "theirs", ["x.csv"])
+    own.begin()
+    (own.path / "x.csv").write_text("1")
+    own.add(own.path / "mine.txt")
+    (own.path / "mine.txt").write_text("1")
+    own.seal()
+    own.check()
+    shutil.copytree(own.path, here / "copy")
+    with pytest.raises(InputError, match=r"no run wrote there \(mine.txt\)"):
+        OwnFolder(here / "copy", ["x.csv"]).clear()
+    assert (here / "copy" / "mine.txt").exists()
+    (own.path / MARK).unlink()
+    os.mkfifo(own.path / MARK)
+    with pytest.raises(InputError, match=r"no run wrote there"):
+        own.clear()
+
+
+def test_a_file_that_a_person_adds_meanwhile_is_not_of_the_run(here: Path) -> None:
+    own = OwnFolder(here / "run", ["x.csv"])
+    own.begin()
+    for name in ("x.csv", ".env", "of_a_plugin.txt"):
+        (own.path / name).write_text("1")
+    own.add(own.path / "of_a_plugin.txt")
+    assert files_of_run(own.path) == ["of_a_plugin.txt", "x.csv"]
+    own.seal()
+    with pytest.raises(InputError, match=r"no run wrote there \(\.env\)"):
+        own.clear()
+
+
+def test_a_benchmark_replaces_an_earlier_one(recx: Recx, here: Path) -> None:
+    words = ["+experiment=rerank_benchmark", "tracker=console", "hydra.run.dir=bench", "dataset.queries=20"]
+    words += [f"~benchmark.rankers.{name}" for name in ("bm25", "linear")]
+    for _ in range(2):
+        assert recx(*words) == (0, "")
+    assert recx(*TINY, "hydra.run.dir=bench")[0] == 2
+
+
+def test_a_store_that_is_a_folder_is_said(recx: Recx, here: Path) -> None:
+    (here / "outputs" / "mlflow.db").mkdir(parents=True)
+    code, said = recx(*TINY, "ranker=identity", "tracker=mlflow")
+    assert code == 2
+    assert "mlflow.db is not a file" in said

@@ -165,3 +165,20 @@ def test_a_variable_that_was_typed_is_set(here: Path, monkeypatch: pytest.Monkey
     config = compose([added, "+experiment=own", "+hydra.job.env_set.A_NAME=5"])
     assert config.hydra.job.env_set.A_NAME == "5"
     assert config.seed == 3
+
+
+def test_a_password_among_the_variables_is_not_written_by_hydra() -> None:
+    words = ["+experiment=news", "+hydra.job.env_set.MY_PASSWORD=hunter2"]
+    hydra_rules.check(compose(words))
+    with pytest.raises(InputError, match=r"MY_PASSWORD: Hydra would write it into \.hydra/hydra\.yaml"):
+        hydra_rules.check(compose([*words, "hydra.output_subdir=.hydra"]))
+
+
+def test_an_option_file_in_another_encoding_is_one_sentence(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "conf" / "ranker").mkdir(parents=True)
+    (here / "conf" / "ranker" / "mine.yaml").write_bytes("# für mich\n".encode("latin-1"))
+    monkeypatch.setattr(sys, "argv", ["recx", "--config-dir", "conf", "+experiment=news", "ranker=mine"])
+    assert main() == 2
+    assert "mine.yaml: it is not text in UTF-8 (byte 4): correct the file" in capfd.readouterr().err

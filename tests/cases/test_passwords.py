@@ -56,6 +56,9 @@ ADDRESSES = {
     "postgresql://me@db/x": "postgresql://me@db/x",
     "sqlite:////tmp/a:b@c.db": "sqlite:////tmp/a:b@c.db",
     "me:PW@host": "me:PW@host",
+    "s3:/key:PW@bucket/x": "s3:/key:***@bucket/x",  # as a Path writes it
+    "file /tmp/m.db?password=PW": "file /tmp/m.db?password=***",
+    "/tmp/a:b@c.db?x=1": "/tmp/a:b@c.db?x=1",
 }
 
 

@@ -13,11 +13,14 @@ from typing import Any
 from recx.core.errors import InputError
 from recx.core.system.atomic import write_text
 from recx.core.system.locks import turn
+from recx.core.system.plain_files import read_text
 
 MARK, LOCK = ".recx", ".recx.lock"
 """The file that says what wrote a folder's files and which they are, and the lock while a run holds the folder."""
 HYDRAS = (".hydra", "recx.log")
 """What Hydra writes into the folder of a run before the run starts, where it was asked to."""
+HOMES = ("cache", "sweeps", "reports", "mlflow.db", "mlflow-artifacts")
+"""What lies in the folder of everything, and is no folder of a run."""
 OUTPUTS = "outputs"
 """The folder, below the working directory, of everything that recx writes unless it is told otherwise."""
 
@@ -38,8 +41,22 @@ class OwnFolder:
     of: str = "a run"
     setting: str = "hydra.run.dir"
 
-    def check(self) -> None:
+    def check_chosen(self) -> None:
+        """Check a folder that a person names, before Hydra writes there (raises as ``check`` does)."""
+        place = self.path.resolve()
+        for home in HOMES:
+            if place.is_relative_to((Path(OUTPUTS) / home).resolve()):
+                raise InputError(
+                    f"{self.setting}={self.path}: {OUTPUTS}/{home} holds other things than runs: choose a folder that "
+                    "is new or empty"
+                )
+        self.check(hydra=False)
+
+    def check(self, *, hydra: bool = True) -> None:
         """Check that nothing would be lost or mixed up by writing there.
+
+        Args:
+            hydra: Whether Hydra may have written there for this run already.
 
         Raises:
             InputError: The folder holds files that are not of an earlier run, or it would hold all others' output.
@@ -53,7 +70,11 @@ class OwnFolder:
             raise InputError(f"{where}: it exists already and is not a folder: choose a folder that is new or empty")
         if mark and mark["of"] != self.of:
             raise InputError(f"{where}: it holds the files of {mark['of']}, not of {self.of}: choose another folder")
-        foreign = [file for file in _files(self.path) if not self._is_own(file, mark.get("files", ()))]
+        listed = mark.get("files", ())
+        if mark and mark["folder"] != self.path.stat().st_ino:  # a copy, perhaps of a stranger's
+            listed = [file for file in listed if file.split("/")[0] in self.names]
+        hydra = hydra or bool(mark) or (self.path / LOCK).is_file()
+        foreign = [file for file in _files(self.path) if not self._is_own(file, listed, hydra)]
         if foreign:
             more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
             raise InputError(
@@ -99,18 +120,33 @@ class OwnFolder:
 
     def seal(self) -> None:
         """Note that the run is complete, and which files it wrote."""
-        self._mark(True, [file for file in _files(self.path) if file not in (MARK, LOCK)])
+        self._mark(True, files_of_run(self.path))
+
+    def add(self, path: Path) -> None:
+        """Note one more file or folder that the run wrote there, such as that of a plugin's report."""
+        place, folder = path.resolve(), self.path.resolve()
+        if place.is_relative_to(folder) and place != folder:
+            self._mark(False, {*self.names, place.relative_to(folder).parts[0]})
 
     def _mark(self, finished: bool, files: Collection[str]) -> None:
-        content = {"of": self.of, "finished": finished, "files": sorted(files)}
+        folder = self.path.stat().st_ino
+        content = {"of": self.of, "finished": finished, "folder": folder, "files": sorted(files)}
         write_text(self.path / MARK, json.dumps(content, ensure_ascii=False) + "\n")
 
-    def _is_own(self, file: str, listed: Collection[str]) -> bool:
+    def _is_own(self, file: str, listed: Collection[str], hydra: bool) -> bool:
         first, name = file.split("/")[0], file.rpartition("/")[2]
         if first in (MARK, LOCK, f".{MARK}.part", *HYDRAS):
-            return True
+            return (hydra or first not in HYDRAS) and not (self.path / file).is_symlink()
         whole = name.removeprefix(".").removesuffix(".part") if name.endswith(".part") else name
         return bool({file, first, file.removesuffix(name) + whole}.intersection(listed))
+
+
+def files_of_run(folder: Path) -> list[str]:
+    """Return the paths, relative to a folder, of the files that a run wrote there; of all where it has no mark."""
+    mark = _read(folder)
+    listed = {file.split("/")[0] for file in (*mark.get("files", ()), *HYDRAS)}
+    files = [file for file in _files(folder) if file not in (MARK, LOCK)]
+    return [file for file in files if not mark or file.split("/")[0] in listed]
 
 
 def is_unfinished(folder: Path) -> bool:
@@ -126,9 +162,10 @@ def is_finished(folder: Path) -> bool:
 def _read(folder: Path) -> Mapping[str, Any]:
     """Return the mark of a folder; {} where it has none, or none of ours."""
     try:
-        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        return {"of": str(mark["of"]), "finished": mark["finished"], "files": [str(file) for file in mark["files"]]}
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        mark = json.loads(read_text(folder / MARK))
+        files = [str(file) for file in mark["files"]]
+        return {"of": str(mark["of"]), "finished": mark["finished"], "folder": mark.get("folder"), "files": files}
+    except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
 

@@ -31,6 +31,11 @@ FILES = ("config.yaml", "protocol.json", "benchmark.csv", "benchmark.json", "rep
 """The files of a benchmark, beside a folder for each ranker."""
 
 
+def folder_of_benchmark(path: Path, rankers: Sequence[str] = ()) -> OwnFolder:
+    """Return the folder of a benchmark, which must be new, empty or of an earlier one."""
+    return OwnFolder(path, (*FILES, *(name.replace(" ", "") for name in rankers)), "a benchmark")
+
+
 def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
     """Run the benchmark of a plain configuration, track it, and write its files to a folder.
 
@@ -62,7 +67,7 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
 
         plan, console = read(config), console_of_stdout()
         settings, config = plan.settings, hidden_in(config)  # which is only shown from here on
-        own = OwnFolder(folder, (*FILES, *(name.replace(" ", "") for name in settings.names)), "a benchmark")
+        own = folder_of_benchmark(folder, settings.names)
         context = RunContext(name=f"benchmark of {', '.join(settings.names)}")
         with own.held(), plan.tracker.run(config["name"], config, context) as run, shown_on(console):
             own.begin()
