@@ -205,3 +205,34 @@ def test_groups_of_two_columns_join_what_is_equal_in_one(here: Path) -> None:
         sides.add(tuple(np.isin(range(4), asked).tolist()))
     assert {side[:3] for side in sides} == {(True, True, True), (False, False, False)}
     assert {side[3] for side in sides} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Convert 1.5 USD", "Convert 15 USD"),
+        ("Is x -5?", "Is x 5?"),
+        ("What is C++?", "What is C#?"),
+        ("What is C?", "What is C++?"),
+        ("Is 5 > 3?", "Is 5 < 3?"),
+        ("Add 1 2", "Add 12"),
+        ("5 % of it", "5 of it"),
+        ("Wie viel sind 1,5 €?", "Wie viel sind 15 €?"),
+    ],
+)
+def test_numbers_and_signs_that_change_the_meaning_are_no_punctuation(one: str, other: str) -> None:
+    assert core_of(one) != core_of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Pay 1,000 dollars", "pay 1000 dollars."),
+        ("e-mail the team", "Email the team!"),
+        ("# Write a mail", "write a mail"),
+        ("Book 2016-03-09", "book 2016-03-09 …"),
+        ("Say – it", "say it"),
+    ],
+)
+def test_punctuation_around_words_and_numbers_changes_nothing(one: str, other: str) -> None:
+    assert core_of(one) == core_of(other)
