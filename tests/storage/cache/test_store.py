@@ -252,11 +252,19 @@ def test_pruning_takes_away_nothing_that_is_no_entry(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", "{}", "[" * 5000, '{"stage": 1, "bytes": "many"}', "\0"])
-def test_an_entry_that_does_not_say_what_it_is_is_counted_and_pruned(content: str | None, cache: Cache) -> None:
+def test_a_folder_with_files_but_no_description_is_no_entry_and_stays(cache: Cache) -> None:
     cache.kept("load", ab, Maker())
-    entry = cache.place(KEY) / "entry.json"
-    entry.unlink() if content is None else entry.write_text(content)
+    (cache.place(KEY) / "entry.json").unlink()
+    before = sorted(cache.folder.rglob("*"))
+    assert entries(cache.folder) == []
+    assert prune(cache.folder, 0, 0) == []
+    assert sorted(cache.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "[" * 5000, '{"stage": 1, "bytes": "many"}', "\0"])
+def test_an_entry_that_does_not_say_what_it_is_is_counted_and_pruned(content: str, cache: Cache) -> None:
+    cache.kept("load", ab, Maker())
+    (cache.place(KEY) / "entry.json").write_text(content)
     [found] = entries(cache.folder)
     assert isinstance(found, Entry)
     assert found.stage == DAMAGED
