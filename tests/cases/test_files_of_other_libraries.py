@@ -235,6 +235,9 @@ def test_ids_in_two_forms_of_unicode_would_meet() -> None:
         recx.evaluate(lists, pd.DataFrame({"user": [1, 1], "item": ["cafe\u0301", "1"]}), ["mrr"])
 
 
+FULL = "".join(f"{user} 7 {user} 8 4 6\n" for user in range(3, 11))
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -244,8 +247,8 @@ def test_ids_in_two_forms_of_unicode_would_meet() -> None:
         ('"1" "5" "3"\n"2" "5" "1"\n', "ids alone"),
         ("# user items\n1 5 3 9\n2 5 1\n", "a comment"),
         ("1 5:3 3:4 9:1\n2 5:1 1:5\n", "a number stands behind every item, such as '5:3'"),
-        ("1 0 0 5 3 9\n2 0 0 0 5 1\n3 7 2 8 4 6\n", "the item 0 stands at the beginning of 2 lines only"),
-        ("1 5 3 9 -1\n2 5 1 -1 -1\n", "the item -1 stands at the end of 2 lines only"),
+        ("1 0 0 5 3 9\n2 0 0 0 5 1\n" + FULL, "the item 0 stands at the beginning of 2 lines only"),
+        ("1 5 3 9 4 -1\n2 5 1 3 -1 -1\n" + FULL, "the item -1 stands at the end of 2 lines only"),
     ],
 )
 def test_sequences_in_another_notation_are_refused(tmp_path: Path, text: str, reason: str) -> None:

@@ -27,6 +27,7 @@ TYPED = re.compile(r"\w+:(token|float)(_seq)?")
 USER = re.compile("(user|session)(_?id)?|uid", re.IGNORECASE)
 MARKED = re.compile(r"(^| )([\[{(].*[\]})]|(\"[^ ]*\"|'[^ ]*'))($|[ ,;])|[^ ][,;]( |$)")
 """Lists of Python or JSON, ids in quotes, or commas behind ids."""
+MANY = 10
 PADS = ("0", "-1", "[PAD]", "<pad>")
 """What fills short lines up to the length of the longest one."""
 ITEMS = re.compile("(item|history|sequence|target)s?(_?(ids?|list|seq|sequence))*", re.IGNORECASE)
@@ -126,13 +127,17 @@ def _refuse_other_formats(lines: Sequence[Sequence[str]], path: str) -> None:
 
 
 def _refuse_padding(lines: Sequence[Sequence[str]], path: str) -> None:
-    """Raise InputError if an item only fills up lines: it stands at the same end of several, next to itself."""
-    for pad in PADS:
-        padded = [line[1:] for line in lines if pad in line[1:]]
+    """Raise InputError if an item only fills up lines to one length: it stands at the same end of them, next to itself.
+
+    A few lines may be so by chance.
+    """
+    filled = [line[1:] for line in lines if line]
+    for pad in PADS if len(filled) >= MANY and len({len(line) for line in filled}) == 1 else ():
+        padded = [line for line in filled if pad in line]
         for end, ordered in {"beginning": padded, "end": [line[::-1] for line in padded]}.items():
             runs = [next((at for at, item in enumerate(line) if item != pad), len(line)) for line in ordered]
             alone = all(pad not in line[run:] for line, run in zip(ordered, runs, strict=True))
-            if len(padded) > 1 and max(runs) > 1 and alone:
+            if len(padded) > 1 and max(runs) > 1 and alone and max(runs) < len(filled[0]):
                 raise InputError(
                     f"{path}: the item {pad} stands at the {end} of {len(padded):,} lines only, next to itself, as "
                     "where short lines are filled up: remove it"
