@@ -17,7 +17,7 @@ import recx
 from recx.cli import main
 from recx.core.errors import InputError
 from recx.core.yaml_files import parse_yaml
-from recx.storage.readers import content, tables
+from recx.storage.readers import content
 
 TINY = ["+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off"]
 LAUGHS = "\n".join(
@@ -69,7 +69,7 @@ def test_a_gzip_bomb_is_refused_by_every_door(call: Run, here: Path, monkeypatch
     monkeypatch.setattr(content, "HARMLESS", 20 << 20)
     zeros(here / "bomb.csv.gz", 64 << 20)
     zeros(here / "large.csv.gz", 16 << 20)  # as repetitive, and harmless
-    assert len(tables.content(here / "large.csv.gz")) == (16 << 20) + 10
+    assert len(content.content(here / "large.csv.gz")) == (16 << 20) + 10
     shutil.copy(here / "bomb.csv.gz", here / "bomb.jsonl.gz")
     commands = [
         ("+experiment=table", "dataset.path=bomb.csv.gz", "tracker=console"),

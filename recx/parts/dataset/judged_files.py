@@ -12,10 +12,11 @@ from recx.core.precision import WHOLE, floats_of, is_inexact
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
 from recx.parts.dataset.search_order import RANKS, SCORES, unusual_names
+from recx.storage.readers.content import content
 from recx.storage.readers.json import read_json_lines
 from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
 from recx.storage.readers.names import column_of_grades
-from recx.storage.readers.tables import Source, content, layouts
+from recx.storage.readers.tables import Source, layouts
 from recx.storage.readers.tables import read_texts as all_texts
 from recx.storage.readers.untitled import read_untitled
 

@@ -16,7 +16,8 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Longs
 from recx.parts.dataset.files import require_folder
-from recx.storage.readers.tables import Source, content, layouts, read, readable
+from recx.storage.readers.content import content, readable
+from recx.storage.readers.tables import Source, layouts, read
 from recx.storage.readers.times import exact_times
 
 CONTEXT = tuple(f"click_{name}" for name in ("environment", "deviceGroup", "os", "country", "region", "referrer_type"))

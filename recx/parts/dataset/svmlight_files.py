@@ -20,7 +20,7 @@ from recx.core.types import Longs
 from recx.parts.dataset.events import text_array
 from recx.parts.dataset.files import file_in
 from recx.parts.dataset.svmlight_lines import Lines, Rows
-from recx.storage.readers.tables import content, is_folder
+from recx.storage.readers.content import content, is_folder
 
 BLOCK = 1 << 24  # bytes parsed at once
 MOST_FEATURES = 20_000  # the table of features is dense

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recx.core.errors import InputError
-from recx.storage.readers.tables import Source, content, read_texts
+from recx.storage.readers.content import content
+from recx.storage.readers.tables import Source, read_texts
 
 _BYTES = 1 << 18
 _DATE = r"^\s*((19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](19|20)\d\d)([ T,].*)?$"

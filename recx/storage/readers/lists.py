@@ -12,8 +12,9 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.precision import is_inexact
 from recx.core.types import Array
+from recx.storage.readers.content import content
 from recx.storage.readers.names import GRADES, ITEMS, RANKS, USERS, WEIGHTS, recognised
-from recx.storage.readers.tables import Source, content, layouts, read_texts
+from recx.storage.readers.tables import Source, layouts, read_texts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.untitled import TREC, read_untitled
 
