@@ -132,7 +132,7 @@ def numbered(
         sort: Number new entities in sorted order rather than by first appearance.
 
     Raises:
-        InputError: An id is missing, or is not among the known entities.
+        InputError: An id is missing, is not among the known entities, or differs from another only in blanks around it.
     """
     import pandas as pd
 
@@ -145,9 +145,23 @@ def numbered(
     if known is None:
         codes, ids = pd.factorize(column, sort=sort)
         known = Entities(ids=np.asarray(ids))
+        if kind == "string":
+            _refuse_blanks(pd.Series(known.ids, dtype=object), name)
     else:
         codes = pd.Index(known.ids).get_indexer(pd.Index(column))
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise InputError(f"column {name!r}, row {row + 1}: the id {column.tolist()[row]!r} is missing or unknown")
     return codes.astype(np.int32), known
+
+
+def _refuse_blanks(ids: pd.Series[Any], name: str) -> None:
+    """Refuse distinct texts that would be one id without the blanks around them."""
+    bare = ids.str.strip()
+    padded = (bare != ids).to_numpy()
+    twice = ids[padded & bare.isin(ids).to_numpy()]
+    if len(twice):
+        raise InputError(
+            f"column {name!r}: the id {twice.iloc[0]!r} differs from another id only in blanks around it: "
+            "strip them (column.str.strip()), or rename one of the two"
+        )

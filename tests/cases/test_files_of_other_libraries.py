@@ -302,3 +302,12 @@ def test_two_columns_that_could_be_the_user_are_not_chosen_from(tmp_path: Path) 
     TRUTH.to_csv(tmp_path / "truth.csv", index=False)
     with pytest.raises(InputError, match="column 'user' is missing"):
         recx.evaluate(tmp_path / "lists.csv", tmp_path / "truth.csv", ["mrr"])
+
+
+def test_ids_of_a_frame_that_differ_in_blanks_are_refused() -> None:
+    with pytest.raises(InputError, match=r"column 'user': the id ' a' differs from another id only in blanks"):
+        Interactions.from_frame(pd.DataFrame({"user": ["a", "b", " a"], "item": [3, 1, 2]}))
+    with pytest.raises(InputError, match=r"column 'item': the id 'x\\t' differs"):
+        Interactions.from_frame(pd.DataFrame({"user": [1, 1, 2], "item": ["x\t", "y", "x"]}))
+    events = Interactions.from_frame(pd.DataFrame({"user": [1, 1, 2], "item": [" x", "new york", "y "]}))
+    assert events.items.ids.tolist() == [" x", "new york", "y "]
