@@ -137,11 +137,12 @@ def numbered(
     import pandas as pd
 
     kind = pd.api.types.infer_dtype(column, skipna=False)
-    if kind in ("floating", "mixed-integer") and not column.isna().any():
-        reason = (
-            "decimal numbers, which lose digits" if kind == "floating" else "numbers beside texts, which never meet"
+    if kind == "floating" and not column.isna().any():
+        column = _whole(column, name)
+    if kind == "mixed-integer" and not column.isna().any():
+        raise InputError(
+            f"column {name!r}: the ids are numbers beside texts, which never meet: make them all numbers or all text"
         )
-        raise InputError(f"column {name!r}: the ids are {reason}: convert them to whole numbers or to text")
     if known is None:
         codes, ids = pd.factorize(column, sort=sort)
         known = Entities(ids=np.asarray(ids))
@@ -153,6 +154,19 @@ def numbered(
         row = int(np.argmax(codes < 0))
         raise InputError(f"column {name!r}, row {row + 1}: the id {column.tolist()[row]!r} is missing or unknown")
     return codes.astype(np.int32), known
+
+
+def _whole(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    """Return ids that pandas made floats, as it does beside a missing value, as the whole numbers that they were."""
+    numbers = column.to_numpy(dtype=np.float64)
+    most = 2.0 ** (24 if column.dtype == np.float32 else 53)
+    odd = (numbers != np.floor(numbers)) | (np.abs(numbers) >= most)
+    if odd.any():
+        raise InputError(
+            f"column {name!r}: the id {numbers[odd][0]!r} is a decimal number, or has lost digits as one: convert the "
+            "ids to whole numbers or to text where they are read"
+        )
+    return column.astype(np.int64)
 
 
 def _refuse_blanks(ids: pd.Series[Any], name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -197,9 +198,22 @@ def test_ids_that_differ_by_a_blank_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_frame_with_ids_of_two_kinds_is_refused() -> None:
-    for users, kind in (([1, "1", 2], "numbers beside texts"), ([1.0, 1.0, 2.0], "decimal numbers")):
-        with pytest.raises(InputError, match=f"column 'user': the ids are {kind}"):
-            Interactions.from_frame(pd.DataFrame({"user": users, "item": [3, 1, 2]}))
+    with pytest.raises(InputError, match="column 'user': the ids are numbers beside texts"):
+        Interactions.from_frame(pd.DataFrame({"user": [1, "1", 2], "item": [3, 1, 2]}))
+
+
+def test_whole_numbers_that_pandas_made_floats_are_ids() -> None:
+    events = Interactions.from_frame(pd.DataFrame({"user": [1.0, 1.0, 2.0], "item": [3, 1, 2]}))
+    assert events.users.ids.tolist() == [1, 2]
+    assert events.users.ids.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "users", [[1.0, 1.5, 2.0], [1.0, 2.0**53, 2.0], [1.0, np.inf, 2.0], np.array([1, 2**24 + 2, 3], np.float32)]
+)
+def test_decimal_numbers_are_no_ids_of_a_frame(users: Any) -> None:
+    with pytest.raises(InputError, match=r"column 'user': the id .* is a decimal number, or has lost digits as one"):
+        Interactions.from_frame(pd.DataFrame({"user": users, "item": [3, 1, 2]}))
 
 
 LISTS = {"user": [1, 1, 2, 2], "item": [10, 12, 20, 21], "score": [0.1, 0.9, 0.8, 0.6]}
