@@ -101,7 +101,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 # A disk that fills up
 
 
-@pytest.mark.parametrize("size", ["8k", pytest.param("200k", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [pytest.param("8k", marks=pytest.mark.slow), "200k"])
 def test_where_the_caches_disk_is_full_a_run_ends_well(size: str, tmp_path: Path, alone: dict[str, Any]) -> None:
     with disk(tmp_path / "outputs" / "cache", size) as cache:
         done = recx(tmp_path, *SMALL)
@@ -130,7 +130,7 @@ def test_where_the_whole_disk_is_full_a_run_ends_in_one_sentence(
         assert [figures(run) for run in runs(folder)] == [alone]
 
 
-@pytest.mark.parametrize("size", [pytest.param("4k", marks=pytest.mark.slow), "500k"])
+@pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.slow) for size in ("4k", "500k")])
 def test_where_the_whole_disk_is_full_no_half_written_trial_counts(size: str, tmp_path: Path) -> None:
     overrides = ["-m", *SMALL, "fold=valid", "ranker.l2=0.001,0.01,0.1", "sweep_id=mine"]
     with disk(tmp_path / "disk", size) as folder:

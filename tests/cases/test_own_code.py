@@ -234,6 +234,7 @@ def test_every_kind_of_part_runs_from_any_folder(project: Path, tmp_path: Path, 
     assert set(shown["item"]) <= set(range(12))
 
 
+@pytest.mark.slow
 def test_a_sweep_by_joblib_runs_own_parts_in_its_workers(project: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
     words = ["-m", "--config-dir=conf", "+experiment=own", "ranker=shuffle,identity", "hydra/launcher=joblib"]
@@ -450,7 +451,16 @@ LIBRARIES = (
 SWEEP = ["-m", "+experiment=news", "tracker=console", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
 
 
-@pytest.mark.parametrize("words", [["report", "."], ["list"], ["runs"], ["+experiment=news", "tracker=console"], SWEEP])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "."],
+        ["list"],
+        ["runs"],
+        ["+experiment=news", "tracker=console"],
+        pytest.param(SWEEP, marks=pytest.mark.slow),
+    ],
+)
 def test_no_file_of_a_strangers_folder_is_imported(tmp_path: Path, words: list[str]) -> None:
     if words == SWEEP:
         pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
@@ -538,6 +548,7 @@ best = Longest()
 """
 
 
+@pytest.mark.slow
 def test_an_object_may_be_typed_or_named_by_an_own_option_file(project: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
@@ -558,6 +569,7 @@ def test_an_object_may_be_typed_or_named_by_an_own_option_file(project: Path, tm
     assert foreign.stderr.startswith("ranker.object=own_site:best: there is no module 'own_site' in")
 
 
+@pytest.mark.slow
 def test_an_edited_module_is_another_key_of_the_cache(project: Path) -> None:
     words = ["--config-dir", "conf", "+experiment=own"]
 

@@ -175,6 +175,7 @@ def test_a_run_and_what_reads_it(here: Path, run: Callable[..., str]) -> None:
     assert_nowhere(here)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_run_and_resumed(here: Path, option: Path, run: Callable[..., str]) -> None:
     """Some settings are typed, some stand in the option file, as for a sweep that is in no file of its own."""
     option.write_text(OPTION.replace("none", SECRET))

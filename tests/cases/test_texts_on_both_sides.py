@@ -134,6 +134,7 @@ def test_queries_of_documents_are_looked_at_too(here: Path) -> None:
     assert (apart.count, apart.of) == (0, 12)
 
 
+@pytest.mark.slow
 def test_a_node_inside_a_graph_asks_what_its_root_asks() -> None:
     experiment = build.plan(plain(compose(["+experiment=agents"]))).experiment
     users = experiment.dataset.load().users
@@ -189,6 +190,7 @@ def test_what_counts_as_the_same() -> None:
     assert len({core_of(text) for text in ("ก็", "กี", "ก")}) == 3  # marks that no letter stands for
 
 
+@pytest.mark.slow
 def test_groups_of_two_columns_join_what_is_equal_in_one(here: Path) -> None:
     """Users a and b share a trace, b and c a text; d stands alone."""
     answers = {"a": ("x", "one"), "b": ("x", "two"), "c": ("y", "Two!"), "d": ("z", "three")}

@@ -279,6 +279,7 @@ def test_colours_in_the_log_need_a_plugin_of_hydra(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_submitit_runs_trials_in_processes_of_its_own(tmp_path: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="the launcher is not installed")
     words = ["ranker=identity", "cache=off", "hydra/launcher=submitit_local", "seed=1,2"]

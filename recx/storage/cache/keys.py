@@ -183,8 +183,8 @@ def _paths_of(setting: str | Path, bases: tuple[str, ...]) -> list[Path]:
     """Return the files and folders that a setting may name: a path in the working directory, and all at the bases."""
     text = os.path.expanduser(os.path.expandvars(setting))  # noqa: PTH111  keeps the path of an unknown user
     looks = isinstance(setting, Path) or setting.startswith("~") or "/" in text or os.sep in text
-    if not isinstance(setting, Path) and not any(map(str.isalnum, setting)):  # a single slash may be a delimiter
-        return []
+    if not any(map(str.isalnum, str(setting))):  # a single slash may be a delimiter; "." is the working directory alone
+        return [Path(text)] if isinstance(setting, Path) and os.path.exists(text) else []  # noqa: PTH110
     found = [text] if looks and os.path.exists(text) else []  # noqa: PTH110  a text may be too long for Path.exists
     is_pattern = glob.has_magic(text) and text.isprintable()
     for base in bases:

@@ -145,6 +145,7 @@ def install(site: Path, package: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[recx.plugins]\n{package} = {package}\n")
 
 
+@pytest.mark.slow
 def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path) -> None:
     code = "def propose(config, trial):\n    trial.suggest_float('ranker.l2', 1e-5, 1.0, log=True)\n"
     install(tmp_path, "recx_own", code)
@@ -188,6 +189,7 @@ def epochs(folder: Path) -> list[str]:
     return [*words, "retriever=epochs", "ranker=identity", "pruner=median", "pruner.startup_trials=2"]
 
 
+@pytest.mark.slow
 def test_trials_behind_the_others_end_early(tmp_path: Path) -> None:
     words = [*epochs(tmp_path / "grid"), "retriever.quality=5,4,3,6,0", "sweep_id=mine"]
     done = sweeps.recx(tmp_path / "grid", *words)
@@ -218,6 +220,7 @@ def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(tm
     pd.testing.assert_frame_equal(sweeps.figures(killed), sweeps.figures(whole))
 
 
+@pytest.mark.slow
 def test_the_preset_searches_parts_and_their_settings_together(tmp_path: Path) -> None:
     done = sweeps.recx(tmp_path, *SMALL, "+sweep=search", "hydra.sweeper.n_trials=6", "sweep_id=mine")
     assert (done.returncode, done.stderr) == (0, "")

@@ -60,6 +60,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.slow
 def test_a_failing_trial_is_reported_and_the_others_continue(tmp_path: Path) -> None:
     words = [*SMALL, "ranker.l2=abc,1", "sweep_id=mine"]
     done = recx(tmp_path, *words)
@@ -104,6 +105,7 @@ def test_twenty_kills_change_nothing(tmp_path: Path, undisturbed: pd.DataFrame) 
     pd.testing.assert_frame_equal(figures(tmp_path), undisturbed)
 
 
+@pytest.mark.slow
 def test_side_by_side_gives_the_same_figures(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
     done = recx(tmp_path, *SMALL, L2, "fold=valid", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")

@@ -24,6 +24,7 @@ from recx.parts.retriever.item_knn import ItemKNN
 from recx.parts.retriever.popularity import Popularity
 from recx.parts.retriever.union import Union
 from recx.parts.split.leave_last import LeaveLast
+from recx.storage.cache import keys
 from recx.storage.cache.keys import NoKeyError, is_known, key_of, key_of_part, know
 from recx.testing.tiny_dataset import tiny_world
 
@@ -135,6 +136,12 @@ def test_an_empty_path_names_nothing(here: Path) -> None:
     before = key_of_part(Reads(""))
     (here / "clicks.csv").write_text("1,2")  # the working directory is not what an empty path names
     assert key_of_part(Reads("")) == before != key_of_part(Reads("."))
+
+
+def test_a_dot_names_the_working_directory_alone(here: Path) -> None:
+    """Not the folder of the part's module, nor those above it, with all that lies in them."""
+    (here / "clicks.csv").write_text("1,2")
+    assert keys._paths_of(Path(), (str(here.parent), str(Path(__file__).parent))) == [Path()]
 
 
 def test_files_count_by_content_wherever_they_lie(tmp_path: Path) -> None:
