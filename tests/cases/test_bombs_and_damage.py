@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import recx
-from recx.cli import main
 from recx.core.errors import InputError
 from recx.core.yaml_files import parse_yaml
 from recx.storage.readers import content
@@ -26,18 +24,6 @@ LAUGHS = "\n".join(
 )
 USUAL = "a: &a [1, {b: &b 2}]\nc: [*a, *a, *b]\nd: &d 3\ne: *d\n"
 Run = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def call(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
-
-    def run(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["recx", *words])
-        code = main.main()
-        return code, capfd.readouterr().err
-
-    return run
 
 
 @pytest.mark.parametrize("text", [LAUGHS, "a: &a [*a]", "a: &a {b: {c: *a}}"])

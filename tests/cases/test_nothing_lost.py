@@ -6,13 +6,11 @@ import json
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from recx.cli import main
 from recx.core.errors import InputError
 from recx.core.system.own_folder import MARK, OwnFolder, files_of_run, is_finished
 from recx.experiment import saved_runs
@@ -20,20 +18,7 @@ from recx.jobs.from_python import run
 from recx.jobs.history import past_runs
 
 TINY = ("+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off")
-Recx = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def recx(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Recx:
-    """Return a function that runs the command line in this process and returns its exit code and stderr."""
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
-
-    def run(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["recx", *words])
-        code = main.main()
-        return code, capfd.readouterr().err
-
-    return run
+Call = Callable[..., tuple[int, str]]
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -48,50 +33,50 @@ def precious(folder: Path) -> None:
 
 @pytest.mark.parametrize("more", [(), ("hydra.output_subdir=.hydra",), ("hydra/job_logging=default",)])
 @pytest.mark.parametrize("name", ["precious", "link", "precious/../precious", "{here}/precious"])
-def test_a_run_is_refused_a_folder_with_files_of_others(recx: Recx, here: Path, name: str, more: tuple[str]) -> None:
+def test_a_run_is_refused_a_folder_with_files_of_others(call: Call, here: Path, name: str, more: tuple[str]) -> None:
     precious(here)
     (here / "link").symlink_to("precious")
     before = content(here)
-    code, said = recx(*TINY, "ranker=identity", f"hydra.run.dir={name.format(here=here)}", *more)
+    code, said = call(*TINY, "ranker=identity", f"hydra.run.dir={name.format(here=here)}", *more)
     assert (code, said.count("\n")) == (2, 1)
     assert "holds files that no run wrote there (config.yaml, inner/.env)" in said
     assert content(here) == before
 
 
 @pytest.mark.parametrize("name", [".", "..", "outputs", "{here}"])
-def test_a_run_is_refused_the_folder_of_all_output(recx: Recx, here: Path, name: str) -> None:
-    code, said = recx(*TINY, f"hydra.run.dir={name.format(here=here)}")
+def test_a_run_is_refused_the_folder_of_all_output(call: Call, here: Path, name: str) -> None:
+    code, said = call(*TINY, f"hydra.run.dir={name.format(here=here)}")
     assert code == 2
     assert "would lie in it" in said
     assert not list(here.iterdir())
 
 
-def test_a_run_is_refused_a_file_and_a_link_to_nowhere(recx: Recx, here: Path) -> None:
+def test_a_run_is_refused_a_file_and_a_link_to_nowhere(call: Call, here: Path) -> None:
     (here / "file").write_text("mine")
     (here / "nowhere").symlink_to("not/there")
     for name in ("file", "nowhere"):
-        code, said = recx(*TINY, f"hydra.run.dir={name}")
+        code, said = call(*TINY, f"hydra.run.dir={name}")
         assert code == 2
         assert "exists already and is not a folder" in said
     assert (here / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize("subdir", ["..", "../..", "{here}/precious", "summary", "trials", "../../../precious"])
-def test_a_trial_is_refused_a_folder_outside_of_its_sweep(recx: Recx, here: Path, subdir: str) -> None:
+def test_a_trial_is_refused_a_folder_outside_of_its_sweep(call: Call, here: Path, subdir: str) -> None:
     precious(here)
     older = here / "outputs" / "sweeps" / "older"
     older.mkdir(parents=True)
     (older / "sweep.csv").write_text("keep")
     before = content(here)
-    code, said = recx("-m", *TINY, "ranker=identity", "seed=1,2", f"hydra.sweep.subdir={subdir.format(here=here)}")
+    code, said = call("-m", *TINY, "ranker=identity", "seed=1,2", f"hydra.sweep.subdir={subdir.format(here=here)}")
     assert code == 2
     assert "hydra.sweep.subdir: the trial would write into" in said
     assert before.items() <= content(here).items()
 
 
-def test_two_trials_are_not_mixed_in_one_folder(recx: Recx, here: Path) -> None:
+def test_two_trials_are_not_mixed_in_one_folder(call: Call, here: Path) -> None:
     words = ("ranker=identity,linear", "hydra.sweep.subdir=trial", "sweep_id=mine")
-    assert recx("-m", *TINY, *words)[0] == 1
+    assert call("-m", *TINY, *words)[0] == 1
     trials = [json.loads((here / f"outputs/sweeps/mine/trials/{n}.json").read_text()) for n in (0, 1)]
     assert "holds the files of trial 0 of this sweep, not of trial 1" in trials[1]["reason"]
     metrics = saved_runs.load(trials[0]["folder"]).metrics
@@ -99,27 +84,27 @@ def test_two_trials_are_not_mixed_in_one_folder(recx: Recx, here: Path) -> None:
     assert saved_runs.load(trials[0]["folder"]).config["ranker"]["_target_"].endswith("Identity")
 
 
-def test_a_sweep_is_refused_a_folder_of_no_sweep(recx: Recx, here: Path) -> None:
+def test_a_sweep_is_refused_a_folder_of_no_sweep(call: Call, here: Path) -> None:
     mine = here / "outputs" / "sweeps" / "mine"
     mine.mkdir(parents=True)
     (mine / "study.db").write_text("years of work")
-    code, said = recx("-m", *TINY, "ranker=identity", "seed=1,2", "sweep_id=mine")
+    code, said = call("-m", *TINY, "ranker=identity", "seed=1,2", "sweep_id=mine")
     assert code == 2
     assert "holds files of no sweep (study.db)" in said
     assert content(mine) == {"study.db": b"years of work"}
 
 
-def test_a_second_run_in_a_folder_replaces_the_first_as_a_whole(recx: Recx, here: Path) -> None:
+def test_a_second_run_in_a_folder_replaces_the_first_as_a_whole(call: Call, here: Path) -> None:
     folder = here / "mine"
-    assert recx(*TINY, "hydra.run.dir=mine") == (0, "")
+    assert call(*TINY, "hydra.run.dir=mine") == (0, "")
     assert (folder / "ranker").is_dir()
-    assert recx(*TINY, "ranker=identity", "dataset.path=nowhere", "hydra.run.dir=mine")[0] == 2
+    assert call(*TINY, "ranker=identity", "dataset.path=nowhere", "hydra.run.dir=mine")[0] == 2
     assert is_finished(folder)  # what failed before it wrote anything replaces nothing
-    assert recx(*TINY, "ranker=identity", "hydra.run.dir=mine") == (0, "")
+    assert call(*TINY, "ranker=identity", "hydra.run.dir=mine") == (0, "")
     assert not (folder / "ranker").exists()
     assert saved_runs.load("mine").config["ranker"]["_target_"].endswith("Identity")
     (folder / "notes.txt").write_text("mine")
-    code, said = recx(*TINY, "hydra.run.dir=mine")
+    code, said = call(*TINY, "hydra.run.dir=mine")
     assert code == 2
     assert "no run wrote there (notes.txt)" in said
     assert saved_runs.load("mine").config["ranker"]["_target_"].endswith("Identity")
@@ -177,32 +162,32 @@ def test_a_run_of_an_older_version_is_finished_by_its_figures(here: Path) -> Non
     assert past_runs(Path("outputs")) == []
 
 
-def test_no_page_is_written_over_another_file(recx: Recx, here: Path) -> None:
-    assert recx(*TINY, "ranker=identity") == (0, "")
+def test_no_page_is_written_over_another_file(call: Call, here: Path) -> None:
+    assert call(*TINY, "ranker=identity") == (0, "")
     (here / "thesis.html").write_text("<!doctype html>\n<html>mine</html>")
-    code, said = recx("report", "last", "--output", "thesis.html")
+    code, said = call("report", "last", "--output", "thesis.html")
     assert code == 2
     assert "is not a page of recx" in said
     assert "mine" in (here / "thesis.html").read_text()
     for _ in range(2):  # its own is replaced
-        assert recx("report", "last", "--output", "new/page.html") == (0, "")
+        assert call("report", "last", "--output", "new/page.html") == (0, "")
 
 
-def test_pruning_removes_entries_only(recx: Recx, here: Path) -> None:
+def test_pruning_removes_entries_only(call: Call, here: Path) -> None:
     other = here / "store" / "ab" / f"ab{'0' * 30}"
     other.mkdir(parents=True)
     (other / "photo.jpg").write_text("mine")
-    assert recx("cache", "--folder", "store", "--keep", "0B") == (0, "")
+    assert call("cache", "--folder", "store", "--keep", "0B") == (0, "")
     assert (other / "photo.jpg").exists()
 
 
-def test_the_database_of_another_program_is_left_alone(recx: Recx, here: Path) -> None:
+def test_the_database_of_another_program_is_left_alone(call: Call, here: Path) -> None:
     with sqlite3.connect(here / "shop.db") as shop:
         shop.execute("CREATE TABLE orders (id INTEGER)")
     shop.close()
     before = (here / "shop.db").read_bytes()
     words = ("+experiment=news", "dataset.readers=60", "dataset.articles=40", "cache=off", "ranker=identity")
-    code, said = recx(*words, f"tracker.uri=sqlite:///{here}/shop.db")
+    code, said = call(*words, f"tracker.uri=sqlite:///{here}/shop.db")
     assert code == 2
     assert "is the database of another program (orders)" in said
     assert (here / "shop.db").read_bytes() == before
@@ -229,8 +214,8 @@ def test_only_files_of_the_run_are_logged(here: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "name", ["outputs/cache", "outputs/cache/12", "outputs/mlflow.db", "outputs/mlflow-artifacts/1", "outputs/sweeps/a"]
 )
-def test_a_run_is_refused_the_places_of_other_things(recx: Recx, here: Path, name: str) -> None:
-    code, said = recx(*TINY, "ranker=identity", f"hydra.run.dir={name}")
+def test_a_run_is_refused_the_places_of_other_things(call: Call, here: Path, name: str) -> None:
+    code, said = call(*TINY, "ranker=identity", f"hydra.run.dir={name}")
     assert code == 2
     assert "holds other things than runs" in said
     with pytest.raises(InputError, match="holds other things than runs"):
@@ -240,10 +225,10 @@ def test_a_run_is_refused_the_places_of_other_things(recx: Recx, here: Path, nam
 
 @pytest.mark.parametrize("name", [".hydra/config.yaml", "recx.log"])
 @pytest.mark.parametrize("more", [(), ("hydra.output_subdir=.hydra", "hydra/job_logging=default")])
-def test_what_hydra_wrote_for_another_program_stays(recx: Recx, here: Path, name: str, more: tuple[str, ...]) -> None:
+def test_what_hydra_wrote_for_another_program_stays(call: Call, here: Path, name: str, more: tuple[str, ...]) -> None:
     (here / "theirs" / ".hydra").mkdir(parents=True)
     (here / "theirs" / name).write_text("theirs")
-    code, said = recx(*TINY, "ranker=identity", "hydra.run.dir=theirs", *more)
+    code, said = call(*TINY, "ranker=identity", "hydra.run.dir=theirs", *more)
     assert code == 2
     assert f"holds files that no run wrote there ({name})" in said
     with pytest.raises(InputError, match="no run wrote there"):
@@ -251,22 +236,22 @@ def test_what_hydra_wrote_for_another_program_stays(recx: Recx, here: Path, name
     assert content(here) == {f"theirs/{name}": b"theirs"}
 
 
-def test_what_hydra_wrote_for_an_earlier_run_is_replaced(recx: Recx, here: Path) -> None:
+def test_what_hydra_wrote_for_an_earlier_run_is_replaced(call: Call, here: Path) -> None:
     words = (*TINY, "ranker=identity", "hydra.run.dir=mine", "hydra.output_subdir=.hydra", "hydra/job_logging=default")
     for _ in range(2):
-        assert recx(*words) == (0, "")
+        assert call(*words) == (0, "")
     assert (here / "mine" / ".hydra" / "config.yaml").is_file()
 
 
 @pytest.mark.parametrize("name", [".hydra", "recx.log", ".recx.lock"])
-def test_a_link_with_a_name_of_ours_is_not_followed(recx: Recx, here: Path, name: str) -> None:
+def test_a_link_with_a_name_of_ours_is_not_followed(call: Call, here: Path, name: str) -> None:
     precious(here)
     (here / "run").mkdir()
     target = here / "precious" / ("" if name == ".hydra" else "config.yaml")
     (here / "run" / name).symlink_to(target)
     before = content(here)
     more = ("hydra.output_subdir=.hydra", "hydra/job_logging=default")
-    code, said = recx(*TINY, "ranker=identity", "hydra.run.dir=run", *more)
+    code, said = call(*TINY, "ranker=identity", "hydra.run.dir=run", *more)
     assert (code, f"no run wrote there ({name})" in said) == (2, True)
     assert content(here) == before
 
@@ -301,16 +286,16 @@ def test_a_file_that_a_person_adds_meanwhile_is_not_of_the_run(here: Path) -> No
         own.clear()
 
 
-def test_a_benchmark_replaces_an_earlier_one(recx: Recx, here: Path) -> None:
+def test_a_benchmark_replaces_an_earlier_one(call: Call, here: Path) -> None:
     words = ["+experiment=rerank_benchmark", "tracker=console", "hydra.run.dir=bench", "dataset.queries=20"]
     words += [f"~benchmark.rankers.{name}" for name in ("bm25", "linear")]
     for _ in range(2):
-        assert recx(*words) == (0, "")
-    assert recx(*TINY, "hydra.run.dir=bench")[0] == 2
+        assert call(*words) == (0, "")
+    assert call(*TINY, "hydra.run.dir=bench")[0] == 2
 
 
-def test_a_store_that_is_a_folder_is_said(recx: Recx, here: Path) -> None:
+def test_a_store_that_is_a_folder_is_said(call: Call, here: Path) -> None:
     (here / "outputs" / "mlflow.db").mkdir(parents=True)
-    code, said = recx(*TINY, "ranker=identity", "tracker=mlflow")
+    code, said = call(*TINY, "ranker=identity", "tracker=mlflow")
     assert code == 2
     assert "mlflow.db is not a file" in said

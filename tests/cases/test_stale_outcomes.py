@@ -53,8 +53,8 @@ class Lab:
         self.source = folder / "src" / "ownlab"
         self.write("__init__.py", "")
         self.write("parts.py", PART)
-        (folder / "work").mkdir()
-        monkeypatch.chdir(folder / "work")
+        (folder / "here").mkdir()
+        monkeypatch.chdir(folder / "here")
         monkeypatch.syspath_prepend(folder / "src")
         monkeypatch.setattr(code_version, "STARTED", time.time_ns() + 10**15)  # as if all had been there before
 
@@ -88,11 +88,11 @@ def counts(key: Callable[[], str], change: Callable[[], object], back: Callable[
     return after != before
 
 
-NAMES = ["words.txt", "model.bin", "model", "./words.txt", "data/words.txt", "../work/words.txt"]
+NAMES = ["words.txt", "model.bin", "model", "./words.txt", "data/words.txt", "../here/words.txt"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("place", ["work", "src/ownlab", "src", "src/ownlab/deeper/.."])
+@pytest.mark.parametrize("place", ["here", "src/ownlab", "src", "src/ownlab/deeper/.."])
 def test_a_setting_that_names_a_file_counts_by_its_content(name: str, place: str, lab: Lab) -> None:
     file = Path("..", place, name)
     file.parent.mkdir(parents=True, exist_ok=True)

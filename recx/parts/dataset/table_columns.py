@@ -21,6 +21,7 @@ AUTO = "auto"
 EVENT = r"(the|event|click|view|interaction|rating|review|purchase|order|session|unix|utc|created|rated|visited|server)"
 """What may stand before the word for a time that tells when the event happened."""
 NUMBERS = "numbers"
+UNITS = ("s", "ms", "us", "ns")
 TRUTHS = "true|false|t|f|yes|no|y|n|on|off|ja|nein|oui|non|si|wahr|falsch|vrai|faux|verdadero|falso|pos|positive"
 NUMBER_OR_NOTHING = r"([+-]?\d+([.,]\d+)? ?%?|na|n/a|#n/a|nan|none|null|\\n)?"
 
@@ -67,7 +68,7 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     Raises:
         InputError: A column holds numbers of 0 or less, or words, which could mean that the row is no event.
     """
-    found = {name: _numbers(source, name) for name in recognised(f"{WEIGHTS}|{GRADES}", names)}
+    found = {name: numbers_of(source, name) for name in recognised(f"{WEIGHTS}|{GRADES}", names)}
     for name in recognised(f"weight|strength|{GRADES}|{REACTIONS}|{KINDS_OF_EVENTS}", names):
         if found.get(name) is None:
             _refuse_words(source, name, graded=bool(recognised(f"weight|{GRADES}", [name])))
@@ -119,7 +120,7 @@ def _is_of_event(name: str) -> bool:
 
 def _clock(source: Source, column: str) -> str:
     """Return the unit of a column of dates, ``NUMBERS`` of numbers that are no dates, "" of anything else."""
-    raw = _numbers(source, column)
+    raw = numbers_of(source, column)
     if raw is None or _is_written(raw, 8) or _is_written(raw, 14):
         with suppress(InputError):
             read(source, {column: "iso"}, notes={})
@@ -127,8 +128,7 @@ def _clock(source: Source, column: str) -> str:
         return ""
     if any(_is_written(raw, digits) for digits in (4, 6, 12)):
         return ""
-    middle = np.array([np.median(raw)])
-    return next((unit for unit in ("s", "ms", "us", "ns") if dates_in(middle, unit).all()), NUMBERS)
+    return next(iter(units_of(raw)), NUMBERS)
 
 
 def _stated(source: Source, column: str, unit: str, relative: bool) -> str:
@@ -146,10 +146,16 @@ def _is_written(raw: Array, digits: int) -> bool:
     return bool(((raw >= 19 * 10 ** (digits - 2)) & (raw < 21 * 10 ** (digits - 2))).all())
 
 
-def _numbers(source: Source, column: str) -> Array | None:
-    """Return the values of a column; None if one is not a number."""
+def numbers_of(source: Source, column: str) -> Array | None:
+    """Return the values of a column, whole numbers exactly; None if one is not a number."""
     for kind in ("whole", "double"):
         with suppress(InputError):
             found = read(source, {column: kind}, notes={})[column]
             return found if np.isfinite(found).all() else None
     return None
+
+
+def units_of(raw: Array) -> list[str]:
+    """Return the units in which most of these numbers are times from 1980 to 2096."""
+    middle = np.array([np.median(raw)])
+    return [unit for unit in UNITS if dates_in(middle, unit).all()]

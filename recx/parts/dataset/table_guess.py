@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.core.clock import NANOSECONDS, dates_in
+from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
-from recx.core.types import Array
 from recx.parts.dataset.table import ROLES, Table
+from recx.parts.dataset.table_columns import UNITS, numbers_of, units_of
 from recx.storage.readers.names import GRADES, ITEMS, OPINIONS, TIMES, USERS, recognised
 from recx.storage.readers.tables import Source, layouts, read
 
@@ -28,7 +28,6 @@ WORDS: Mapping[str, str] = {
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
 JSON = (".json", ".jsonl", ".ndjson")
-UNITS = ("s", "ms", "us", "ns")
 NONE = "none"
 """What a flag says for a role without a column."""
 
@@ -139,28 +138,22 @@ def _check_no_times(source: Source, others: Sequence[str]) -> None:
 
 def _as_time(source: Source, column: str) -> str:
     """Return the first value of a column that holds times, otherwise an empty text."""
-    raw = _numbers(source, column)
+    raw = numbers_of(source, column)
     if raw is not None:
-        return f"{raw[0]:.0f}" if _units(raw) else ""
+        return f"{raw[0]:.0f}" if units_of(raw) else ""
     with suppress(InputError):
         return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
     return ""
-
-
-def _units(raw: Array) -> list[str]:
-    """Return the units in which most of these numbers are times from 1980 to 2096."""
-    middle = np.array([np.median(raw)])
-    return [unit for unit in UNITS if dates_in(middle, unit).all()]
 
 
 def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[str, str]:
     """Return the unit of a column of times, and which day the first of them is."""
     if column is None:
         return given or "ms", ""
-    raw = _numbers(source, column)
+    raw = numbers_of(source, column)
     if raw is None:
         return given or "iso", "" if given else f"the first is {_first_day(source, column)}"
-    unit = given or next(iter(_units(raw)), None)
+    unit = given or next(iter(units_of(raw)), None)
     example = f"{raw[0]:.0f}" if raw[0] == int(raw[0]) else str(raw[0])
     if unit is None:
         other = f"{_moment(raw[0], 'ms')} if it counts ms"
@@ -172,15 +165,6 @@ def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[s
             f"or leave the times out with --time {NONE}"
         )
     return unit, f"{example} is {_moment(raw[0], unit)[:10]}" if unit in UNITS else ""
-
-
-def _numbers(source: Source, column: str) -> Array | None:
-    """Return the values of a column, whole numbers exactly; None if one is not a number."""
-    for kind in ("whole", "double"):
-        with suppress(InputError):
-            found = read(source, {column: kind}, notes={})[column]
-            return found if np.isfinite(found).all() else None
-    return None
 
 
 def _first_day(source: Source, column: str) -> str:
@@ -195,6 +179,6 @@ def _moment(value: float, unit: str) -> str:
 
 
 def _about_opinions(source: Source, column: str) -> str:
-    numbers = _numbers(source, column)
+    numbers = numbers_of(source, column)
     span = "" if numbers is None else f" ({numbers.min():g} to {numbers.max():g})"
     return f"every row counts alike: as the weight, a low {column}{span} would be a hit too, of less gain"
