@@ -20,6 +20,7 @@ from recx.core.bounds import (
     check,
     checked,
 )
+from recx.core.chosen import params as chosen_params
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.evaluation import Evaluation
@@ -47,13 +48,10 @@ from recx.core.protocols import (
     Ranker,
     Reloadable,
     Retriever,
-    Run,
     Saveable,
     Seen,
     SlateRetriever,
     Splitter,
-    SweepTracker,
-    Tracker,
 )
 from recx.core.pruning import Pruned, reached
 from recx.core.ragged import (
@@ -71,6 +69,7 @@ from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain
+from recx.core.trackers import Run, SweepTracker, Tracker
 from recx.core.types import (
     Array,
     Bools,
@@ -110,7 +109,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",
     "Ranker", "Reloadable", "Retriever", "Run", "Saveable", "Seen", "SlateRetriever", "Splitter", "SweepTracker",
-    "Tracker",
+    "Tracker", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",
     # groups of rows

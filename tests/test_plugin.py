@@ -86,6 +86,7 @@ NAMES = [
     "check",
     "check_plain",
     "checked",
+    "chosen_params",
     "design_blocks",
     "design_matrix",
     "did_you_mean",

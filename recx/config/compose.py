@@ -16,11 +16,13 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from recx.config import hydra_rules, option_sources
+from recx.config.chosen import chosen
 from recx.config.hydra_errors import explained
 from recx.config.hydra_internals import alone, checked, parse, register
 from recx.config.sweepers.grid import Grid
 from recx.config.sweepers.optuna import Search
 from recx.core import project
+from recx.core.chosen import CHOSEN
 
 _FROM_ENVIRONMENT = re.compile(r"\$\{\s*oc\.env:[^{}]*\}")
 
@@ -91,10 +93,15 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         return hydra.compose(project.current().config_name, list(overrides), return_hydra_config=True)
 
 
-def plain(config: DictConfig) -> dict[str, Any]:
+def plain(config: DictConfig, hydra: Any = None) -> dict[str, Any]:
     """Return a configuration, except for Hydra's part, as plain dictionaries and lists with interpolations resolved.
 
     A number or a truth value from the environment, as in ``seed: ${oc.env:SEED,0}``, is read as on the command line.
+    ``chosen`` is added: the options and settings that a person chose (see ``recx.config.chosen``).
+
+    Args:
+        config: The composed configuration.
+        hydra: Hydra's part, where the configuration lacks it; else None.
 
     Raises:
         InputError: A value is missing, or refers to an unknown key.
@@ -108,7 +115,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
     named = {str(key): value for key, value in content.items()}
     if isinstance(named.get("cache"), bool):  # how YAML reads on and off without quotes
         named["cache"] = "on" if named["cache"] else "off"
-    return named
+    return {**named, CHOSEN: chosen(ours, config.hydra if hydra is None else hydra, named, compose)}
 
 
 def _read_environment(config: Any, written: Any) -> None:

@@ -10,6 +10,7 @@ Its package is found without being imported, so a plugin that a run does not use
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -76,6 +77,15 @@ def options() -> dict[str, tuple[str, Path]]:
                 )
             found[name] = (source.package, file)
     return found
+
+
+def content_hash() -> str:
+    """Return a hash of the names and contents of all option files."""
+    digest = hashlib.blake2b(digest_size=16)
+    for source in sources():
+        for name, file in sorted(source.options().items()):
+            digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()} ".encode())
+    return digest.hexdigest()
 
 
 def _way_out(source: Source) -> str:

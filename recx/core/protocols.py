@@ -20,14 +20,12 @@ anything else says so by an attribute or property that is not a setting:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import Reals
-from recx.core.run_context import RunContext
 from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 FoldName = Literal["predict", "test", "valid"]
@@ -239,47 +237,6 @@ class Cutting(Protocol):
     @property
     def cuts(self) -> Sequence[int]:
         """The cuts of all its metrics, smallest first."""
-
-
-class Run(Protocol):
-    """A run that is being tracked."""
-
-    @property
-    def address(self) -> str | None:
-        """Where a person can look at this run, or None."""
-
-    def log_metrics(self, metrics: Mapping[str, float]) -> None:
-        """Log numbers by name."""
-
-    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
-        """Log series by name, one value per step."""
-
-    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Log a table, given as columns by name."""
-
-    def log_tags(self, tags: Mapping[str, str]) -> None:
-        """Log texts by name."""
-
-    def log_files(self, folder: Path, *, inner: bool = True) -> None:
-        """Log the files of a folder and, if ``inner``, of the folders in it."""
-
-
-class Tracker(Protocol):
-    """Records runs."""
-
-    def run(self, name: str, params: Mapping[str, Any], context: RunContext) -> AbstractContextManager[Run]:
-        """Yield a new run with these settings; ``context`` gives its name and the run or sweep that it belongs to."""
-
-
-@runtime_checkable
-class SweepTracker(Protocol):
-    """A tracker that keeps the trials of a sweep together.
-
-    The trials' own runs get the parent's ``run_id`` and the sweep's id in their ``RunContext``.
-    """
-
-    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[Run]:
-        """Yield the run of the whole sweep: a new one, or the one that was started with this id."""
 
 
 class Pruner(Protocol):

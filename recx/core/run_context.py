@@ -18,12 +18,14 @@ class RunContext:
     Attributes:
         parent: The id of the parent run, or "".
         sweep: The id of the sweep, or "".
-        name: The name of the run; "" leaves the choice to the tracker.
+        name: What the run's name says beside data and chain: what its sweep varies in it; "": its chosen settings.
+        role: What the run is in its sweep: ``best``, or "" for a trial.
     """
 
     parent: str = ""
     sweep: str = ""
     name: str = ""
+    role: str = ""
 
     @classmethod
     def from_environment(cls) -> RunContext:

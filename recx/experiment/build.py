@@ -10,8 +10,10 @@ from typing import Any
 
 from recx.config import factory
 from recx.core.bounds import PositiveInt, Seed, coerce
+from recx.core.chosen import CHOSEN
 from recx.core.errors import InputError, did_you_mean
-from recx.core.protocols import CacheMode, FoldName, Seen, Tracker
+from recx.core.protocols import CacheMode, FoldName, Seen
+from recx.core.trackers import Tracker
 from recx.experiment.experiment import Experiment
 from recx.experiment.report_writers import ReportWriter
 
@@ -70,7 +72,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     """
     known = [*TOP_LEVEL, *METHODS, "feature", "runtime", "benchmark"]  # recx.jobs.benchmark.prepare builds the last
     for key in config:
-        if key not in known:
+        if key not in (*known, CHOSEN):
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
     for key in known:
         if key not in config:

@@ -10,6 +10,7 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.evaluation import Evaluation
+from recx.core.fold_names import outside
 from recx.core.ragged import blocks
 from recx.core.system.atomic import replacing
 from recx.core.types import Array, RankedLists
@@ -59,13 +60,19 @@ def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
 
-def write_per_user(path: Path, evaluation: Evaluation) -> None:
-    """Write one row per evaluated user: raw id, one column per metric, and one column ``slice/NAME`` per grouping."""
+def write_per_user(path: Path, evaluation: Evaluation, fold: str) -> None:
+    """Write one row per evaluated user: raw id, one column per metric, and one column ``slice/NAME`` per grouping.
+
+    Args:
+        path: The parquet file.
+        evaluation: The figures.
+        fold: The fold that they are of, which their names say (see ``recx.core.fold_names``).
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     slices = {f"{SLICE}{name}": value for name, value in evaluation.slices.items()}
-    table = pa.table({"user": _arrow(evaluation.users), **evaluation.values, **slices})
+    table = pa.table({"user": _arrow(evaluation.users), **outside(evaluation.values, fold), **slices})
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="snappy")
 

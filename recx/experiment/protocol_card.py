@@ -1,4 +1,4 @@
-"""The protocol card: the rules under which a run was evaluated (``protocol.json``, MLflow tags ``protocol.*``).
+"""The protocol card: the rules under which a run was evaluated (``protocol.json``; trackers get its hash).
 
 Two runs can be compared where their cards agree.
 """
@@ -6,6 +6,7 @@ Two runs can be compared where their cards agree.
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -17,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recx.core.protocols import retrieves_slates
-from recx.core.system.serialize import flat, plain, settings
+from recx.core.system.serialize import plain, settings
 from recx.core.types import Array, Fold, Interactions
 from recx.core.version import __version__
 from recx.evaluation.definitions import FUNNEL, METRICS
-from recx.evaluation.rules import MEAN, TIES
+from recx.evaluation.rules import MEAN, TIES, rules
 from recx.experiment import card_facts
 from recx.experiment.doctor import counts
 from recx.parts.split.folds import later_events
@@ -87,9 +88,13 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tags(card: Mapping[str, Any]) -> dict[str, str]:
-    """Return the card as tags ``protocol.*``, without definitions, counts and what follows from the data."""
-    left_out = ("definitions", "doctor", "notes", "context", "made_elsewhere")
-    return flat({name: value for name, value in card.items() if name not in left_out}, "protocol.")
+    """Return the hashes by which a tracker finds runs of the same rules and of the same data.
+
+    ``recx.protocol`` is of what must be the same for two runs to be comparable (see ``recx.evaluation.rules``).
+    """
+    content = json.dumps(plain(rules(card)), sort_keys=True).encode()
+    protocol = hashlib.blake2b(content, digest_size=16).hexdigest()
+    return {"recx.protocol": protocol, "recx.data": str(card["data_hash"])}
 
 
 def data_hash(interactions: Interactions) -> str:

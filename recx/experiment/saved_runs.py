@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.chosen import chain
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
+from recx.core.fold_names import VALID, inside, outside
 from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
 from recx.core.system.own_folder import is_finished, is_unfinished
 from recx.core.system.plain_files import check_plain, read_text
-from recx.core.system.serialize import plain, title
+from recx.core.system.serialize import plain
 from recx.evaluation.rules import rules
 from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
 from recx.storage.readers.content import refuse_bomb
@@ -69,8 +71,8 @@ def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: 
     write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
     write_text(folder / "protocol.json", _json(card))
     if result.report is not None:
-        write_per_user(folder / "per_user.parquet", result.report)
-    write_text(folder / "metrics.json", _json(result.metrics))
+        write_per_user(folder / "per_user.parquet", result.report, result.experiment.fold)
+    write_text(folder / "metrics.json", _json(outside(result.metrics, result.experiment.fold)))
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ class SavedRun:
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """Every figure by its full name; NaN where a figure does not exist."""
+        """Every figure by its full name, without ``valid/``; NaN where a figure does not exist."""
         with reading(self.folder / "metrics.json") as path:
-            stored = json.loads(read_text(path))
+            stored = inside(json.loads(read_text(path)))
             return {name: float("nan") if value is None else float(value) for name, value in stored.items()}
 
     @cached_property
@@ -103,6 +105,12 @@ class SavedRun:
         """The protocol card."""
         with reading(self.folder / "protocol.json") as path:
             return dict(json.loads(read_text(path)))
+
+    @property
+    def fold(self) -> str:
+        """The fold that the run is of: ``test``, ``valid`` or ``predict``."""
+        with reading(self.folder / "config.yaml"):
+            return str(self.config["fold"])
 
     @property
     def threads(self) -> object:
@@ -129,7 +137,7 @@ class SavedRun:
     @cached_property
     def per_user(self) -> pd.DataFrame:
         """One row per evaluated user: raw id and one column per metric, NaN where a stage leaves the user out."""
-        return self._frame("per_user.parquet")
+        return self._frame("per_user.parquet").rename(columns=lambda name: name.removeprefix(VALID))
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -157,7 +165,7 @@ class SavedRun:
             notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
             rules=rules(self.protocol),
             slices=slices,
-            about=title(self.config) if (self.folder / "config.yaml").is_file() else "",
+            about=chain(self.config) if (self.folder / "config.yaml").is_file() else "",
         )
 
     def _frame(self, name: str) -> pd.DataFrame:

@@ -126,10 +126,10 @@ def _run(config: DictConfig, folder: Path) -> float | None:
     if config.get("benchmark") is not None:
         from recx.jobs.benchmark.run import benchmark, check
 
-        check(benchmark(plain(config), folder))
+        check(benchmark(plain(config, HydraConfig.get()), folder))
     else:
         from recx.core.run_context import RunContext
         from recx.jobs.launch import folder_of_run, launch
 
-        launch(plain(config), folder_of_run(folder), context=RunContext.from_environment())
+        launch(plain(config, HydraConfig.get()), folder_of_run(folder), context=RunContext.from_environment())
     return None

@@ -20,7 +20,7 @@ from recx.core.system.own_folder import OwnFolder
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
-    from recx.core.protocols import Run, Tracker
+    from recx.core.trackers import Run, Tracker
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.report_writers import ReportWriter
 
@@ -31,6 +31,8 @@ FILES = (
     *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
 )
 """The files and folders of a run."""
+IN_TABLES = ("data/", "weight/", "weight_low/", "weight_high/", "importance/")
+"""Prefixes of what a tracker gets as tables: in a chart of figures, nobody would find these among a hundred."""
 
 
 def folder_of_run(path: Path) -> OwnFolder:
@@ -121,17 +123,37 @@ class _Output:
         write(result, folder, self.config, self.card, self.sentences)
 
     def record(self, run: Run) -> None:
-        """Hand the run to its tracker."""
+        """Hand the run to its tracker: figures to compare as metrics, all else as tables and files."""
+        from recx.core.chosen import data_name
+        from recx.core.fold_names import outside
         from recx.experiment import protocol_card
         from recx.experiment.report_writers import TableWriter
+        from recx.report.markdown import of_run
 
+        result, metrics, fold = self.result, self.result.metrics, self.result.experiment.fold
         if isinstance(self.report, TableWriter):
-            run.log_table("detailed_results", self.report.table(self.result))
-        run.log_metrics(self.result.metrics)
-        run.log_curves(self.result.curves)
-        advice = {"recx.advice": "\n".join(self.sentences)} if self.sentences else {}
-        run.log_tags(protocol_card.tags(self.card) | advice)
+            run.log_table("detailed_results", self.report.table(result))
+        run.log_metrics(outside({name: x for name, x in metrics.items() if not name.startswith(IN_TABLES)}, fold))
+        run.log_curves(outside(result.curves, fold))
+        for name, columns in _tables(result).items():
+            run.log_table(name, columns)
+        path = (self.config.get("dataset") or {}).get("path")
+        source = "" if path is None else str(Path(path).expanduser().absolute())
+        run.log_dataset(data_name(self.config), str(self.card["data_hash"]), source)
+        run.log_tags(protocol_card.tags(self.card))
+        run.describe(of_run(result, self.config, self.sentences))
         run.log_files(self.own.path)
+
+
+def _tables(result: Result) -> dict[str, Mapping[str, Sequence[Any]]]:
+    """Return what a tracker keeps as tables: counts, and the weights or importances of features."""
+    counts = {name.removeprefix("data/"): x for name, x in result.metrics.items() if name.startswith("data/")}
+    tables: dict[str, Mapping[str, Sequence[Any]]] = {"counts": {"count": list(counts), "value": list(counts.values())}}
+    if "weights" in result.tables:
+        tables["weights"] = {name: column.tolist() for name, column in result.tables["weights"].items()}
+    if result.importances:
+        tables["importances"] = {"feature": list(result.importances), "share": list(result.importances.values())}
+    return tables
 
 
 @contextmanager

@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from recx.core.protocols import Run, SweepTracker, Tracker
 from recx.core.run_context import RunContext
+from recx.core.trackers import Run, SweepTracker, Tracker
 from recx.testing.rules import expect
 
 PARAMS: Mapping[str, Any] = {"seed": 0, "ranker": {"_target_": "a.b.C", "l2": 0.1, "names": ["a", "b"]}, "report": None}
 """Settings as a run has them: nested, with lists and null."""
 
 
-METHODS = ("log_metrics", "log_curves", "log_table", "log_tags", "log_files")
+METHODS = ("log_metrics", "log_curves", "log_table", "log_tags", "log_dataset", "describe", "log_files")
 
 
 def check_tracker(tracker: Tracker) -> None:
@@ -32,7 +32,8 @@ def check_tracker(tracker: Tracker) -> None:
     _succeeds(tracker.run("checked", PARAMS, RunContext()), f"{name}, after a failed run,")
     if isinstance(tracker, SweepTracker):
         for _ in range(2):  # started, and continued
-            _succeeds(tracker.sweep("checked", PARAMS, "20240501-093000"), f"{name}.sweep")
+            context = RunContext(sweep="20240501-093000", name="sweep of seed")
+            _succeeds(tracker.sweep("checked", PARAMS, context), f"{name}.sweep")
 
 
 def _succeeds(started: AbstractContextManager[Run], name: str) -> None:
@@ -45,7 +46,9 @@ def _succeeds(started: AbstractContextManager[Run], name: str) -> None:
         run.log_metrics({})
         run.log_curves({"training/loss": [3.0, 2.0, 1.0]})
         run.log_table("results", {"user": ["u1", "u2"], "score": [0.5, 1.0]})
-        run.log_tags({"recx.advice": "two\nlines"})
+        run.log_tags({"recx.reason": "two\nlines"})
+        run.log_dataset("log.csv", "0123456789abcdef", "/data/log.csv")
+        run.describe("**item_knn** on `log.csv`")
         (Path(folder) / "metrics.json").write_text("{}", encoding="utf-8")
         run.log_files(Path(folder))
         run.log_files(Path(folder), inner=False)

@@ -30,6 +30,10 @@ class UntrackedRun:
 
     def log_tags(self, tags: Mapping[str, str]) -> None: ...
 
+    def log_dataset(self, name: str, digest: str, source: str) -> None: ...
+
+    def describe(self, text: str) -> None: ...
+
     def log_files(self, folder: Path, *, inner: bool = True) -> None: ...
 
 
@@ -43,6 +47,6 @@ class Console:
         with stoppable():
             yield UntrackedRun()
 
-    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> AbstractContextManager[UntrackedRun]:
+    def sweep(self, name: str, params: Mapping[str, Any], context: RunContext) -> AbstractContextManager[UntrackedRun]:
         """Yield a run that ignores what is logged."""
-        return self.run(name, params)
+        return self.run(name, params, context)

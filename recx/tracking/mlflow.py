@@ -2,131 +2,42 @@
 
 from __future__ import annotations
 
+import getpass
 import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from recx.core.errors import RecxError, reason
+from recx.core import chosen
+from recx.core.errors import reason
 from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden
 from recx.core.system.git import git_state
-from recx.core.system.own_folder import files_of_run
-from recx.core.system.serialize import flat, plain, title
+from recx.core.system.serialize import plain
 from recx.core.version import __version__
 from recx.tracking import store
+from recx.tracking.mlflow_run import LONGEST_TAG, MlflowRun
 from recx.tracking.process import identity, stoppable
+from recx.tracking.sqlite_runs import SHORTEST_ID
 
 if TYPE_CHECKING:
     from mlflow.entities import RunInfo
     from mlflow.tracking import MlflowClient
+PRIMARY = "mlflow.experiment.primaryMetric"
+HOW_TO_READ = """\
+Figures of each stage: `retrieval/` judges the candidates, `end_to_end/` what users get, both over every user with a
+target.
 
-T = TypeVar("T")
-BATCH = {"params": 100, "metrics": 1000, "tags": 100}
-"""How many of each MLflow accepts in one call."""
-LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
-LARGEST_FILE = 20 * 2**20
-"""Larger files stay in the run's folder, since the store does not need a second copy of every candidate."""
+`ranking/` is a figure of the ranker alone: it counts only the users whose target was retrieved, whose number is
+`ranking/users`. A poor retriever leaves it the easy users, so it must not order runs with different retrievers: compare
+these by `end_to_end/`.
 
-
-@dataclass(frozen=True)
-class MlflowRun:
-    """A run in an MLflow store; everything is written in as few calls as MLflow allows.
-
-    Attributes:
-        client: Client of the store.
-        run_id: MLflow's id of the run.
-        address: The run's page.
-    """
-
-    client: MlflowClient
-    run_id: str
-    address: str
-
-    def log_params(self, params: Mapping[str, Any]) -> None:
-        """Write nested settings under dotted names; texts over 6,000 characters are cut, and named in a tag."""
-        from mlflow.entities import Param
-
-        named = self._allowed(flat(params), "params")
-        cut = [name for name, text in named.items() if len(text) > LONGEST_PARAM]
-        if cut:
-            self.log_tags({"recx.cut_params": ", ".join(cut)})
-        self._write("params", [Param(name, text[:LONGEST_PARAM]) for name, text in named.items()])
-
-    def log_metrics(self, metrics: Mapping[str, float]) -> None:
-        """Write figures by name; NaN is kept."""
-        self.log_curves({name: [value] for name, value in metrics.items()}, first=0)
-
-    def log_curves(self, curves: Mapping[str, Sequence[float]], *, first: int = 1) -> None:
-        """Write figures by epoch.
-
-        Args:
-            curves: Name -> its value after each epoch.
-            first: The step of the first value.
-        """
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        named = self._allowed(curves, "metrics").items()
-        self._write("metrics", [Metric(name, float(y), now, x) for name, ys in named for x, y in enumerate(ys, first)])
-
-    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Write a table that MLflow's pages show: column name -> one value per row."""
-        import pandas as pd
-
-        table = pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
-        self.client.log_table(self.run_id, table, f"{allowed_name(name)}.json")
-
-    def log_tags(self, tags: Mapping[str, str]) -> None:
-        """Write texts by name."""
-        from mlflow.entities import RunTag
-
-        named = self._allowed(tags, "tags").items()
-        self._write("tags", [RunTag(name, str(text)[:LONGEST_TAG]) for name, text in named])
-
-    def log_files(self, folder: Path, *, inner: bool = True) -> None:
-        """Copy the files of the run's folder, except large ones, which a tag names; tag where the folder is.
-
-        Args:
-            folder: The run's folder.
-            inner: Whether to copy its subfolders too.
-        """
-        large = []
-        for place in map(Path, files_of_run(folder)):
-            path = folder / place
-            if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
-                continue
-            if path.stat().st_size > LARGEST_FILE:
-                large.append(str(place))
-            else:
-                self.client.log_artifact(self.run_id, str(path), None if place.parent == Path() else str(place.parent))
-        left = {"recx.only_in_folder": ", ".join(large)} if large else {}
-        self.log_tags({"recx.folder": str(folder.absolute()), **left})
-
-    def _write(self, kind: str, entries: Sequence[Any]) -> None:
-        for start in range(0, len(entries), BATCH[kind]):
-            batch: Any = {kind: entries[start : start + BATCH[kind]]}
-            self.client.log_batch(self.run_id, **batch)
-
-    def _allowed(self, named: Mapping[str, T], kind: str) -> dict[str, T]:
-        """Return the values under names that MLflow accepts; a tag lists the names that had to change.
-
-        Raises:
-            RecxError: Two names become one.
-        """
-        changed = {name: allowed_name(name) for name in named if allowed_name(name) != name}
-        allowed = {changed.get(name, name): value for name, value in named.items()}
-        if len(allowed) < len(named):
-            raise RecxError(
-                f"some of these names of {kind} would equal others in MLflow: {', '.join(changed)}: rename them"
-            )
-        if changed:
-            renamed = ", ".join(f"{name} -> {new}" for name, new in changed.items())
-            self.client.set_tag(self.run_id, f"recx.renamed.{kind}", renamed[:LONGEST_TAG])
-        return allowed
+Names that begin with `valid/` are of the fold that settings are chosen by; all others are of the test fold.
+"""
+"""What the page of an experiment says."""
 
 
 @dataclass(frozen=True)
@@ -157,22 +68,22 @@ class MLflow:
             RecxError: The store cannot be opened or written to.
             Interrupted: The process received SIGTERM.
         """
-        nesting = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep}
+        nesting = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep, "recx.role": context.role}
         tags = {**_origin(), **{tag: value for tag, value in nesting.items() if value}}
-        with self._experiment(name) as (client, experiment_id):
-            run_name = context.name or title(params) or name
+        with self._experiment(name, params) as (client, experiment_id):
+            run_name = chosen.run_name(params, context.name) or name
             info = client.create_run(experiment_id, tags=tags, run_name=run_name).info
             with self._kept(client, info) as run:
-                run.log_params(params)
+                run.log_params(chosen.params(params))
                 client.log_dict(info.run_id, plain(params), "config.yaml")
                 yield run
 
     @contextmanager
-    def sweep(self, name: str, params: Mapping[str, Any], sweep_id: str) -> Iterator[MlflowRun]:
+    def sweep(self, name: str, params: Mapping[str, Any], context: RunContext) -> Iterator[MlflowRun]:
         """Yield the parent run of a sweep, which is resumed if it exists; raises as ``run`` does."""
-        tags = {**_origin(), "recx.sweep": sweep_id, "recx.role": "sweep"}
-        query = f"tags.`recx.sweep` = '{sweep_id}' and tags.`recx.role` = 'sweep'"
-        with self._experiment(name) as (client, experiment_id):
+        tags = {**_origin(), "recx.sweep": context.sweep, "recx.role": "sweep"}
+        query = f"tags.`recx.sweep` = '{context.sweep}' and tags.`recx.role` = 'sweep'"
+        with self._experiment(name, params) as (client, experiment_id):
             started = client.search_runs([experiment_id], query, max_results=1)
             if started:
                 info = started[0].info
@@ -180,22 +91,23 @@ class MLflow:
                 MlflowRun(client, info.run_id, "").log_tags({**tags, "recx.reason": ""})
                 client.update_run(info.run_id, status="RUNNING")
             else:
-                info = client.create_run(experiment_id, tags=tags, run_name=f"sweep {sweep_id}").info
+                run_name = chosen.run_name(params, context.name) or name
+                info = client.create_run(experiment_id, tags=tags, run_name=run_name).info
             with self._kept(client, info) as run:
                 if not started:
-                    run.log_params(params)
+                    run.log_params(chosen.params(params))
                 try:
                     yield run
                 finally:
                     store.end_dead_runs(client, info.run_id)
 
     @contextmanager
-    def _experiment(self, name: str) -> Iterator[tuple[MlflowClient, str]]:
+    def _experiment(self, name: str, params: Mapping[str, Any]) -> Iterator[tuple[MlflowClient, str]]:
         uri = store.absolute(self.uri)
         file = store.database(uri)
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
         with stoppable(), store.errors_explained(uri):
-            client, experiment_id = store.open_experiment(uri, folder, name)
+            client, experiment_id = store.open_experiment(uri, folder, name, _kind(params))
             store.end_dead_runs(client)
             yield client, experiment_id
 
@@ -229,17 +141,32 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
 
 
 def address(uri: str, experiment_id: str, run_id: str) -> str:
-    """Return the page of a run in MLflow's UI, without a password: of the server itself, or of `python -m recx ui`."""
-    server = re.sub("//[^/]*@", "//", hidden(uri)).rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
-    return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
+    """Return the page of a run on a server, without a password, or the command that opens the page of a local store."""
+    if uri.startswith("http"):
+        server = re.sub("//[^/]*@", "//", hidden(uri)).rstrip("/")
+        return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
+    other = [] if uri == store.absolute(None) else ["--uri", hidden(uri)]
+    return shlex.join(["python", "-m", "recx", "ui", run_id[:SHORTEST_ID], *other])
 
 
-def allowed_name(name: str) -> str:
-    """Return the name with ``_`` for characters that MLflow rejects, without doubled, leading and trailing slashes."""
-    return re.sub(r"/{2,}", "/", re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)).strip("/") or "_"
+def _kind(params: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tags of a new experiment: what its pages show, what its runs are compared by, how to read it."""
+    objective = str(params.get("objective", ""))
+    primary = {f"{PRIMARY}.name": objective, f"{PRIMARY}.greaterIsBetter": "true"} if objective else {}
+    return {"mlflow.experimentKind": "custom_model_development", "mlflow.note.content": HOW_TO_READ, **primary}
 
 
 def _origin() -> dict[str, str]:
-    """Return tags with the process, the version of recx and the commit of a run."""
-    git = {f"git.{name}": value for name, value in git_state().items()}
-    return {**identity(), "recx.version": __version__, "mlflow.source.name": "recx", **git}
+    """Return tags with the user, the process, the version of recx and the commit of a run."""
+    git = git_state()
+    source = {"mlflow.source.name": "recx", "mlflow.source.type": "LOCAL", "mlflow.user": _user()}
+    commit = {"mlflow.source.git.commit": git["commit"]} if "commit" in git else {}
+    tags = {f"git.{name}": value for name, value in git.items()}
+    return {**identity(), "recx.version": __version__, **source, **commit, **tags}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an id without a name, as in containers
+        return "unknown"

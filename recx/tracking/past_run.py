@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from recx.core.chosen import NO_MATTER
+
 NAN = float("nan")
-NO_MATTER = ("cache", "report", "runtime", "tracker")
-"""Settings that do not affect a run's figures."""
 LONGEST_VALUE = 30
 RANKER = r"benchmark\.rankers\.[^.]+\._target_"
 
@@ -65,8 +65,8 @@ class PastRun:
 
 
 def option(settings: Mapping[str, str], group: str) -> str:
-    """Return the chosen part of a group, such as ``item_knn``; "" if there is none."""
-    return settings.get(f"{group}._target_", "").split(".")[-2:][0]
+    """Return the word that chose the part of a group, such as ``item_knn``, or its module; "" if there is none."""
+    return settings.get(group) or settings.get(f"{group}._target_", "").split(".")[-2:][0]
 
 
 def differing(runs: Sequence[PastRun]) -> dict[str, str]:

@@ -112,7 +112,7 @@ class Lines:
     @contextmanager
     def run(self, name, params, context):
         kept = {}
-        others = ("log_params", "log_curves", "log_tags", "log_table", "log_files")
+        others = ("log_params", "log_curves", "log_tags", "log_table", "log_dataset", "describe", "log_files")
         ignored = {name: lambda *values, **settings: None for name in others}
         yield SimpleNamespace(address="", run_id="", log_metrics=kept.update, **ignored)
         with Path(self.file).open("a") as lines:

@@ -97,13 +97,13 @@ def test_every_built_in_metric_is_defined() -> None:
     assert set(NAMES) == set(METRICS)
 
 
-def test_tags_are_flat_texts_without_definitions() -> None:
-    tags = protocol_card.tags(protocol_card.card(result_of(events(["a", "b"])), {}))
-    assert tags["protocol.split.n"] == "1"
-    assert tags["protocol.fold"] == "test"
-    assert all(isinstance(text, str) for text in tags.values())
-    assert not any("definitions" in name for name in tags)
-    assert len(tags) < 100
+def test_tags_are_hashes_of_the_rules_and_of_the_data() -> None:
+    card = protocol_card.card(result_of(events(["a", "b"])), {})
+    tags = protocol_card.tags(card)
+    assert tags["recx.data"] == card["data_hash"]
+    assert protocol_card.tags({**card, "notes": {"more": 1}}) == tags, "counts do not make runs incomparable"
+    assert protocol_card.tags({**card, "fold": "valid"})["recx.protocol"] != tags["recx.protocol"]
+    assert set(tags) == {"recx.data", "recx.protocol"}
 
 
 def test_the_hash_changes_with_the_data() -> None:

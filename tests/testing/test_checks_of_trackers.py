@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from recx.core.protocols import Tracker
 from recx.core.run_context import RunContext
+from recx.core.trackers import Tracker
 from recx.testing import check_tracker
 from recx.tracking.console import Console, UntrackedRun
 from recx.tracking.mlflow import MLflow

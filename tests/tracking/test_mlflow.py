@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import math
 import os
 import signal
 import subprocess
@@ -17,7 +19,8 @@ from recx.core.errors import InputError, RecxError
 from recx.core.run_context import RunContext
 from recx.experiment.saved_runs import load
 from recx.tracking import store
-from recx.tracking.mlflow import LARGEST_FILE, MLflow, address, allowed_name
+from recx.tracking.mlflow import MLflow, address
+from recx.tracking.mlflow_run import LARGEST_FILE
 from recx.tracking.process import Interrupted
 
 PROGRAM = """
@@ -60,23 +63,28 @@ def stop_this_process() -> None:
 
 def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None:
     params = {
-        "retriever": {"_target_": "recx.parts.retriever.union.Union", "k": 60},
+        "retriever": {"_target_": "recx.parts.retriever.union.Union", "k": 60, "unasked": 1},
         "ranker": {"_target_": "recx.parts.ranker.linear.Linear"},
-        "evaluator": {"ranking": ["ndcg_at_5"]},
-        "many": {f"x{number}": number for number in range(250)},
-        "long": "y" * 7_000,
+        "dataset": {"path": "/data/day1"},
+        "chosen": {
+            "options": {"retriever": "union", "ranker": "linear"},
+            "settings": {"retriever.k": 60, "evaluator.ranking": ["ndcg_at_5"], "long": "y" * 7_000}
+            | {f"many.x{number}": number for number in range(250)},
+        },
     }
-    with tracker.run("news", params) as run:
-        run.log_metrics(
-            {f"data/x{number}": number for number in range(1_500)} | {"ranking/auc": float("nan"), "p@5": 1}
-        )
+    with tracker.run("news", params, RunContext(name="retriever.k=60")) as run:
+        run.log_metrics({f"time/x{number}": number for number in range(1_500)} | {"ranking/auc": math.nan, "p@5": 1})
         run.log_curves({"transformer/loss": [3.0, 2.5, 2.25]})
-        run.log_tags({"protocol.fold": "test"})
+        run.log_tags({"recx.data": "0123"})
+        run.describe("**union + linear**")
+        run.log_dataset("day1", "0123", "/data/day1")
     data, info = stored(home, run.run_id).data, stored(home, run.run_id).info
     assert info.status == "FINISHED"
-    assert info.run_name == "union + linear"
+    assert info.run_name == "day1: union + linear, retriever.k=60"
     assert data.params["retriever.k"] == "60"
     assert data.params["evaluator.ranking"] == '["ndcg_at_5"]'
+    assert (data.params["retriever"], data.params["ranker"]) == ("union", "linear")
+    assert not any("_target_" in name or "unasked" in name for name in data.params)
     assert len([name for name in data.params if name.startswith("many.")]) == 250
     assert len(data.params["long"]) == 6_000
     assert data.tags["recx.cut_params"] == "long"
@@ -85,11 +93,29 @@ def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None
     assert [(point.step, point.value) for point in curve] == [(1, 3.0), (2, 2.5), (3, 2.25)]
     assert data.metrics["p_5"] == 1
     assert data.tags["recx.renamed.metrics"] == "p@5 -> p_5"
-    assert data.tags["protocol.fold"] == "test"
+    assert data.tags["recx.data"] == "0123"
     assert data.tags["recx.pid"] == str(os.getpid())
+    assert data.tags["mlflow.note.content"] == "**union + linear**"
+    assert data.tags["mlflow.user"] == getpass.getuser()
+    [given] = stored(home, run.run_id).inputs.dataset_inputs
+    assert (given.dataset.name, given.dataset.digest) == ("day1", "0123")
+    assert json.loads(given.dataset.source) == {"uri": "/data/day1"}
     artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
-    assert "y" * 7_000 in (artifacts / "config.yaml").read_text()
+    kept = (artifacts / "config.yaml").read_text()
+    assert "y" * 7_000 in kept
+    assert "unasked: 1" in kept
     assert not (home / "mlruns").exists()
+
+
+def test_an_experiment_says_what_it_is_and_what_its_runs_are_compared_by(tracker: MLflow, home: Path) -> None:
+    with tracker.run("kinds", {"objective": "end_to_end/mrr"}) as run:
+        pass
+    experiment = run.client.get_experiment_by_name("kinds")
+    assert experiment is not None
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+    assert experiment.tags["mlflow.experiment.primaryMetric.name"] == "end_to_end/mrr"
+    assert experiment.tags["mlflow.experiment.primaryMetric.greaterIsBetter"] == "true"
+    assert "`ranking/` is a figure of the ranker alone" in experiment.tags["mlflow.note.content"]
 
 
 def test_rows_are_kept_as_a_table_that_pages_show(tracker: MLflow, home: Path) -> None:
@@ -102,11 +128,13 @@ def test_rows_are_kept_as_a_table_that_pages_show(tracker: MLflow, home: Path) -
     assert kept == {"columns": ["query", "rank", "top3"], "data": [["你好", 1, ["a", "b"]], ["", None, []]]}
 
 
-def test_the_address_opens_the_run(tracker: MLflow) -> None:
+def test_the_address_opens_the_run(tracker: MLflow, tmp_path: Path) -> None:
     with tracker.run("news", {}) as run:
-        assert run.address.startswith("http://127.0.0.1:5000/#/experiments/")
-        assert f"/runs/{run.run_id}?workflowType=machine_learning" in run.address
-    assert address("http://host:80/", "1", "a").startswith("http://host:80/#/experiments/1/runs/a")
+        assert run.address == f"python -m recx ui {run.run_id[:8]}"
+    other = f"sqlite:///{tmp_path}/other.db"
+    assert address(other, "1", "0123456789") == f"python -m recx ui 01234567 --uri {other}"
+    page = "http://host:80/#/experiments/1/runs/a?workflowType=machine_learning"
+    assert address("http://me:secret@host:80/", "1", "a") == page
 
 
 def test_files_are_copied_except_large_ones(tracker: MLflow, home: Path, tmp_path: Path) -> None:
@@ -229,10 +257,13 @@ def test_a_store_that_fails_on_the_way_is_reported_but_never_hides_the_run_s_own
 
 
 def test_trials_are_nested_in_their_sweep_which_resumes_as_the_same_run(tracker: MLflow, home: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), tracker.sweep("news", {"words": "a=1,2"}, "mine") as parent:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        tracker.sweep("news", {}, RunContext(sweep="mine", name="sweep of a")) as parent,
+    ):
         raise KeyboardInterrupt
     assert stored(home, parent.run_id).info.status == "KILLED"
-    with tracker.sweep("news", {"words": "a=1,2"}, "mine") as again:
+    with tracker.sweep("news", {}, RunContext(sweep="mine", name="sweep of a")) as again:
         assert stored(home, again.run_id).info.status == "RUNNING"
         with tracker.run("news", {}, RunContext(again.run_id, "mine", "a=1")) as trial:
             pass
@@ -241,7 +272,7 @@ def test_trials_are_nested_in_their_sweep_which_resumes_as_the_same_run(tracker:
     run = stored(home, trial.run_id)
     assert run.info.run_name == "a=1"
     assert (run.data.tags["mlflow.parentRunId"], run.data.tags["recx.sweep"]) == (parent.run_id, "mine")
-    with tracker.sweep("news", {}, "other") as other:
+    with tracker.sweep("news", {}, RunContext(sweep="other")) as other:
         assert other.run_id != parent.run_id
 
 
@@ -254,17 +285,3 @@ def test_a_wrong_address_is_refused_at_once(uri: str) -> None:
 def test_names_must_stay_distinct(tracker: MLflow) -> None:
     with pytest.raises(RecxError, match="rename"), tracker.run("news", {}) as run:
         run.log_metrics({"a@b": 1, "a_b": 2})
-
-
-@pytest.mark.parametrize(
-    ("name", "allowed"),
-    [
-        ("end_to_end/ndcg_at_5", "end_to_end/ndcg_at_5"),
-        ("ndcg@5", "ndcg_5"),
-        ("a//b/", "a/b"),
-        ("größe (ms), x=1", "gr__e _ms__ x_1"),
-        ("///", "_"),
-    ],
-)
-def test_allowed_names(name: str, allowed: str) -> None:
-    assert allowed_name(name) == allowed

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recx.plugin import RunContext, checked, stoppable
+from recx.plugin import RunContext, checked, chosen_params, stoppable
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,10 @@ class KeptRun:
     def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None: ...
 
     def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None: ...
+
+    def log_dataset(self, name: str, digest: str, source: str) -> None: ...
+
+    def describe(self, text: str) -> None: ...
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None: ...
 
@@ -56,4 +60,4 @@ class JsonLog:
             line = {"name": context.name or name, "status": status, "metrics": run.metrics, "tags": run.tags}
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as log:
-                log.write(json.dumps({**line, "params": params}) + "\n")
+                log.write(json.dumps({**line, "params": chosen_params(params)}) + "\n")

@@ -47,19 +47,6 @@ def flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return named
 
 
-def title(config: Mapping[str, Any]) -> str:
-    """Return the title of a run, its retriever and ranker, such as ``union + linear``; "" if it has neither."""
-    names = []
-    for stage in ("retriever", "ranker"):
-        part = config.get(stage)
-        target = str(part.get("_target_", "")) if isinstance(part, Mapping) else ""
-        module, name = target.split(".")[-2:] if "." in target else ("", "")
-        names.append(
-            name.lower() if module == stage else module
-        )  # a plugin of one part may name its module after the stage
-    return " + ".join(filter(None, names))
-
-
 def as_json(values: Any) -> str:
     """Return plain values as an indented JSON document."""
     return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"

@@ -10,7 +10,7 @@ from typing import Any
 from recx.config import factory
 from recx.core import project
 from recx.core.errors import InputError, did_you_mean
-from recx.core.protocols import Tracker
+from recx.core.trackers import Tracker
 from recx.experiment import build
 from recx.jobs.benchmark.rerank import Rerank
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx.core.chosen import CHOSEN, shared
 from recx.core.errors import RecxError
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden_in
@@ -20,7 +21,7 @@ from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
     from recx.core.evaluation import Evaluation
-    from recx.core.protocols import Run
+    from recx.core.trackers import Run
     from recx.evaluation.compare import Comparison
     from recx.jobs.benchmark.outcome import Outcome, Row
     from recx.jobs.benchmark.prepare import Plan
@@ -164,7 +165,7 @@ def _tests(comparison: Comparison | None) -> list[dict[str, Any]]:
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
     """Track every ranker as a run below the benchmark's."""
     for row in outcome.rows:
-        params = {"name": row.name, "ranker": hidden_in(plan.settings.rankers[row.ranker].option)}
+        params = _params_of(row, plan)
         context = RunContext(getattr(parent, "run_id", ""), name=row.name)
         with suppress(_FailedError), plan.tracker.run(plan.config["name"], params, context) as run:
             quality = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}
@@ -172,6 +173,14 @@ def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
             run.log_files(row.folder)
             if row.reason:
                 raise _FailedError(row.reason)
+
+
+def _params_of(row: Row, plan: Plan) -> dict[str, Any]:
+    """Return the configuration of the run of one ranker."""
+    common = shared(plan.config, ("benchmark", "ranker"))
+    option = hidden_in(plan.settings.rankers[row.ranker].option)
+    chosen = {**common[CHOSEN], "options": {**common[CHOSEN]["options"], "ranker": row.ranker}}
+    return {**common, "ranker": option, CHOSEN: chosen}
 
 
 class _FailedError(RecxError):

@@ -9,22 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recx.config import option_sources
+from recx.core.chosen import CHOSEN, NO_MATTER
 from recx.core.errors import InputError
 from recx.core.secrets import hidden_in
 from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat
 from recx.jobs.sweep.journal import Trial, TrialJournal
-from recx.tracking.past_run import NO_MATTER
-
-
-def hash_of_options() -> str:
-    """Return a hash of the names and contents of all option files: equal ones need no look at the trials."""
-    digest = hashlib.blake2b(digest_size=16)
-    for source in option_sources.sources():
-        for name, file in sorted(source.options().items()):
-            digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()} ".encode())
-    return digest.hexdigest()
 
 
 def hash_of(settings: Mapping[str, Any]) -> str:
@@ -73,4 +63,4 @@ def _difference(trial: Trial, now: Mapping[str, Any]) -> str:
 def _relevant(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the flat settings that figures depend on, without passwords, which may be other ones."""
     shown = flat(hidden_in(settings))
-    return {key: value for key, value in sorted(shown.items()) if key.partition(".")[0] not in NO_MATTER}
+    return {key: value for key, value in sorted(shown.items()) if key.partition(".")[0] not in (*NO_MATTER, CHOSEN)}

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.config import factory
+from recx.config import factory, option_sources
 from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.atomic import write_text
@@ -47,6 +47,7 @@ class Sweep:
         id: The name of its folder.
         overrides: The command line without flags and without the keys that name the sweep.
         config: The configuration of the first trial.
+        varied: The keys that differ between its trials, in the order in which they were typed.
         chooses: Whether it exists to find the best trial (a preset, or a sweeper that optimizes), not to compare.
         optimises: Whether its sweeper optimizes.
         ray: How Ray is started or joined if it runs the trials (see ``conf/hydra/launcher/ray.yaml``), else None.
@@ -55,6 +56,7 @@ class Sweep:
     id: str
     overrides: tuple[str, ...]
     config: dict[str, Any]
+    varied: tuple[str, ...]
     chooses: bool
     optimises: bool
     ray: dict[str, Any] | None = None
@@ -86,7 +88,7 @@ class Sweep:
                     f"({' '.join(earlier['words'])}): give the same, or another sweep_id"
                 )
             before = [one for one in self.overrides if one.startswith("hydra.searchpath=")]
-            if before or earlier.get("options") != edited.hash_of_options():
+            if before or earlier.get("options") != option_sources.content_hash():
                 edited.check(self.id, TrialJournal(self.folder / "trials"), before)
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,7 @@ class Sweep:
                 "sweep_id"
             )
         content = {"id": self.id, "words": overrides, **{key: self.config[key] for key in FIXED}}
-        content["options"] = edited.hash_of_options()
+        content["options"] = option_sources.content_hash()
         write_text(self.folder / FILE, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return True
 
@@ -136,7 +138,17 @@ def read(overrides: Sequence[str]) -> Sweep:
     _check_comparable(config, parsed, chooses)
     _check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
     ray: Any = OmegaConf.to_container(launcher.ray.init, resolve=True) if "ray" in launcher else None
-    return Sweep(_id(own, str(config["name"])), kept, config, chooses, optimises, ray)
+    return Sweep(_id(own, str(config["name"])), kept, config, _varied(parsed, sweeper), chooses, optimises, ray)
+
+
+def _varied(parsed: Sequence[Override], sweeper: DictConfig) -> tuple[str, ...]:
+    """Return the keys that differ between trials, with ``without`` where each entry of a group is left out in turn."""
+    from recx.config.hydra_internals import is_swept, key_of
+    from recx.config.sweepers.optuna import branches
+
+    keys = [key_of(override) for override in parsed if is_swept(override)]
+    keys += [key_of(one) for branch in branches(sweeper.get("when")) for one in branch.ranges]
+    return tuple(dict.fromkeys([*keys, *(["without"] if sweeper.get("leave_out") else [])]))
 
 
 def _first(overrides: Sequence[str]) -> tuple[DictConfig, list[Override]]:

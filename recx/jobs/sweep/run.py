@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.core.chosen import shared
 from recx.core.errors import InputError
-from recx.core.run_context import ALONE, RunContext
+from recx.core.run_context import RunContext
+from recx.core.secrets import hidden, hidden_in
 from recx.core.system.screen import echo
 from recx.jobs.sweep import plan
 from recx.jobs.sweep.journal import Trial, TrialJournal
 from recx.jobs.sweep.trial import TrialRunner
 
 if TYPE_CHECKING:
-    from recx.core.protocols import Run
+    from recx.core.trackers import Run
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> O
         InputError: An override is wrong, the sweep would tune on test, or it is running already.
     """
     from recx.config import factory
-    from recx.core.protocols import Preflight, SweepTracker
+    from recx.core.protocols import Preflight
     from recx.core.system.locks import turn
+    from recx.core.trackers import SweepTracker
 
     current = plan.read(overrides)
     tracker = factory.build(current.config["tracker"], "tracker")
@@ -59,18 +62,16 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> O
                 f"sweep_id={current.id}: another process is running this sweep: wait for it, or choose another sweep_id"
             ) from None
         _announce(current, current.begin())
-        params = {"words": " ".join(current.overrides)}
-        name = str(current.config["name"])
-        parent = stack.enter_context(
-            tracker.sweep(name, params, current.id)
-            if isinstance(tracker, SweepTracker)
-            else tracker.run(name, params, ALONE)
-        )
+        params = hidden_in(shared(current.config, current.varied))
+        title = f"sweep of {', '.join(current.varied)}" if current.varied else "sweep"
+        start_run = tracker.sweep if isinstance(tracker, SweepTracker) else tracker.run
+        context = RunContext(sweep=current.id, name=title)
+        parent = stack.enter_context(start_run(str(current.config["name"]), params, context))
         context = RunContext(getattr(parent, "run_id", ""), current.id)
         if current.optimises:  # with the same seed a new study proposes the same trials, of which none runs twice
             (current.folder / "study.db").unlink(missing_ok=True)
         _start(current, context, start)
-        return _finish(current, parent, replace(context, name="best"))
+        return _finish(current, parent, replace(context, role="best"))
 
 
 def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[str]], None]) -> None:
@@ -100,9 +101,10 @@ def _compares_on_test(current: plan.Sweep) -> bool:
 
 def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     """Run the best trial on test if it was chosen on valid, write and print the summary."""
-    from recx.experiment.saved_runs import load
+    from recx.core.fold_names import outside_name
     from recx.jobs.sweep.output import print_sweep, write_sweep
     from recx.jobs.sweep.summary import differing, table
+    from recx.report.markdown import of_sweep
     from recx.report.terminal.console import console_of_stdout
 
     trials = TrialJournal(current.folder / "trials").trials()
@@ -112,6 +114,7 @@ def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     best = max(done, key=lambda trial: trial.objective or 0.0) if done and not _compares_on_test(current) else None
     final = _on_test(current, best, context) if best and current.config["fold"] == "valid" else None
     write_sweep(columns, objective, current.folder / "summary")
+    parent.log_table("trials", columns)
     parent.log_files(current.folder / "summary")
     tags = {"recx.varied": ", ".join(differing(trials)), "recx.failed": str(failed)}
     if len(done) + failed < len(trials):
@@ -119,9 +122,10 @@ def _finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     shown = final or best
     if best and shown and shown.objective is not None:
         tags |= {"recx.best": " ".join(best.overrides), "recx.folder": str(Path(shown.folder).absolute())}
-        parent.log_metrics({**load(shown.folder).metrics, "sweep/best_objective": best.objective or 0.0})
     parent.log_tags(tags)
-    print_sweep(console_of_stdout(), columns, objective, current.folder)
+    title = f"sweep of {', '.join(current.varied)}: {' '.join(current.overrides)}"
+    parent.describe(of_sweep(hidden(title), columns, outside_name(objective, current.config["fold"])))
+    print_sweep(console_of_stdout(), columns, outside_name(objective, current.config["fold"]), current.folder)
     if best and final:
         result = final.reason or f"{objective} = {final.objective:.4f}"
         echo(f"best trial ({best.number}), once on test: {result}   {final.folder}")
@@ -135,6 +139,8 @@ def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:
 
     overrides = [*(override for override in best.overrides if not override.startswith("fold=")), "fold=test"]
     journal = TrialJournal(current.folder / "final")
+    varied = " ".join(override for override in best.overrides if override not in current.overrides)
+    context = replace(context, name=f"best of its sweep{varied and f': {varied}'}")
     runner = TrialRunner(0, overrides, current.folder / "best", journal, context, whole=True)
     path = [override for override in current.overrides if override.startswith("hydra.searchpath=")]
     return runner.run(lambda: plain(compose([*path, *overrides])))

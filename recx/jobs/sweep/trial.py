@@ -146,7 +146,7 @@ def job(config: DictConfig) -> float | None:
     def settings() -> Mapping[str, Any]:
         if on_ray:
             ray.check_tries(hydra.launcher.ray.remote.max_retries)
-        return plain(config)
+        return plain(config, hydra)
 
     with ray.task() if on_ray else nullcontext():
         trial = runner.run(settings)

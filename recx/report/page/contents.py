@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recx.core.system.serialize import plain, title
+from recx.core.chosen import chain
+from recx.core.system.serialize import plain
 from recx.experiment.experiment import Result
 from recx.report.page.report_data import ReportData
 from recx.report.page.section_examples import examples
@@ -35,7 +36,7 @@ def contents(
     page: dict[str, Any] = {
         "version": VERSION,
         "name": str(config.get("name", folder.name)),
-        "about": title(config),
+        "about": chain(config),
         "folder": folder.name,
         "run": run_data(result, config, card),
         "learnt": learned(result, data),

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from recx.core.chosen import chain
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
-from recx.core.system.serialize import title
 from recx.evaluation.compare import Comparison
 from recx.evaluation.pareto import front
 from recx.experiment.saved_runs import SavedRun
@@ -70,7 +70,7 @@ def comparison_data(
     ]
     return present(
         title=f"{', '.join(comparison.runs)} against {comparison.baseline}",
-        runs=[{"name": name, "about": title(run.config), "reason": ""} for name, run in zip(names, runs, strict=True)],
+        runs=[{"name": name, "about": chain(run.config), "reason": ""} for name, run in zip(names, runs, strict=True)],
         warnings=comparison.warnings,
         quality=quality,
         metrics=figures,

@@ -17,7 +17,7 @@ from recx.report.terminal.formats import QUESTIONS, count, figure, split_name, w
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
 
 if TYPE_CHECKING:
-    from recx.core.protocols import Run
+    from recx.core.trackers import Run
     from recx.experiment.experiment import Result
 
 NAME, CELL = 22, 9

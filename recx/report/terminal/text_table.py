@@ -113,12 +113,10 @@ def entries(values: Mapping[str, str]) -> list[RenderableType]:
 
 
 def where(folder: Path, address: str | None) -> list[RenderableType]:
-    """Return the folder of a run and, if it is tracked, its address: text lines that are never wrapped."""
+    """Return the folder of a run and, if it is tracked, where or how to open it: text lines that are never wrapped."""
     lines = {"folder": Text(str(folder))}
     if address:
-        local = address.startswith("http://127.0.0.1:")
-        lines |= {"open": Text("python -m recx ui")} if local else {}
-        lines["address"] = Text(address, "cyan")
+        lines["mlflow" if address.startswith("python ") else "address"] = Text(address, "cyan")
     return [whole(Text.assemble((f"  {name:<9}", "dim"), value)) for name, value in lines.items()]
 
 

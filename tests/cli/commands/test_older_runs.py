@@ -64,8 +64,8 @@ def test_they_are_read_without_building_their_parts(
 ) -> None:
     code, out, err = ran(home, monkeypatch, capsys, "runs")
     assert (code, err) == (0, "")
-    assert "union + linear" in out
-    assert "union + identity" in out
+    assert "union_news + linear" in out
+    assert "union_news + identity" in out
     runs = sorted(str(path.parent) for path in home.glob("outputs/2*/*/metrics.json"))
     code, out, err = ran(home, monkeypatch, capsys, "compare", *runs, "--metrics", "end_to_end/ndcg_at_5")
     assert (code, err) == (0, "")

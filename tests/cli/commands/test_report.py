@@ -53,7 +53,7 @@ def test_several_runs_stand_side_by_side(runs: dict[str, Path], capsys: pytest.C
     text = path.read_text(encoding="utf-8")
     assert "the protocol cards of" in text  # the seeds differ
     assert "seed: 0 vs 1" in text
-    assert "union + linear" in text
+    assert "union_news + linear" in text
     assert "union + identity" in text
     assert "Quality against time" in text
     for name in ("one", "two"):

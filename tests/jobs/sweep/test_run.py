@@ -187,12 +187,20 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
 
     client = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     runs = {run.info.run_name: run for run in client.search_runs(["1"])}
-    assert set(runs) == {"sweep mine", "ranker=identity", "ranker=linear", "best"}
-    parent = runs.pop("sweep mine")
+    of_data = "news (made up): union_news"
+    best = next(run for run in runs.values() if run.data.tags.get("recx.role") == "best")
+    assert best.info.run_name.startswith(f"{of_data} + {best.data.params['ranker']}, best of its sweep: ranker=")
+    of_trials = [f"{of_data} + {ranker}, ranker={ranker}" for ranker in ("identity", "linear")]
+    assert set(runs) == {f"{of_data}, sweep of ranker", *of_trials, best.info.run_name}
+    parent = runs.pop(f"{of_data}, sweep of ranker")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.data.tags["recx.sweep"] for run in runs.values()} == {"mine"}
     assert {run.info.status for run in (parent, *runs.values())} == {"FINISHED"}
     assert parent.data.tags["recx.varied"] == "ranker"
     on_test: dict[str, Any] = json.loads((tmp_path / "outputs/sweeps/mine/best/metrics.json").read_text())
-    assert parent.data.metrics["end_to_end/ndcg_at_5"] == on_test["end_to_end/ndcg_at_5"]
-    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"sweep.csv", "sweep.svg"}
+    assert best.data.metrics["end_to_end/ndcg_at_5"] == on_test["end_to_end/ndcg_at_5"]
+    assert "valid/end_to_end/ndcg_at_5" in runs[of_trials[0]].data.metrics
+    assert parent.data.metrics == {}, "they would stand twice in every chart"
+    assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker: ")
+    files = {file.path for file in client.list_artifacts(parent.info.run_id)}
+    assert files == {"sweep.csv", "sweep.svg", "trials.json"}

@@ -87,9 +87,9 @@ def test_sentences_hang_below_their_bullet() -> None:
 
 
 def test_a_path_is_never_wrapped() -> None:
-    folder, address = Path("/long" * 30), "http://127.0.0.1:5000/#/experiments/1"
-    lines = printed(*where(folder, address), width=20)
-    assert lines == [f"  folder   {folder}", "  open     python -m recx ui", f"  address  {address}"]
+    folder, command = Path("/long" * 30), "python -m recx ui 01234567"
+    lines = printed(*where(folder, command), width=20)
+    assert lines == [f"  folder   {folder}", f"  mlflow   {command}"]
     assert printed(*where(folder, "http://host")) == [f"  folder   {folder}", "  address  http://host"]
 
 

@@ -1,0 +1,31 @@
+"""Names of figures where they leave a run: those of ``fold=valid`` carry its name, so that nothing mixes both folds.
+
+Inside a run, in ``objective``, ``evaluator.*`` and flags, names are bare. In ``metrics.json``, ``per_user.parquet``,
+CSV files and trackers, ``valid/end_to_end/ndcg_at_5`` is what a choice was made by, and ``end_to_end/ndcg_at_5`` the
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+VALID = "valid/"
+OF_ANY_FOLD = ("time/", "data/", "slice/")
+"""Prefixes of figures that are not of a fold."""
+
+
+def outside(figures: Mapping[str, T], fold: str) -> dict[str, T]:
+    """Return figures under the names that they have outside of a run of this fold."""
+    return {outside_name(name, fold): value for name, value in figures.items()}
+
+
+def outside_name(name: str, fold: str) -> str:
+    """Return the name that a figure has outside of a run of this fold; a name that it has there already is kept."""
+    return f"{VALID}{name}" if fold == "valid" and not name.startswith((VALID, *OF_ANY_FOLD)) else name
+
+
+def inside(figures: Mapping[str, T]) -> dict[str, T]:
+    """Return figures under the names that they have inside of a run."""
+    return {name.removeprefix(VALID): value for name, value in figures.items()}

@@ -1,0 +1,89 @@
+"""The summary of a run or a sweep in Markdown, for trackers that show such a text beside the run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recx.core.chosen import chain, data_name, params
+from recx.core.fold_names import outside_name
+from recx.report.terminal.formats import QUESTIONS, count, figure, percent, split_name, words
+
+if TYPE_CHECKING:
+    from recx.experiment.experiment import Result
+
+LONGEST_TABLE = 20
+"""Rows of a sweep's table."""
+
+
+def of_run(result: Result, config: Mapping[str, Any], advice: Sequence[str]) -> str:
+    """Return the summary of a run: what ran, the figures of each stage, and advice.
+
+    Args:
+        result: The run.
+        config: Its plain configuration.
+        advice: Sentences on what the figures suggest to do.
+    """
+    fold = result.experiment.fold
+    users = "" if result.report is None else f", {count(len(result.report.users))} users"
+    parts = [f"**{escaped(chain(config))}** on {escaped(data_name(config))}, fold {fold}{users}"]
+    if result.report is not None:
+        parts += [*_stages(result.report.means, fold), *_lost(result.report.means)]
+    if advice:
+        parts.append("\n".join(f"- {escaped(sentence)}" for sentence in advice))
+    rows = [[f"`{name}`", escaped(text)] for name, text in params(config).items()]
+    parts.append(table(["setting", "value"], rows))
+    return "\n\n".join(parts)
+
+
+def of_sweep(title: str, columns: Mapping[str, Sequence[object]], objective: str) -> str:
+    """Return the summary of a sweep: its trials, best first.
+
+    Args:
+        title: What was swept.
+        columns: The table of its trials (see ``recx.jobs.sweep.summary``).
+        objective: The metric that the trials are compared by.
+    """
+    head = [objective if name == "objective" else name for name in columns if name != "cached"]
+    cells = zip(*(values for name, values in columns.items() if name != "cached"), strict=True)
+    rows = [[figure(cell) if isinstance(cell, float) else escaped(str(cell)) for cell in row] for row in cells]
+    shown = rows[:LONGEST_TABLE]
+    more = [f"{len(rows) - len(shown)} more in `sweep.csv`"] if len(shown) < len(rows) else []
+    return "\n\n".join([f"**{escaped(title)}**", table(list(map(escaped, head)), shown), *more])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose first column is aligned left and the others right; cells are Markdown already."""
+    ruler = [":--", *["--:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *rows))
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line, without signs that mean something in Markdown or HTML."""
+    return re.sub(r"([\\|`*_<\[\]~#&])", r"\\\1", " ".join(text.split()))
+
+
+def _stages(means: Mapping[str, float], fold: str) -> Iterator[str]:
+    """Yield a table per stage: a row per metric, a column per cut."""
+    blocks: dict[str, dict[str, dict[float, float]]] = {}
+    for name, value in means.items():
+        stage, metric, k = split_name(name)
+        blocks.setdefault(stage, {}).setdefault(metric, {})[math.inf if k is None else k] = value
+    for stage, rows in blocks.items():
+        users = rows.pop("users", {}).get(math.inf)
+        counted = "" if users is None else f" ({count(users)} users)"
+        cuts = sorted({cut for cells in rows.values() for cut in cells})
+        head = [f"**{outside_name(stage, fold)}**", *("uncut" if cut == math.inf else f"at {cut:.0f}" for cut in cuts)]
+        body = [[words(name), *(figure(cells[k]) if k in cells else "" for k in cuts)] for name, cells in rows.items()]
+        yield f"{QUESTIONS.get(stage, words(stage))}{counted}\n\n{table(head, body)}"
+
+
+def _lost(means: Mapping[str, float]) -> Iterator[str]:
+    lost, users = means.get("funnel/lost_in_retrieval"), means.get("ranking/users")
+    if lost is not None and users is not None:
+        yield (
+            f"`ranking/` counts the {count(users)} users ({percent(1 - lost)}) with a retrieved target, and so must "
+            "not order runs with different retrievers."
+        )

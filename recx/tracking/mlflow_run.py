@@ -1,0 +1,138 @@
+"""A run in an MLflow store, written through a client and the run's id, never through MLflow's global state."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recx.core.errors import RecxError
+from recx.core.system.own_folder import files_of_run
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+T = TypeVar("T")
+BATCH = {"params": 100, "metrics": 1000, "tags": 100}
+"""How many of each MLflow accepts in one call."""
+LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
+LARGEST_FILE = 20 * 2**20
+"""Larger files stay in the run's folder, since the store does not need a second copy of every candidate."""
+
+
+@dataclass(frozen=True)
+class MlflowRun:
+    """A run in an MLflow store; everything is written in as few calls as MLflow allows.
+
+    Attributes:
+        client: Client of the store.
+        run_id: MLflow's id of the run.
+        address: Where its page is, or the command that opens it.
+    """
+
+    client: MlflowClient
+    run_id: str
+    address: str
+
+    def log_params(self, params: Mapping[str, str]) -> None:
+        """Write settings by name; texts over 6,000 characters are cut, and named in a tag."""
+        from mlflow.entities import Param
+
+        named = self._allowed(params, "params")
+        cut = [name for name, text in named.items() if len(text) > LONGEST_PARAM]
+        if cut:
+            self.log_tags({"recx.cut_params": ", ".join(cut)})
+        self._write("params", [Param(name, text[:LONGEST_PARAM]) for name, text in named.items()])
+
+    def log_metrics(self, metrics: Mapping[str, float]) -> None:
+        """Write figures by name; NaN is kept."""
+        self.log_curves({name: [value] for name, value in metrics.items()}, first=0)
+
+    def log_curves(self, curves: Mapping[str, Sequence[float]], *, first: int = 1) -> None:
+        """Write figures by epoch.
+
+        Args:
+            curves: Name -> its value after each epoch.
+            first: The step of the first value.
+        """
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        named = self._allowed(curves, "metrics").items()
+        self._write("metrics", [Metric(name, float(y), now, x) for name, ys in named for x, y in enumerate(ys, first)])
+
+    def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Write a table that MLflow's pages show: column name -> one value per row."""
+        import pandas as pd
+
+        table = pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
+        self.client.log_table(self.run_id, table, f"{allowed_name(name)}.json")
+
+    def log_tags(self, tags: Mapping[str, str]) -> None:
+        """Write texts by name."""
+        from mlflow.entities import RunTag
+
+        named = self._allowed(tags, "tags").items()
+        self._write("tags", [RunTag(name, str(text)[:LONGEST_TAG]) for name, text in named])
+
+    def log_dataset(self, name: str, digest: str, source: str) -> None:
+        """Write which data the run has read, as an input of the run: its name, the hash of its content, its source."""
+        from mlflow.entities import Dataset, DatasetInput
+
+        where = {"uri": source} if source else {}
+        given = Dataset(name[:500], digest[:36], "recx", json.dumps(where))
+        self.client.log_inputs(self.run_id, [DatasetInput(given)])
+
+    def describe(self, text: str) -> None:
+        """Write what the run's page says first, in Markdown."""
+        self.log_tags({"mlflow.note.content": text})
+
+    def log_files(self, folder: Path, *, inner: bool = True) -> None:
+        """Copy the files of the run's folder, except large ones, which a tag names; tag where the folder is.
+
+        Args:
+            folder: The run's folder.
+            inner: Whether to copy its subfolders too.
+        """
+        large = []
+        for place in map(Path, files_of_run(folder)):
+            path = folder / place
+            if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
+                continue
+            if path.stat().st_size > LARGEST_FILE:
+                large.append(str(place))
+            else:
+                self.client.log_artifact(self.run_id, str(path), None if place.parent == Path() else str(place.parent))
+        left = {"recx.only_in_folder": ", ".join(large)} if large else {}
+        self.log_tags({"recx.folder": str(folder.absolute()), **left})
+
+    def _write(self, kind: str, entries: Sequence[Any]) -> None:
+        for start in range(0, len(entries), BATCH[kind]):
+            batch: Any = {kind: entries[start : start + BATCH[kind]]}
+            self.client.log_batch(self.run_id, **batch)
+
+    def _allowed(self, named: Mapping[str, T], kind: str) -> dict[str, T]:
+        """Return the values under names that MLflow accepts; a tag lists the names that had to change.
+
+        Raises:
+            RecxError: Two names become one.
+        """
+        changed = {name: allowed_name(name) for name in named if allowed_name(name) != name}
+        allowed = {changed.get(name, name): value for name, value in named.items()}
+        if len(allowed) < len(named):
+            raise RecxError(
+                f"some of these names of {kind} would equal others in MLflow: {', '.join(changed)}: rename them"
+            )
+        if changed:
+            renamed = ", ".join(f"{name} -> {new}" for name, new in changed.items())
+            self.client.set_tag(self.run_id, f"recx.renamed.{kind}", renamed[:LONGEST_TAG])
+        return allowed
+
+
+def allowed_name(name: str) -> str:
+    """Return the name with ``_`` for characters that MLflow rejects, without doubled, leading and trailing slashes."""
+    return re.sub(r"/{2,}", "/", re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)).strip("/") or "_"
