@@ -21,6 +21,7 @@ from recx.core.metric_names import hint
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
 from recx.evaluation.near_ids import near
+from recx.evaluation.side_by_side import incomparable, means_of
 from recx.evaluation.slices import quarters
 from recx.evaluation.statistics import cohens_dz, holm, paired_t
 from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired, without_list
@@ -50,7 +51,8 @@ class Comparison:
             mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
             baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
             p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table. NaN is
-            what cannot be said: an interval of fewer than two users, p_t of equal differences.
+            what cannot be said: an interval of fewer than two users, p_t of equal differences. Of runs that are not
+            tested: one row per metric and run, with metric, run, users, mean, mean_low, mean_high.
         baseline: The name of the first run.
         runs: The names of the others.
         by: The slice, if any.
@@ -58,6 +60,7 @@ class Comparison:
         warnings: Sentences to read before the numbers; differences between the protocol cards come first.
         notes: Counts of users without a list, and of users and pairs that were left out.
         about: Run -> its contents, such as ``union + linear``.
+        tested: Whether the runs are of one fold and one ground truth, so that their differences mean something.
     """
 
     table: pd.DataFrame
@@ -68,6 +71,7 @@ class Comparison:
     warnings: list[str]
     notes: Mapping[str, float]
     about: Mapping[str, str]
+    tested: bool = True
 
     def __repr__(self) -> str:
         runs = ", ".join(self.runs)
@@ -82,6 +86,7 @@ def compare(
     resamples: int = 10_000,
     draws: int = 10_000,
     seed: int = 0,
+    anyway: bool = False,
 ) -> Comparison:
     """Compare runs with the first one, user by user.
 
@@ -93,14 +98,24 @@ def compare(
         resamples: The number of resamples of the bootstrap.
         draws: The number of draws of the randomisation test.
         seed: The seed of both.
+        anyway: Whether to show runs of different folds or data side by side, which are not tested then.
 
     Raises:
-        InputError: There are fewer than two runs, no shared user, a metric that a run lacks or that has no value per
-            user, an unknown slice, or a setting out of range.
+        InputError: The runs are of different folds or data; there are fewer than two runs, no shared user, a metric
+            that a run lacks or that has no value per user, an unknown slice, or a setting out of range.
     """
     procedure = Procedure(level, resamples, draws, seed)
     evaluations, requested = _separated(runs, metrics)
     names, left_out = _chosen(evaluations, requested)
+    if reasons := list(incomparable(evaluations)):
+        if not anyway:
+            raise InputError(
+                f"compare: {reasons[0]}, so no difference between them means anything: compare runs of one fold and "
+                "the same targets; --anyway (from Python: anyway=True) shows their figures side by side, without tests"
+            )
+        table = means_of(evaluations, names, procedure)
+        untested = [f"{reason}: nothing is tested" for reason in reasons]
+        return Comparison(table, *_names(evaluations), None, procedure, untested, {}, _about(evaluations), tested=False)
     users = _paired_users(evaluations)
     columns = [np.column_stack([run.values[name] for name in names]) for run in evaluations]
     cube = np.stack([_of_users(*pair, users) for pair in zip(columns, evaluations, strict=True)], axis=2)
@@ -121,8 +136,15 @@ def compare(
         *sentences,
         *easily_misread(table, by),
     ]
-    about = {evaluation.name: evaluation.about for evaluation in evaluations if evaluation.about}
-    return Comparison(table, labels[0], tuple(labels[1:]), by, procedure, warnings, notes, about)
+    return Comparison(table, *_names(evaluations), by, procedure, warnings, notes, _about(evaluations))
+
+
+def _names(runs: Sequence[Evaluation]) -> tuple[str, tuple[str, ...]]:
+    return runs[0].name, tuple(run.name for run in runs[1:])
+
+
+def _about(runs: Sequence[Evaluation]) -> dict[str, str]:
+    return {run.name: run.about for run in runs if run.about}
 
 
 def _separated(

@@ -24,9 +24,9 @@ LISTED, LONGEST = 6, 60
 
 def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
     """Yield a sentence for every run whose protocol card differs from that of the first, then each differing rule."""
-    ours = flat(runs[0].protocol)
+    ours = _rules(runs[0])
     for run in runs[1:]:
-        theirs = flat(run.protocol)
+        theirs = _rules(run)
         pairs = {name: (ours.get(name, "nothing"), theirs.get(name, "nothing")) for name in {**ours, **theirs}}
         differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
         if differing:
@@ -35,6 +35,24 @@ def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
         for name, pair in differing.items():
             shown = [rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair]
             yield f"{name}: {shown[0]} vs {shown[1]}"
+
+
+def ranking_shares(runs: Sequence[Evaluation]) -> Iterator[str]:
+    """Yield a sentence if the ranking stage counts other shares of the users in some runs: its means do not compare."""
+    users = {run.name: run.means["ranking/users"] for run in runs if "ranking/users" in run.means}
+    if len(set(users.values())) > 1:
+        shares = {run.name: users[run.name] / max(len(run.users), 1) for run in runs if run.name in users}
+        listed = ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+        yield (
+            f"figures of ranking/ count only the users whose target was retrieved ({listed}), so their means are of "
+            "different users and must not order these runs: compare end_to_end/, or tests of ranking/, which take the "
+            "users that count in both"
+        )
+
+
+def _rules(run: Evaluation) -> dict[str, str]:
+    """Return the rules of a run by flat names, but for its targets: runs whose targets differ are not compared."""
+    return {name: rule for name, rule in flat(run.protocol).items() if name != "truth"}
 
 
 def without_list(runs: Sequence[Evaluation]) -> tuple[dict[str, float], list[str]]:

@@ -22,6 +22,7 @@ from recx.core.system.serialize import plain, settings
 from recx.core.types import Array, Fold, Interactions
 from recx.core.version import __version__
 from recx.evaluation.definitions import FUNNEL, METRICS
+from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.rules import MEAN, TIES, rules
 from recx.experiment import card_facts
 from recx.experiment.doctor import counts
@@ -82,6 +83,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "made_elsewhere": card_facts.made_elsewhere(result.interactions),
         "doctor": plain(counts(result.findings)),
         "data_hash": data_hash(result.interactions),
+        **({} if report is None else {"truth": GroundTruth.for_evaluator(experiment.evaluator, split.fold).digest()}),
         "versions": versions(),
         "notes": plain(result.notes),
     }

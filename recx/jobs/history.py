@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.core.chosen import params
 from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
-from recx.tracking.past_run import NAN, PastRun
+from recx.tracking.past_run import NAN, PastRun, configuration_in
 from recx.tracking.sqlite_runs import stored_runs
 
 if TYPE_CHECKING:
@@ -31,8 +32,18 @@ def past_runs(outputs: Path, *, trials: bool = False) -> list[PastRun]:
     database = outputs / "mlflow.db"
     stored = stored_runs(database) if database.is_file() else []
     runs = [*stored, *_untracked(outputs, {run.folder for run in stored})]
-    n_trials = Counter(run.parent for run in runs if run.name != "best")
-    shown = [replace(run, trials=n_trials[run.id]) for run in runs if trials or not run.parent]
+    n_trials = Counter(run.parent for run in runs if not run.is_best)
+    sweeps = {run.id: run for run in runs if run.tags.get("recx.role") == "sweep"}
+    best = {run.parent: run for run in runs if run.parent in sweeps and run.folder == sweeps[run.parent].folder}
+    shown = []
+    for run in runs:
+        if run.id in sweeps:
+            figures = run.figures or (best[run.id].figures if run.id in best else {})
+            shown.append(replace(run, trials=n_trials[run.id], figures=figures))
+        elif run.parent in sweeps and trials:
+            shown.append(replace(run, varied=tuple(sweeps[run.parent].tags.get("recx.varied", "").split(", "))))
+        elif trials or not run.parent:
+            shown.append(replace(run, trials=n_trials[run.id]))
     return sorted(shown, key=lambda run: (-run.start, run.id))
 
 
@@ -59,16 +70,16 @@ def _run_of(last: Path, outputs: Path) -> PastRun:
     end = last.stat().st_mtime
 
     def read() -> Mapping[str, str]:
-        return _settings(folder / "config.yaml")
+        return params(configuration_in(folder))
 
     return PastRun(
         id=folder.relative_to(outputs).as_posix(),
-        experiment=folder.name.partition("_")[2] or read().get("name", ""),
+        experiment=folder.name.partition("_")[2] or str(configuration_in(folder).get("name", "")),
         status="finished",
         start=end - (seconds if seconds == seconds else 0.0),
         seconds=seconds,
         folder=str(folder.absolute()),
-        metrics=metrics,
+        figures=metrics,
         read=read,
     )
 
@@ -91,7 +102,7 @@ def _runs_of_sweep(folder: Path, finished: Sequence[PastRun], outputs: Path) -> 
         start=min(run.start for run in finished),
         seconds=max(run.start + run.seconds for run in finished) - min(run.start for run in finished),
         folder=some.folder if best else str(folder.absolute()),
-        metrics=some.metrics if best else {},
+        figures=some.figures if best else {},
         tags={"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(differing(trials))},
     )
     for name, run in by_name.items():
@@ -122,7 +133,7 @@ def _without_figures(trial: Trial, folder: Path, outputs: Path, other: PastRun) 
         start=end - trial.seconds,
         seconds=trial.seconds,
         folder="",
-        metrics={},
+        figures={},
         read=dict,
         name=" ".join(trial.overrides),
         parent=folder.relative_to(outputs).as_posix(),
@@ -149,14 +160,4 @@ def _metrics(folder: Path) -> Mapping[str, float]:
         stored = json.loads(read_text(folder / "metrics.json"))
         return {name: NAN if value is None else float(value) for name, value in stored.items()}
     except Exception:  # missing or damaged, which may raise anything: the run is listed without figures
-        return {}
-
-
-def _settings(path: Path) -> Mapping[str, str]:
-    from recx.core.system.serialize import flat
-    from recx.core.yaml_files import parse_yaml
-
-    try:
-        return flat(parse_yaml(path, read_text(path)))
-    except Exception:  # a damaged file may raise anything
         return {}

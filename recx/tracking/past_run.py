@@ -7,10 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from recx.core.chosen import NO_MATTER
+from recx.core.chosen import CHOSEN, NO_MATTER
+from recx.core.fold_names import VALID, outside
+from recx.core.system.plain_files import read_text
+from recx.core.system.serialize import flat
 
 NAN = float("nan")
+DECIDING = ("dataset", "encoder", "n_candidates", "refit", "retriever", "seed", "seen", "split")
+"""Settings that decide which items are candidates."""
+SHOWN = ("retriever", "ranker")
+"""Options that a run is called by."""
 LONGEST_VALUE = 30
 RANKER = r"benchmark\.rankers\.[^.]+\._target_"
 
@@ -26,13 +35,14 @@ class PastRun:
         start: Unix time (s).
         seconds: Duration; NaN while it runs.
         folder: The run's folder; "" if it has none.
-        metrics: Name -> value.
-        read: Returns the settings.
+        figures: Name -> value, as they were stored.
+        read: Returns the settings as they were stored: what was chosen, or of an older run the whole configuration.
         name: The run's name in the store; "" outside a store.
         parent: Id of the run that this one is a part of; "" if there is none.
         reason: Why it failed or was killed; "" otherwise.
         trials: Number of its trials.
         tags: The tags in the store.
+        varied: The settings that its sweep varies, if it is a trial.
     """
 
     id: str
@@ -41,18 +51,50 @@ class PastRun:
     start: float
     seconds: float
     folder: str
-    metrics: Mapping[str, float]
+    figures: Mapping[str, float]
     read: Callable[[], Mapping[str, str]]
     name: str = ""
     parent: str = ""
     reason: str = ""
     trials: int = 0
     tags: Mapping[str, str] = field(default_factory=dict)
+    varied: tuple[str, ...] = ()
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
-        """The composed configuration: dotted name -> text, read at its first use."""
+        """The settings as they were stored: name -> text, read at their first use."""
         return self.read()
+
+    @cached_property
+    def configuration(self) -> Mapping[str, str]:
+        """The whole configuration: dotted name -> text; the stored settings where the run left no folder."""
+        found = configuration_in(Path(self.folder)) if self.is_compact and self.folder else {}
+        return {**flat({key: value for key, value in found.items() if key != CHOSEN}), **self.settings}
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether its settings are only what was chosen."""
+        return "retriever._target_" not in self.settings
+
+    @cached_property
+    def fold(self) -> str:
+        """The fold that its figures are of; "" if that is unknown."""
+        return "valid" if any(name.startswith(VALID) for name in self.figures) else self.settings.get("fold", "")
+
+    @cached_property
+    def metrics(self) -> Mapping[str, float]:
+        """Name -> value; figures of ``fold=valid`` are named so, in older runs too."""
+        return outside(self.figures, self.fold)
+
+    @property
+    def is_best(self) -> bool:
+        """Whether it is the run of a sweep's best trial on the test fold."""
+        return "best" in (self.tags.get("recx.role"), self.name)
+
+    @cached_property
+    def retrieval(self) -> Mapping[str, str]:
+        """The settings that decide which users have a retrieved target."""
+        return {name: text for name, text in self.settings.items() if name.split(".")[0] in DECIDING}
 
     @cached_property
     def parts(self) -> str:
@@ -69,6 +111,16 @@ def option(settings: Mapping[str, str], group: str) -> str:
     return settings.get(group) or settings.get(f"{group}._target_", "").split(".")[-2:][0]
 
 
+def configuration_in(folder: Path) -> Mapping[str, Any]:
+    """Return the configuration of a run's folder; {} if it is missing or damaged."""
+    from recx.core.yaml_files import parse_yaml
+
+    try:
+        return dict(parse_yaml(folder / "config.yaml", read_text(folder / "config.yaml")))
+    except Exception:  # a damaged file may raise anything
+        return {}
+
+
 def differing(runs: Sequence[PastRun]) -> dict[str, str]:
     """Return how each run differs from most of those with the same experiment and parts.
 
@@ -76,13 +128,23 @@ def differing(runs: Sequence[PastRun]) -> dict[str, str]:
         runs: The runs of a table.
 
     Returns:
-        Run id -> the settings whose values are not those of more than half of these runs. ``+x`` and ``-x``: the run
-        has, or lacks, x.
+        Run id -> the settings whose values are not those of more than half of these runs. Of older runs, whose whole
+        configuration is compared, ``+x`` and ``-x``: the run has, or lacks, x.
     """
-    alike: dict[tuple[str, str], list[PastRun]] = defaultdict(list)
+    alike: dict[tuple[str, str, bool], list[PastRun]] = defaultdict(list)
     for run in runs:
-        alike[run.experiment, run.parts].append(run)
-    return {run.id: " ".join(settings) for group in alike.values() for run, settings in _differences(group)}
+        alike[run.experiment, run.parts, run.is_compact].append(run)
+    groups = ((_chosen if compact else _differences)(group) for (_, _, compact), group in alike.items())
+    return {run.id: " ".join(settings) for group in groups for run, settings in group}
+
+
+def _chosen(group: Sequence[PastRun]) -> Iterator[tuple[PastRun, list[str]]]:
+    """Yield the chosen settings of each run that most others do not have."""
+    counted = Counter(pair for run in group for pair in run.settings.items())
+    for run in group:
+        kept = [name for name in run.settings if name not in SHOWN and name.split(".")[0] not in NO_MATTER]
+        rare = [name for name in kept if 2 * counted[name, run.settings[name]] <= len(group)]
+        yield run, [f"{name}={_short(run.settings[name])}" for name in rare]
 
 
 def _differences(group: Sequence[PastRun]) -> Iterator[tuple[PastRun, list[str]]]:

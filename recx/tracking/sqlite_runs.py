@@ -49,7 +49,7 @@ def stored_runs(database: Path) -> list[PastRun]:
             start=(start or 0) / 1000,
             seconds=(end - start) / 1000 if end and start else NAN,
             folder=folder_here(tags[run].get("recx.folder", ""), database),
-            metrics=figures[run],
+            figures=figures[run],
             read=lambda run=run: settings[run],  # type: ignore[misc]
             name=name or "",
             parent=short.get(tags[run].get("mlflow.parentRunId", ""), ""),

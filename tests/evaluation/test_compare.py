@@ -197,6 +197,34 @@ def test_cards_that_differ_are_said_first() -> None:
     assert not any("protocol" in sentence for sentence in [*found[3:], *compare(a, a, **QUICK).warnings])
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "reason"),
+    [
+        ({"fold": "valid"}, {"fold": "test"}, r"a and b are of different folds \(valid, test\)"),
+        ({"truth": "0"}, {"truth": "1"}, "a and b are of different data"),
+        ({"data_hash": "0"}, {"data_hash": "1", "truth": "1"}, "a and b are of different data"),
+    ],
+)
+def test_runs_of_different_folds_or_data_are_refused(ours: dict[str, str], theirs: dict[str, str], reason: str) -> None:
+    a, b = evaluation("a", [0.0, 1.0], rules=ours), evaluation("b", [0.5, 1.0], rules=theirs)
+    with pytest.raises(InputError, match=f"{reason}.*--anyway"):
+        compare(a, b, **QUICK)
+    shown = compare(a, b, anyway=True, **QUICK)
+    assert not shown.tested
+    assert shown.table["mean"].tolist() == [0.5, 0.75]
+    assert shown.table["users"].tolist() == [2, 2]
+    assert list(shown.table) == ["metric", "run", "users", "mean", "mean_low", "mean_high"]
+    assert shown.warnings[0].endswith("nothing is tested")
+
+
+def test_runs_with_the_same_targets_are_compared_though_their_data_differ() -> None:
+    a = evaluation("a", [0.0, 1.0], rules={"truth": "0", "data_hash": "0"})
+    b = evaluation("b", [0.5, 1.0], rules={"truth": "0", "data_hash": "1"})
+    found = compare(a, b, **QUICK)
+    assert found.tested
+    assert "data_hash: 0 vs 1" in found.warnings
+
+
 def test_a_long_rule_is_cut() -> None:
     a, b = (evaluation(name, [0.0] * 4, rules={"hash": name * 500}) for name in "ab")
     assert len(compare(a, b, **QUICK).warnings[0]) < 250

@@ -40,6 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         level=chosen.level,
         resamples=chosen.resamples,
         seed=chosen.seed,
+        anyway=chosen.anyway,
     )
     if chosen.html:
         from recx.report.page.several_runs import comparison_data, render
@@ -64,6 +65,7 @@ def _parser() -> Parser:
     parser.add_argument("--level", type=float, default=0.95, help="level of the intervals (%(default)s)")
     parser.add_argument("--resamples", type=int, default=10_000, help="resamples of the bootstrap (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and sign flips (%(default)s)")
+    parser.add_argument("--anyway", action="store_true", help="show runs of other folds or data too, without tests")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--html", action="store_true", help="print an HTML page")

@@ -25,6 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(prog="recx report", description="Write a page: of one run, or of several side by side.")
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
+    parser.add_argument("--anyway", action="store_true", help="runs of other folds or data too, without tests")
     chosen = parser.parse_args(arguments)
 
     from recx.core.system.atomic import write_text
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         folder = _folder(chosen.runs[0])
         text, path = page_of(folder), folder / PAGE
     else:
-        text, path = _comparison(chosen.runs), REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
+        text, path = _comparison(chosen.runs, chosen.anyway), REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
     path = chosen.output or path
     _refuse_other(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +80,11 @@ def _folder(run: str) -> Path:
     return saved_runs.load(run).folder
 
 
-def _comparison(names: Sequence[str]) -> str:
+def _comparison(names: Sequence[str], anyway: bool) -> str:
     """Return the page that compares runs with the first."""
     from recx.cli.commands.compare import end_to_end, load
     from recx.evaluation.compare import compare
     from recx.report.page.several_runs import comparison_data, render
 
     runs, evaluations = load(names)
-    return render(comparison_data(runs, evaluations, compare(*map(end_to_end, evaluations))))
+    return render(comparison_data(runs, evaluations, compare(*map(end_to_end, evaluations), anyway=anyway)))

@@ -47,7 +47,9 @@ def run(arguments: Sequence[str]) -> int:
         _check_metric(name, runs)
     form = {"latex": table.latex, "markdown": table.markdown, "csv": table.as_csv}.get(chosen.form)
     shown = found[: chosen.limit or (len(found) if form else SHOWN)]
-    columns = table.cells(shown, chosen.metric or table.headlines(shown), exact=chosen.form == "csv")
+    columns = table.cells(
+        shown, chosen.metric or table.headlines(shown), exact=chosen.form == "csv", folds=chosen.trials
+    )
     if form:
         echo(form(columns))
         return 0
@@ -88,18 +90,22 @@ def _filtered(found: Sequence[PastRun], runs: Sequence[PastRun], text: str) -> l
     key, equals, value = text.partition("=")
     if not equals:
         return [run for run in found if text.lower() in " ".join(_texts(run).values()).lower()]
-    known = {name for run in runs for name in (*_texts(run), *run.settings)}
+    known = {name for run in runs for name in (*_texts(run), *run.settings, *run.configuration)}
     groups = {name.removesuffix("._target_") for name in known if name.endswith("._target_")}
     if key not in known | groups:
         raise InputError(f"--filter {text}: no run has a setting {key!r}: {did_you_mean(key, known | groups)}")
-    return [run for run in found if value in (_texts(run).get(key), run.settings.get(key), option(run.settings, key))]
+
+    def values(run: PastRun) -> tuple[str | None, ...]:
+        return _texts(run).get(key), run.configuration.get(key), option(run.settings, key)
+
+    return [run for run in found if value in values(run)]
 
 
 def _texts(run: PastRun) -> dict[str, str]:
     """Return the columns of a run that are text."""
     from recx.report.terminal.print_runs import what
 
-    names = ("id", "experiment", "status", "name", "folder")
+    names = ("id", "experiment", "fold", "status", "name", "folder")
     return {name: getattr(run, name) for name in names} | {"sweep": run.tags.get("recx.sweep", ""), "what": what(run)}
 
 
@@ -108,16 +114,32 @@ def _sorted(found: Sequence[PastRun], runs: Sequence[PastRun], column: str) -> l
     from recx.report.terminal.print_runs import COLUMNS
 
     name = column.removeprefix("-")
-    if name in ("id", "experiment", "what", "status", "folder"):
+    if name in ("id", "experiment", "what", "fold", "status", "folder"):
         return sorted(found, key=lambda run: _texts(run)[name], reverse=column != name)
     if name not in COLUMNS:
         _check_metric(name, runs, COLUMNS)
+        _check_order(name, [run for run in found if name in run.metrics])
     values = {
         run: {"when": run.start, "seconds": run.seconds}.get(name, run.metrics.get(name, math.nan)) for run in found
     }
     known = [run for run in found if not math.isnan(values[run])]
     ordered = sorted(known, key=values.__getitem__, reverse=column != name)
     return ordered + [run for run in found if math.isnan(values[run])]
+
+
+def _check_order(name: str, runs: Sequence[PastRun]) -> None:
+    """Raise InputError if a metric of the ranking stage would order runs with different candidates."""
+    from recx.report.terminal.print_runs import is_of_ranking
+
+    if not is_of_ranking(name) or all(run.retrieval == runs[0].retrieval for run in runs):
+        return
+    keys = {key for run in runs for key, text in run.retrieval.items() if runs[0].retrieval.get(key) != text}
+    keys |= {key for run in runs for key in runs[0].retrieval if key not in run.retrieval}
+    raise InputError(
+        f"--sort {name}: it counts only the users whose target was retrieved, and these runs differ in "
+        f"{', '.join(sorted(keys))}, so that the worst retriever may come first: sort by a metric of "
+        f"end_to_end/, or keep runs of one retriever with --filter {min(keys)}=VALUE"
+    )
 
 
 def _check_metric(name: str, runs: Sequence[PastRun], columns: Sequence[str] = ()) -> None:

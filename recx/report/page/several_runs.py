@@ -12,6 +12,7 @@ from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.evaluation.compare import Comparison
 from recx.evaluation.pareto import front
+from recx.evaluation.warnings import ranking_shares
 from recx.experiment.saved_runs import SavedRun
 from recx.report.charts.charts import Point
 from recx.report.charts.scale import finite
@@ -69,13 +70,13 @@ def comparison_data(
         for name, place, on, found in zip(names, places, best, ends, strict=True)
     ]
     return present(
-        title=f"{', '.join(comparison.runs)} against {comparison.baseline}",
+        title=f"{', '.join(comparison.runs)} {'against' if comparison.tested else 'beside'} {comparison.baseline}",
         runs=[{"name": name, "about": chain(run.config), "reason": ""} for name, run in zip(names, runs, strict=True)],
-        warnings=comparison.warnings,
+        warnings=[*comparison.warnings, *ranking_shares(evaluations)],
         quality=quality,
         metrics=figures,
         measured=measured_rows(costs),
-        tests=comparison.table.to_dict("records"),
+        tests=comparison.table.to_dict("records") if comparison.tested else [],
         fronts=front_of("Quality against time", x_label, quality, points),
         procedure=vars(comparison.procedure),
         by=comparison.by,

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recx.core.system.screen import tolerant
-from recx.report.terminal.formats import QUESTIONS, count, figure, split_name, words
+from recx.report.terminal.formats import QUESTIONS, count, figure, percent, split_name, words
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def _figures(means: Mapping[str, float]) -> Iterator[Text]:
     head = "".join(f"{'uncut' if cut == math.inf else f'at {cut:.0f}':>{CELL}}" for cut in cuts)
     yield Text(" " * NAME + head, "dim")
     for stage, rows in blocks.items():
-        counted = f"{users[stage]:,.0f} users" if stage in users else ""
+        share = users[stage] / max(users.values()) if stage in users else 1.0
+        counted = f"{users[stage]:,.0f} users{'' if share == 1 else f' ({percent(share)})'}" if stage in users else ""
         title = Text.assemble((f"{words(stage):<12}", "bold cyan"), (QUESTIONS.get(stage, ""), "dim"))
         gap = max(2, NAME + len(head) - len(title) - len(counted))
         yield title.append(" " * gap + counted, "dim")

@@ -36,7 +36,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 def json_of(comparison: Comparison) -> str:
     """Return the comparison as JSON: ``rows`` contains the table; an undefined number is null."""
-    names = ("baseline", "runs", "about", "by", "warnings", "notes")
+    names = ("baseline", "runs", "about", "by", "tested", "warnings", "notes")
     document = {
         **{name: getattr(comparison, name) for name in names},
         **{name: getattr(comparison.procedure, name) for name in ("level", "resamples", "draws", "seed")},
@@ -46,14 +46,24 @@ def json_of(comparison: Comparison) -> str:
 
 
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:
-    yield Text(f"{', '.join(comparison.runs)} against {comparison.baseline}", "bold")
+    between = " against " if comparison.tested else " beside "
+    yield Text(f"{', '.join(comparison.runs)}{between}{comparison.baseline}", "bold")
     yield from (Text(f"  {name}: {about}", "dim") for name, about in comparison.about.items())
     yield from section("read this first", bullets(comparison.warnings), "bold yellow")
     for metric, of_metric in comparison.table.groupby("metric", sort=False):
         rows: list[Row] = of_metric.to_dict("records")
-        yield from section(str(metric), [_means(rows, comparison.by), *_against(rows, comparison)], "bold cyan")
+        tables = [_means(rows, comparison.by), *_against(rows, comparison)] if comparison.tested else [_apart(rows)]
+        yield from section(str(metric), tables, "bold cyan")
+    if not comparison.tested:
+        return
     yield ""
     yield Text(_footnote(comparison), "dim")
+
+
+def _apart(rows: Sequence[Row]) -> Table:
+    """Return a row for every run, over its own users."""
+    lines = [[row["run"], f"{row['users']:,}", *_with_interval(row, "mean")] for row in rows]
+    return table(["run", "users", "mean", "low", "high"], lines)
 
 
 def _means(rows: Sequence[Row], by: str | None) -> Table:

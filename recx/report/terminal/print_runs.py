@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recx.core.fold_names import VALID, outside_name
 from recx.report.terminal.formats import ABSENT, figure, split_name
 from recx.report.terminal.text_table import cut, room, show, table, width_of
-from recx.tracking.past_run import PastRun, differing
+from recx.tracking.past_run import SHOWN, PastRun, differing
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMNS = ("id", "experiment", "what", "when", "seconds", "status", "folder")
+COLUMNS = ("id", "experiment", "what", "fold", "when", "seconds", "status", "folder")
 HEADLINES = (("retrieval", "recall", 50, max), ("end_to_end", "ndcg", 5, min), ("quality", "ndcg", 10, max))
 """Stage, metric, the preferred cut, and which cut to take if a run lacks it."""
 MOST_METRICS = 4
@@ -36,33 +37,58 @@ def headlines(runs: Sequence[PastRun]) -> list[str]:
     """
     counted: Counter[str] = Counter()
     for run in runs:
-        wanted = [_cut_of(run.metrics, *headline) for headline in HEADLINES]
-        objective = run.settings.get("objective", "")
+        wanted = [
+            _cut_of(run.metrics, outside_name(stage, run.fold), metric, best, other)
+            for stage, metric, best, other in HEADLINES
+        ]
+        objective = outside_name(run.settings.get("objective", ""), run.fold)
         counted.update({*filter(None, wanted), *([objective] if objective in run.metrics else [])})
     kept = sorted(sorted(counted), key=lambda name: -counted[name])[:MOST_METRICS]
     place = {"retrieval": 0, "ranking": 1, "end_to_end": 2}
-    return sorted(kept, key=lambda name: place.get(split_name(name)[0], len(place)))
+    return sorted(kept, key=lambda name: place.get(split_name(name.removeprefix(VALID))[0], len(place)))
 
 
-def cells(runs: Sequence[PastRun], metrics: Sequence[str], *, exact: bool = False) -> dict[str, list[str]]:
+def cells(
+    runs: Sequence[PastRun], metrics: Sequence[str], *, exact: bool = False, folds: bool = False
+) -> dict[str, list[str]]:
     """Return the table by column.
 
     Args:
         runs: One row each.
         metrics: Metrics to show.
         exact: Whether to show all digits, and times in UTC with seconds.
+        folds: Whether to show the fold of each run.
+
+    Returns:
+        Column -> one text per run. Behind figures of the ranking stage stands the share of users that they count.
     """
     apart, digits = differing(runs), _exactly if exact else figure
+    columns = {name: [digits(run.metrics.get(name)) for run in runs] for name in metrics}
+    for ranking in dict.fromkeys(split_name(name)[0] for name in metrics if is_of_ranking(name)):
+        columns[f"{ranking}/share_of_users"] = [digits(_share(run, ranking)) for run in runs]
     return {
         "id": [run.id for run in runs],
         "experiment": [run.experiment for run in runs],
         "what": [what(run, apart[run.id]) for run in runs],
-        **{name: [digits(run.metrics.get(name)) for run in runs] for name in metrics},
+        **({"fold": [run.fold for run in runs]} if folds else {}),
+        **columns,
         "when": [_moment(run.start, exact) for run in runs],
         "seconds": [ABSENT if run.seconds != run.seconds else f"{run.seconds:.1f}" for run in runs],
         "status": [run.status for run in runs],
         "folder": [_near(run.folder) for run in runs],
     }
+
+
+def is_of_ranking(name: str) -> bool:
+    """Return whether a figure is of the ranking stage, which counts only users whose target was retrieved."""
+    return name.removeprefix(VALID).startswith("ranking/")
+
+
+def _share(run: PastRun, ranking: str) -> float | None:
+    """Return the share of the evaluated users that the figures of the ranking stage count."""
+    users = run.metrics.get(f"{ranking}/users")
+    judged = run.metrics.get(outside_name("num_queries", run.fold))
+    return users / judged if users is not None and judged else None
 
 
 def what(run: PastRun, apart: str = "") -> str:
@@ -74,10 +100,10 @@ def what(run: PastRun, apart: str = "") -> str:
     """
     if run.tags.get("recx.role") == "sweep":
         varied = run.tags.get("recx.varied", "")
-        said = f"{run.name}: {run.trials} trials{f' of {varied}' if varied else ''}"
+        said = f"sweep {run.tags.get('recx.sweep', '')}: {run.trials} trials{f' of {varied}' if varied else ''}"
     else:
-        difference = run.name if "=" in run.name else apart  # the name of a trial contains its overrides
-        said = " ".join(filter(None, (run.parts, difference))) or run.name
+        own = [f"{name}={run.settings[name]}" for name in run.varied if name in run.settings and name not in SHOWN]
+        said = " ".join(filter(None, (run.parts, " ".join(own) or apart))) or run.name
     return f"{said} ({run.reason})" if run.reason and run.status != "finished" else said
 
 

@@ -69,6 +69,24 @@ def test_folders_of_one_name_are_told_apart_and_cards_compared(runs: Path, capsy
     assert not any("seed" in sentence for sentence in found["warnings"])
 
 
+def test_runs_of_different_folds_are_shown_side_by_side_only_when_asked(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = sorted(map(str, runs.glob("outputs/*/*")))[:2]
+    for folder, fold in zip(folders, ("valid", "test"), strict=True):
+        card = json.loads((Path(folder) / "protocol.json").read_text())
+        (Path(folder) / "protocol.json").write_text(json.dumps({**card, "fold": fold}))
+    with pytest.raises(InputError, match=r"are of different folds \(valid, test\).*--anyway"):
+        compare.run([*folders, *QUICK])
+    assert compare.run([*folders, *QUICK, "--anyway"]) == 0
+    text = capsys.readouterr().out
+    assert "beside" in text
+    assert "nothing is tested" in text
+    assert "Holm" not in text
+    assert compare.run([*folders, *QUICK, "--anyway", "--html"]) == 0
+    assert "Differences" not in capsys.readouterr().out
+
+
 def test_the_same_run_twice_gives_1(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compare.run(["last", "last", "--json", *QUICK])
     found = json.loads(capsys.readouterr().out)

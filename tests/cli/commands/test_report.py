@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         recx.run(["+experiment=news", *SMALL, "name=one"])
-        recx.run(["+experiment=news", *SMALL, "name=two", "ranker=identity", "seed=1"])
+        recx.run(["+experiment=news", *SMALL, "name=two", "ranker=identity", "seed=1", "dataset.seed=0"])
     return home
 
 
@@ -54,7 +54,7 @@ def test_several_runs_stand_side_by_side(runs: dict[str, Path], capsys: pytest.C
     assert "the protocol cards of" in text  # the seeds differ
     assert "seed: 0 vs 1" in text
     assert "union_news + linear" in text
-    assert "union + identity" in text
+    assert "union_news + identity" in text
     assert "Quality against time" in text
     for name in ("one", "two"):
         value = json.loads((runs[name] / "metrics.json").read_text())["end_to_end/ndcg_at_5"]

@@ -410,3 +410,81 @@ def test_a_real_store_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert done.metrics["end_to_end/ndcg_at_5"] == 0.5
     assert done.metrics["ranking/auc"] != done.metrics["ranking/auc"]
     assert (done.settings["ranker.l2"], done.id) == ("0.1", run.run_id[:8])
+
+
+def chosen(retriever: str, fold: str = "test", **settings: str) -> dict[str, Any]:
+    """Return the params of a run: options, fold, chosen settings."""
+    return {"retriever": retriever, "ranker": "linear", "fold": fold, "n_candidates": "100", **settings}
+
+
+FIGURES = {"end_to_end/ndcg_at_5": 0.25, "ranking/ndcg_at_5": 0.5, "ranking/users": 40.0, "num_queries": 100.0}
+
+
+@pytest.fixture
+def compact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.chdir(tmp_path)
+    return Store(tmp_path / "outputs")
+
+
+def test_figures_of_valid_and_test_never_share_a_column(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    valid = {f"valid/{name}": value / 2 for name, value in FIGURES.items()}
+    compact.add(A, at=2, config=chosen("popularity"), metrics=FIGURES)
+    compact.add(B, at=1, config=chosen("popularity", "valid"), metrics=valid)
+    compact.add(C, config={**LINEAR, "fold": "valid"}, metrics=FIGURES)  # as an older recx wrote it
+    rows = as_rows(capsys, "--trials")
+    assert [row["fold"] for row in rows] == ["test", "valid", "valid"]
+    assert [row["end_to_end/ndcg_at_5"] for row in rows] == ["0.25", "", ""]
+    assert [row["valid/end_to_end/ndcg_at_5"] for row in rows] == ["", "0.125", "0.25"]
+
+
+def test_figures_of_the_ranking_stage_stand_beside_their_share_of_users(
+    compact: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compact.add(A, config=chosen("popularity"), metrics=FIGURES)
+    [row] = as_rows(capsys, "--metric", "ranking/ndcg_at_5")
+    assert (row["ranking/ndcg_at_5"], row["ranking/share_of_users"]) == ("0.5", "0.4")
+
+
+def test_figures_of_the_ranking_stage_do_not_order_different_retrievers(
+    compact: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compact.add(A, config=chosen("random"), metrics=FIGURES)
+    compact.add(B, config=chosen("popularity"), metrics=FIGURES)
+    with pytest.raises(InputError, match=r"differ in retriever, .*end_to_end/, or .*--filter retriever=VALUE"):
+        runs.run(["--sort", "-ranking/ndcg_at_5"])
+    assert len(as_rows(capsys, "--sort", "-ranking/ndcg_at_5", "--filter", "retriever=random")) == 1
+    assert len(as_rows(capsys, "--sort", "-end_to_end/ndcg_at_5")) == 2
+
+
+def test_what_was_chosen_sets_runs_apart(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    compact.add(A, at=3, config=chosen("union_news", **{"ranker.l2": "0.1"}), metrics=FIGURES)
+    compact.add(B, at=2, config=chosen("union_news"), metrics=FIGURES)
+    compact.add(C, at=1, config=chosen("union_news", "valid"))
+    assert [row["what"] for row in as_rows(capsys)] == [
+        "union_news + linear ranker.l2=0.1",
+        "union_news + linear",
+        "union_news + linear fold=valid",
+    ]
+
+
+def test_a_setting_that_was_not_chosen_is_found_in_the_configuration(
+    compact: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_folder(tmp_path / "outputs" / "2026-09-21" / "10-00-00_news", 0.25)
+    compact.add(A, config=chosen("union"), metrics=FIGURES, tags={"recx.folder": str(folder)})
+    compact.add(B, config=chosen("union"), metrics=FIGURES)
+    assert [row["id"] for row in as_rows(capsys, "--filter", "ranker.l2=0.1")] == [A[:8]]
+
+
+def test_a_sweep_shows_the_figures_of_its_best_run(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = {"recx.role": "sweep", "recx.sweep": "x", "recx.varied": "ranker.l2", "recx.folder": "/there/best"}
+    compact.add(A, at=3, config=chosen("union_news"), tags=sweep)
+    inner = {"mlflow.parentRunId": A}
+    compact.add(B, at=2, config=chosen("union_news", "valid", **{"ranker.l2": "0.1"}), tags=inner)
+    best = {**inner, "recx.role": "best", "recx.folder": "/there/best"}
+    compact.add(C, at=1, config=chosen("union_news", **{"ranker.l2": "0.1"}), tags=best, metrics=FIGURES)
+    [row] = as_rows(capsys)
+    assert row["what"] == "sweep x: 1 trials of ranker.l2"
+    assert row["end_to_end/ndcg_at_5"] == "0.25"
+    rows = {row["id"]: row["what"] for row in as_rows(capsys, "--trials")}
+    assert rows[B[:8]] == rows[C[:8]] == "union_news + linear ranker.l2=0.1"

@@ -68,7 +68,7 @@ def test_figures_are_aligned_with_their_cut(tmp_path: Path) -> None:
     assert cell("ndcg", "at 5") == "–"
     assert cell("mrr", "uncut") == "0.1250"
     assert cell("lift ndcg", "at 5") == "+0.0300"
-    assert next(line for line in lines if line.startswith("ranking")).endswith("617 users")
+    assert next(line for line in lines if line.startswith("ranking")).endswith("617 users (50.0 %)")
 
 
 def test_weights_are_sorted_by_strength(tmp_path: Path) -> None:
