@@ -72,7 +72,7 @@ def test_folders_of_one_name_are_told_apart_and_cards_compared(runs: Path, capsy
 def test_runs_of_different_folds_are_shown_side_by_side_only_when_asked(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folders = sorted(map(str, runs.glob("outputs/*/*")))[:2]
+    folders = sorted(map(str, runs.glob("*/*")))[:2]
     for folder, fold in zip(folders, ("valid", "test"), strict=True):
         card = json.loads((Path(folder) / "protocol.json").read_text())
         (Path(folder) / "protocol.json").write_text(json.dumps({**card, "fold": fold}))
