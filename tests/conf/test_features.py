@@ -1,0 +1,65 @@
+"""No feature of a default set says again what another one says: the weights of such a pair cannot be read."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from recx.config.compose import compose, plain
+from recx.core.protocols import Featured
+from recx.core.types import Array, Doubles
+from recx.experiment import build
+from recx.parts.shared.design_matrix import design_matrix, names_of
+
+WORLDS = {
+    "news": ["+experiment=news", "dataset.readers=800", "dataset.articles=200"],
+    "basic": ["+experiment=news", "feature=basic", "retriever=union", "dataset.readers=800", "dataset.articles=200"],
+    "tools": ["+experiment=tools"],
+    "agents": ["+experiment=agents"],
+    "documents": ["+experiment=rerank_benchmark", "feature=documents"],
+    "columns": ["+experiment=rerank_benchmark"],
+}
+LISTS = 300
+A_FUNCTION = 0.999
+
+
+def explained(by: Array, values: Array) -> float:
+    """Return the share of the variance of values that a continuous function of another feature accounts for.
+
+    Rows next to each other in the order of the other feature, equal ones in random order, differ by what it leaves
+    open: von Neumann (1941), Rice (1984).
+    """
+    order = np.lexsort((np.random.default_rng(0).random(len(by)), by))
+    return float(1 - np.square(np.diff(values[order])).mean() / (2 * values.var()))
+
+
+def functions(columns: dict[str, Doubles]) -> list[tuple[str, str]]:
+    varying = [name for name, column in columns.items() if np.ptp(column) > 0]
+    return [(a, b) for a, b in permutations(varying, 2) if explained(columns[a], columns[b]) > A_FUNCTION]
+
+
+def columns_of(*overrides: str) -> dict[str, Doubles]:
+    """Return the features of the candidates that the ranker of a chain learns from."""
+    experiment = build.experiment(plain(compose(overrides)))
+    past = experiment.load_and_split()[1].past
+    assert past is not None
+    assert isinstance(experiment.ranker, Featured)
+    found = experiment.retriever.fit(past.history).retrieve(past.history, past.requests, experiment.n_candidates)
+    lists, requests = found[:LISTS], past.requests[:LISTS]
+    table = design_matrix(experiment.ranker.features, lists, past.history, requests).astype(np.float64)
+    return dict(zip(names_of(experiment.ranker.features, lists), table.T, strict=True))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_no_feature_is_a_function_of_another(name: str) -> None:
+    ranker = () if name not in ("documents", "columns") else ("ranker=linear",)
+    columns = columns_of(*WORLDS[name], *ranker)
+    assert len(columns) > 2
+    assert functions(columns) == []
+
+
+def test_the_four_features_of_the_papers_have_such_a_pair() -> None:
+    found = functions(columns_of("+experiment=tools", "feature=tools_classic"))
+    assert found == [("phi_rel", "phi_struct"), ("phi_struct", "phi_rel")]
