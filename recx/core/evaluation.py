@@ -58,6 +58,12 @@ class Evaluation:
         more = f" and {len(self.means) - 8} more" if len(self.means) > 8 else ""
         return f"<Evaluation {self.name!r} of {len(self.users)} users: {shown}{more}>"
 
+    def _repr_html_(self) -> str:
+        from recx.core.html_table import sentences, stages, title
+
+        about = ", ".join(filter(None, (self.about, f"{len(self.users):,} users")))
+        return str(title(self.name, about) + sentences(self.warnings) + stages(self.means))
+
     @cached_property
     def protocol(self) -> dict[str, Any]:
         """The rules and, if it is at hand, the hash of the ground truth: what two comparable evaluations share."""

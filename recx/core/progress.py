@@ -1,18 +1,19 @@
 """Shows what a run is doing, and records the seconds of every stage.
 
-On a terminal it shows a spinner and bars (rich), elsewhere plain lines, and nothing at all outside ``shown_on``, so
-that ``Experiment.run()`` in a notebook or a test is silent.
+On a terminal it shows a spinner and bars (rich), in a notebook one output that is replaced, elsewhere plain lines, and
+nothing at all outside ``shown_on``, so that ``Experiment.run()`` in a notebook or a test is silent.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from recx.core.live_output import LiveOutput, live_output
 from recx.core.system.memory import peak
 from recx.core.system.screen import visible
 
@@ -21,23 +22,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EVERY = 5.0  # seconds between two lines where there is no terminal
+EVERY_LIVE = 0.1  # seconds between two texts of a notebook's output
 _console: ContextVar[Console | None] = ContextVar("console", default=None)
+_live: ContextVar[LiveOutput | None] = ContextVar("live", default=None)
 
 
 @contextmanager
 def shown_on(console: Console) -> Iterator[None]:
-    """Show progress on this console inside the context."""
-    token = _console.set(console)
+    """Show progress inside the context: on this console, or in an output of the notebook's cell."""
+    tokens = _console.set(console), _live.set(live_output())
     try:
         yield
     finally:
-        _console.reset(token)
+        _console.reset(tokens[0])
+        _live.reset(tokens[1])
 
 
 def say(text: str) -> None:
     """Print one line of progress."""
-    console = _console.get()
-    if console is not None:
+    console, live = _console.get(), _live.get()
+    if live is not None:
+        live.keep(visible(text))
+    elif console is not None:
         console.print(visible(text), markup=False, highlight=False)
 
 
@@ -64,10 +70,9 @@ class Stages:
             name: The stage.
             of: What distinguishes two passes of one stage, such as the past and the present fold.
         """
-        console = _console.get()
         label = f"{name} ({of})" if of else name
         start = time.perf_counter()
-        with console.status(f"{label} …") if console is not None and console.is_terminal else nullcontext():
+        with _running(label):
             yield
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
@@ -80,14 +85,22 @@ class Stages:
         return {**self.seconds, "total": time.perf_counter() - self._started}
 
 
+def _running(label: str) -> AbstractContextManager[object]:
+    """Show the name of a stage while it runs, where it can be replaced afterwards."""
+    console, live = _console.get(), _live.get()
+    if live is not None:
+        return live.running(label)
+    return console.status(f"{label} …") if console is not None and console.is_terminal else nullcontext()
+
+
 @contextmanager
 def bar() -> Iterator[Callable[[float, str], None]]:
     """Yield a function that shows the progress of a long computation: the share that is done (0 to 1), and a text.
 
-    On a terminal it moves a bar; elsewhere it prints a line every few seconds.
+    On a terminal it moves a bar, in a notebook it replaces the text; elsewhere it prints a line every few seconds.
     """
-    console = _console.get()
-    if console is not None and console.is_terminal:
+    console, live = _console.get(), _live.get()
+    if live is None and console is not None and console.is_terminal:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         text = TextColumn("{task.description}", markup=False)
@@ -100,8 +113,8 @@ def bar() -> Iterator[Callable[[float, str], None]]:
 
     def line(done: float, text: str) -> None:
         nonlocal last
-        if time.perf_counter() - last > EVERY:
-            say(f"  {text}")
+        if time.perf_counter() - last > (EVERY if live is None else EVERY_LIVE):
+            say(f"  {text}") if live is None else live.show(f"{done:.0%} {visible(text)}")
             last = time.perf_counter()
 
     yield line

@@ -20,6 +20,7 @@ from recx.core.evaluation import Evaluation
 from recx.core.metric_names import hint
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
+from recx.evaluation.comparison_html import html_of
 from recx.evaluation.near_ids import near
 from recx.evaluation.side_by_side import incomparable, means_of
 from recx.evaluation.slices import quarters
@@ -76,6 +77,12 @@ class Comparison:
     def __repr__(self) -> str:
         runs = ", ".join(self.runs)
         return f"<Comparison of {runs} with {self.baseline}: {len(self.table)} rows, {len(self.warnings)} warnings>"
+
+    def _repr_html_(self) -> str:
+        names = [f"{name} ({self.about[name]})" if name in self.about else name for name in (*self.runs, self.baseline)]
+        between = "against" if self.tested else "beside"
+        heading = f"{', '.join(names[:-1])} {between} {names[-1]}"
+        return html_of(heading, self.warnings, self.table, self.procedure.level)
 
 
 def compare(

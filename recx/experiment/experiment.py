@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from recx.core.bounds import PositiveInt, check
 from recx.core.clock import check_clock
 from recx.core.contracts import check_lists, check_same_pairs, check_type
-from recx.core.errors import InputError
+from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
 from recx.core.judged_lists import JudgedLists
@@ -33,6 +34,11 @@ from recx.core.protocols import (
 from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
 from recx.experiment.doctor import Finding, cuts_of, examine
+from recx.experiment.files import frame_of, per_user_of
+from recx.experiment.shown import Overview
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -177,10 +183,40 @@ class Result:
     peaks: Mapping[str, float] = field(default_factory=dict)
     passes: Mapping[str, int] = field(default_factory=dict)
 
-    def __repr__(self) -> str:  # short, as a notebook shows it after the cell
-        figures = {} if self.report is None else self.report.means
-        shown = "".join(f", {name}={value:.4g}" for name, value in figures.items() if name.startswith("end_to_end/"))
-        return f"Result(fold={self.experiment.fold}, requests={len(self.split.fold.requests)}{shown})"
+    def __repr__(self) -> str:
+        return self._overview.text()
+
+    def _repr_html_(self) -> str:
+        return self._overview.html()
+
+    @property
+    def _overview(self) -> Overview:
+        parts = " + ".join(type(part).__name__ for part in (self.experiment.retriever, self.experiment.ranker))
+        users = len(self.split.fold.requests if self.report is None else self.report.users)
+        lists = {"candidates": self.candidates, "recommendations": self.recommendations}
+        means = None if self.report is None else self.report.means
+        return Overview(f"fold {self.experiment.fold}, {users:,} users, {parts}", means, lists, self.seconds)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return lists or figures with raw ids, as ``recx.results.load`` reads them from the run's files.
+
+        Args:
+            name: ``recommendations`` or ``candidates``: a row per user and item, with rank from 1, score and further
+                columns. ``per_user``: a row per evaluated user, with a column per metric.
+
+        Raises:
+            InputError: There is no such frame, or the run evaluated nothing.
+        """
+        lists = {"recommendations": self.recommendations, "candidates": self.candidates}
+        if name in lists:
+            return frame_of(lists[name], self.interactions.users, self.interactions.items)
+        if name != "per_user":
+            raise InputError(f"a result has no frame {name!r}: {did_you_mean(name, [*lists, 'per_user'])}")
+        if self.report is None:
+            raise InputError(
+                "a result of fold=predict has no frame 'per_user', since it has no targets: choose fold=test"
+            )
+        return per_user_of(self.report).to_pandas()
 
     @cached_property
     def notes(self) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from recx.core.system.atomic import replacing
 from recx.core.types import Array, RankedLists
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 SLICE = "slice/"
@@ -34,30 +36,53 @@ def write_lists(path: Path, lists: RankedLists, users: Entities, items: Entities
         users: The users of the lists' numbers.
         items: The items of the lists' numbers.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    item_ids = _arrow(items.ids)
-    named = {"score": lists.score, **lists.columns}
-    ids = [("user", _arrow(users.ids[:0]).type), ("rank", pa.int32()), ("item", item_ids.type)]
-    schema = pa.schema([*ids, *((name, pa.from_numpy_dtype(column.dtype)) for name, column in named.items())])
+    schema = _schema(lists, users, items)
+    named = schema.names[3:]
     # Split into their bytes and without statistics, floats take less space and half the time.
     layout = {"use_dictionary": ["user", "rank", "item"], "write_statistics": ["user"], "compression": "snappy"}
     encoding = dict.fromkeys(named, "BYTE_STREAM_SPLIT")
-    lists_a_block = max(1, ROWS_A_BLOCK // int(lists.lengths.max(initial=1)))
     with (
         replacing(path) as temporary,
         pq.ParquetWriter(temporary, schema, column_encoding=encoding, **layout) as writer,
     ):
-        for start, stop in blocks(lists.n_lists, lists_a_block):
-            block = lists[start:stop]
-            columns = [
-                _arrow(users.ids[block.user]).take(pa.array(block.list_of_row)),
-                pa.array(block.rank.astype(np.int32)),
-                item_ids.take(pa.array(block.item)),
-                *map(pa.array, (block.score, *block.columns.values())),
-            ]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+        for batch in _batches(lists, users, items):
+            writer.write_batch(batch)
+
+
+def frame_of(lists: RankedLists, users: Entities, items: Entities) -> pd.DataFrame:
+    """Return what ``write_lists`` writes as a frame."""
+    import pyarrow as pa
+
+    schema = _schema(lists, users, items)
+    return pa.Table.from_batches(_batches(lists, users, items), schema=schema).to_pandas()
+
+
+def _schema(lists: RankedLists, users: Entities, items: Entities) -> pa.Schema:
+    """Return names and types of the columns of lists: user, rank from 1, item, score, columns; raw ids."""
+    import pyarrow as pa
+
+    ids = [("user", _arrow(users.ids[:0]).type), ("rank", pa.int32()), ("item", _arrow(items.ids[:0]).type)]
+    named = {"score": lists.score, **lists.columns}
+    return pa.schema([*ids, *((name, pa.from_numpy_dtype(column.dtype)) for name, column in named.items())])
+
+
+def _batches(lists: RankedLists, users: Entities, items: Entities) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of lists, one per item, a block of lists at a time."""
+    import pyarrow as pa
+
+    schema, item_ids = _schema(lists, users, items), _arrow(items.ids)
+    lists_a_block = max(1, ROWS_A_BLOCK // int(lists.lengths.max(initial=1)))
+    for start, stop in blocks(lists.n_lists, lists_a_block):
+        block = lists[start:stop]
+        columns = [
+            _arrow(users.ids[block.user]).take(pa.array(block.list_of_row)),
+            pa.array(block.rank.astype(np.int32)),
+            item_ids.take(pa.array(block.item)),
+            *map(pa.array, (block.score, *block.columns.values())),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def write_per_user(path: Path, evaluation: Evaluation, fold: str) -> None:
@@ -68,13 +93,19 @@ def write_per_user(path: Path, evaluation: Evaluation, fold: str) -> None:
         evaluation: The figures.
         fold: The fold that they are of, which their names say (see ``recx.core.fold_names``).
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    slices = {f"{SLICE}{name}": value for name, value in evaluation.slices.items()}
-    table = pa.table({"user": _arrow(evaluation.users), **outside(evaluation.values, fold), **slices})
+    named = replace(evaluation, values=outside(evaluation.values, fold))
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="snappy")
+        pq.write_table(per_user_of(named), temporary, compression="snappy")
+
+
+def per_user_of(evaluation: Evaluation) -> pa.Table:
+    """Return one row per evaluated user: raw id, one column per metric, and one column ``slice/NAME`` per grouping."""
+    import pyarrow as pa
+
+    slices = {f"{SLICE}{name}": value for name, value in evaluation.slices.items()}
+    return pa.table({"user": _arrow(evaluation.users), **evaluation.values, **slices})
 
 
 def write_table(path: Path, columns: Mapping[str, Array]) -> None:

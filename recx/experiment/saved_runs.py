@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.chosen import chain
+from recx.core.chosen import chain, data_name
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.fold_names import VALID, inside, outside
@@ -84,6 +84,18 @@ class SavedRun:
     """
 
     folder: Path
+
+    def _repr_html_(self) -> str:
+        from recx.core.html_table import sentences, stages, title
+
+        about, figures, faults = "", dict[str, float](), []
+        try:
+            figures = {name: value for name, value in self.metrics.items() if name.startswith(JUDGED)}
+            with reading(self.folder / "config.yaml"):
+                about = f"fold {self.fold}, {chain(self.config)} on {data_name(self.config)}"
+        except InputError as error:
+            faults.append(str(error))
+        return str(title(str(self.folder), about) + sentences(faults) + stages(figures))
 
     @cached_property
     def config(self) -> dict[str, Any]:

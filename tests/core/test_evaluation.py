@@ -481,3 +481,12 @@ def test_curves_and_tables_of_a_run_are_files(run: tuple[recx.Result, saved_runs
     assert (curve["true_positive_rate"].iloc[0], curve["true_positive_rate"].iloc[-1]) == (0, 1)
     rows = pd.read_csv(saved.folder / "tables" / "confusion_matrix.csv")["rows"].sum()
     assert rows == len(saved.recommendations)
+
+
+def test_an_evaluation_is_shown_as_a_table_after_its_warnings() -> None:
+    shown = replace(recx.evaluate(LISTS, TRUTH, ["mrr", "recall_at_1"]), name="<run>")._repr_html_()
+    assert "&lt;run&gt;" in shown
+    assert "3 users" in shown
+    assert 0 < shown.index("intervals say little") < shown.index("<table>")
+    assert ">0.5000<" in shown  # mrr
+    assert ">0.1667<" in shown  # recall

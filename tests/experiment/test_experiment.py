@@ -163,10 +163,12 @@ def test_a_part_that_returns_nothing_is_named(
         experiment.run()
 
 
-def test_a_result_is_shown_in_a_line() -> None:
+def test_a_result_is_shown_in_five_lines_and_as_a_table() -> None:
     result = chain().run()
-    assert repr(result).startswith("Result(fold=test, requests=3, end_to_end/")
-    assert len(repr(result)) < 1000
+    assert repr(result).startswith("Result: fold test, 3 users, Everything + ")
+    assert len(repr(result).splitlines()) <= 5
+    assert "<table>" in result._repr_html_()
+    assert "<table>" not in chain(fold="predict").run()._repr_html_()
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "10"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from recx.core.entities import Entities
@@ -180,8 +181,6 @@ def test_a_prediction_has_no_per_user_file(tmp_path: Path) -> None:
 
 
 def test_blocks_of_lists_write_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pandas as pd
-
     result = small_result(*STRINGS)
     users, items = result.interactions.users, result.interactions.items
     write_lists(tmp_path / "whole.parquet", result.candidates, users, items)
@@ -191,8 +190,6 @@ def test_blocks_of_lists_write_the_same_table(tmp_path: Path, monkeypatch: pytes
 
 
 def test_lists_that_are_all_empty(tmp_path: Path) -> None:
-    import pandas as pd
-
     result = small_result(*STRINGS)
     none = result.candidates.top(0)
     write_lists(tmp_path / "none.parquet", none, result.interactions.users, result.interactions.items)
@@ -263,3 +260,46 @@ def test_a_fitted_part_is_kept_with_the_run_if_it_can_be_saved(result: Result, t
     assert (tmp_path / "run" / "retriever" / "weights.txt").read_text(encoding="utf-8") == "1 2 3"
     assert not (tmp_path / "run" / "ranker").exists()
     assert result.curves == {"kept/loss": [2.0, 1.5]}
+
+
+@pytest.mark.parametrize("ids", [STRINGS, NUMBERS], ids=["strings", "numbers"])
+@pytest.mark.parametrize("name", ["recommendations", "candidates", "per_user"])
+@pytest.mark.parametrize("fold", ["test", "valid"])
+def test_frames_of_a_result_are_those_of_its_files(
+    tmp_path: Path, ids: tuple[list[Any], list[Any]], name: str, fold: str
+) -> None:
+    result = replace(small_result(*ids), experiment=Chain(fold=fold))  # type: ignore[arg-type]
+    result = replace(result, report=replace(result.report, slices={"history_length": np.array([2.0, 1.0])}))  # type: ignore[type-var]
+    saved_runs.save(result, tmp_path / "run", {"fold": fold}, {})
+    frame = result.frame(name)
+    pd.testing.assert_frame_equal(frame, getattr(saved_runs.load(tmp_path / "run"), name))
+    assert frame["user"].tolist() == [ids[0][user] for user in ([0, 2] if name == "per_user" else [0, 0, 2, 2, 2])]
+
+
+def test_a_frame_that_is_not_there_is_named(result: Result) -> None:
+    with pytest.raises(InputError, match="no frame 'recomendations': did you mean 'recommendations'"):
+        result.frame("recomendations")
+    with pytest.raises(InputError, match="no frame 'per_user', since it has no targets"):
+        small_result(*NUMBERS, predict=True).frame("per_user")
+
+
+def test_a_saved_run_is_shown_as_a_table(tmp_path: Path, result: Result) -> None:
+    folder = tmp_path / "run"
+    saved_runs.save(result, folder, {"fold": "test", "dataset": {"path": "<b>"}}, {})
+    shown = saved_runs.load(folder)._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert ">0.5000<" in shown
+    assert "data/" not in shown
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "config.yaml"])
+@pytest.mark.parametrize("content", [None, "[1]", "fold: [", '{"ranking/hit_at_5": "x"}'])
+def test_a_saved_run_with_a_file_that_cannot_be_read_says_so(
+    tmp_path: Path, result: Result, name: str, content: str | None
+) -> None:
+    folder = tmp_path / "run"
+    saved_runs.save(result, folder, {"fold": "test"}, {})
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_text(content, encoding="utf-8")
+    assert name in saved_runs.SavedRun(folder)._repr_html_()

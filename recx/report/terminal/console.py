@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from recx.core.live_output import in_notebook
 from recx.core.system.screen import tolerant
 from recx.report.terminal.formats import QUESTIONS, count, figure, percent, split_name, words
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
@@ -30,10 +31,14 @@ class _Stdout(Console):
 
 
 def console_of_stdout() -> Console:
-    """Return where progress and the summary are printed: as wide as the terminal, or 100 columns of plain text."""
+    """Return where progress and the summary are printed: as wide as the terminal, or 100 columns of plain text.
+
+    In a notebook it is plain text too, since rich would show every line as an output of its own there.
+    """
     tolerant(sys.stdout)
     plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return _Stdout(width=WIDEST if plain else None, highlight=False)
+    forced = False if in_notebook() else None  # also where the kernel sets FORCE_COLOR
+    return _Stdout(width=WIDEST if plain else None, highlight=False, force_jupyter=False, force_terminal=forced)
 
 
 def print_summary(console: Console, result: Result, folder: Path, run: Run, advice: Sequence[str] = ()) -> None:
@@ -46,8 +51,6 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
         run: Its entry in the tracker.
         advice: Sentences on what the figures suggest to do (see ``recx.experiment.advice``).
     """
-    if result.report:
-        show(console, ["", *_figures(result.report.means)])
     strongest = sorted(result.weights.items(), key=lambda named: -abs(named[1]))
     counts = {name: value for name, value in result.metrics.items() if name.startswith("data/") and value}
     sections = {
@@ -58,8 +61,11 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
         "advice": bullets(advice),
         "where": where(folder, run.address),
     }
-    for title, parts in sections.items():
-        show(console, section(title, parts))
+    with console:  # written at once, so that it is one output of a notebook's cell
+        if result.report:
+            show(console, ["", *_figures(result.report.means)])
+        for title, parts in sections.items():
+            show(console, section(title, parts))
 
 
 def _seconds(result: Result, stage: str) -> str:
