@@ -18,6 +18,7 @@ class FitSummary:
         curves: Name of a metric -> its value after each epoch.
         tables: Name of a table -> its columns by name, one value per row.
         weights: Feature -> its weight (rankers).
+        collinear: Groups of features whose weights cannot be read singly, since the features explain one another.
         importances: Feature -> its share of the importance of all features (rankers).
         held_out: ``before`` and ``after`` calibration -> lists with the probabilities for those users of the past
             fold who were set aside for calibration (rankers).
@@ -27,6 +28,7 @@ class FitSummary:
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    collinear: Sequence[Sequence[str]] = ()
     importances: Mapping[str, float] = field(default_factory=dict)
     held_out: Mapping[str, RankedLists] = field(default_factory=dict)
 

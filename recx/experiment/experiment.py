@@ -242,6 +242,11 @@ class Result:
         return {name: float(weight) for name, weight in summary_of(self.ranker).weights.items()}
 
     @cached_property
+    def collinear(self) -> list[tuple[str, ...]]:
+        """Groups of features whose weights cannot be read singly, since the features explain one another."""
+        return [tuple(group) for group in summary_of(self.ranker).collinear]
+
+    @cached_property
     def importances(self) -> dict[str, float]:
         """Feature -> its share of the importance of all features; {} for a ranker that does not report it."""
         return {name: float(share) for name, share in summary_of(self.ranker).importances.items()}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import floats_of
-from recx.core.protocols import Explainable, FittedRanker, Ranker, Reloadable
+from recx.core.protocols import Explainable
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment import build, protocol_card
+from recx.experiment.contributions import explainable_of
 from recx.experiment.saved_runs import SavedRun
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Explanation:
         candidates: rank, item, target (its grade), score, retrieved (the retriever's rank), retriever_score and further
             columns of the retriever; best first.
         contributions: Feature -> its contribution to the score of every candidate (for a linear ranker, the weight
-            times the standardised feature), features with the largest range first; empty if the ranker is not
-            explainable.
+            times the standardised feature), features with the largest range first; collinear features are added up
+            and named ``a + b``. Empty if the ranker is not explainable.
     """
 
     user: str
@@ -283,17 +283,3 @@ class Reopened:
         columns = {name: floats_of(frame[name].to_numpy(), name)[order] for name in names}
         indptr = indptr_of(np.bincount(row, minlength=len(requested)))
         return RankedLists(requested, indptr, item[order].astype(np.int32), columns.pop("score"), columns)
-
-
-def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
-    """Return the fitted ranker of a run; None if it is not explainable.
-
-    Args:
-        folder: The run's folder, from which the fitted ranker is loaded if it was saved.
-        ranker: The ranker of the run's configuration.
-
-    Raises:
-        InputError: Its files are missing or damaged.
-    """
-    fitted = ranker.load(folder / "ranker") if isinstance(ranker, Reloadable) else ranker
-    return fitted if isinstance(fitted, Explainable) else None

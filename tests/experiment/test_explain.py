@@ -14,8 +14,9 @@ import pytest
 import recx
 from recx.core.errors import InputError
 from recx.core.types import Doubles, Fold, Interactions, RankedLists, Requests
+from recx.experiment.contributions import AddedUp, explainable_of
 from recx.experiment.experiment import Result
-from recx.experiment.explain import Reopened, explainable_of
+from recx.experiment.explain import Reopened
 from recx.experiment.saved_runs import SavedRun
 from recx.parts.ranker.identity import Identity
 
@@ -141,7 +142,7 @@ class Loading:
 
 
 def test_any_ranker_that_offers_contributions_is_explained(reopened: Reopened, tmp_path: Path) -> None:
-    assert explainable_of(tmp_path, Summing()) == explainable_of(tmp_path, Loading()) == Summing()
+    assert explainable_of(tmp_path, Summing()) == explainable_of(tmp_path, Loading()) == AddedUp(Summing())
     assert explainable_of(tmp_path, Identity()) is None
     user = str(reopened.interactions.users.shown[reopened.fold.requests.user[0]])
     items = reopened.recommendations[:1].item

@@ -23,7 +23,7 @@ from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 
 FILE = "linear.json"
-COLUMNS = ("weight", "low", "high", "mean", "deviation")
+COLUMNS = ("weight", "low", "high", "mean", "deviation", "vif")
 ROWS = 50_000  # rows converted to float64 at once
 FARTHEST = 100.0
 """Distance from the mean, in deviations, beyond which a value counts as this far: a feature that hardly varied in the
@@ -40,6 +40,20 @@ class Settings(Protocol):
     def probabilities(self) -> str: ...
 
 
+@dataclass(frozen=True)
+class CollinearGroup:
+    """Features that explain one another (see ``recx.parts.shared.collinearity``).
+
+    Attributes:
+        features: Their names.
+        deviation: Standard deviation of their joint contribution, the sum of weight times standardised feature, over
+            the rows of the fit.
+    """
+
+    features: tuple[str, ...]
+    deviation: float
+
+
 @dataclass(frozen=True, eq=False)
 class FittedLinear:
     """The fitted ranker.
@@ -52,6 +66,8 @@ class FittedLinear:
         high: Upper ends of the intervals [n_features].
         mean: Means of the features [n_features].
         deviation: Standard deviations of the features [n_features].
+        vif: Variance inflation factors [n_features], NaN for constant features and where they were not computed.
+        collinear: The groups of collinear features.
         platt: Platt's calibration, if probabilities are calibrated.
         losses: The objective after each epoch.
         held_out: ``before`` and ``after`` -> the lists of the users set apart with their probabilities before and after
@@ -66,6 +82,8 @@ class FittedLinear:
     high: Doubles
     mean: Doubles
     deviation: Doubles
+    vif: Doubles
+    collinear: tuple[CollinearGroup, ...]
     platt: Platt
     losses: tuple[float, ...]
     held_out: Mapping[str, RankedLists]
@@ -73,17 +91,32 @@ class FittedLinear:
 
     @cached_property
     def summary(self) -> FitSummary:
-        """The losses and the weights of the standardised features, by name and, with their intervals, as a table."""
+        """The losses, the weights of the standardised features with intervals and variance inflation, the groups."""
         order = np.argsort(-np.abs(self.weight), kind="stable")  # the strongest first
         columns = {"feature": np.array(self.names, dtype=object)}
-        columns |= {"weight": self.weight, "low": self.low, "high": self.high}
+        columns |= {"weight": self.weight, "low": self.low, "high": self.high, "vif": self.vif}
+        tables = {"weights": {name: column[order] for name, column in columns.items()}}
+        if self.collinear:
+            tables["collinear_features"] = self._groups()
         return FitSummary(
             notes=self.notes,
             curves={"linear/loss": self.losses},
-            tables={"weights": {name: column[order] for name, column in columns.items()}},
+            tables=tables,
             weights=dict(zip(self.names, self.weight.tolist(), strict=True)),
+            collinear=tuple(group.features for group in self.collinear),
             held_out=self.held_out,
         )
+
+    def _groups(self) -> dict[str, Array]:
+        """Return a row per collinear feature: the deviation of its own contribution and that of its group's."""
+        weight = dict(zip(self.names, np.abs(self.weight).tolist(), strict=True))  # the features have deviation 1
+        rows = [(n, name, group) for n, group in enumerate(self.collinear, start=1) for name in group.features]
+        return {
+            "group": np.array([n for n, _, _ in rows]),
+            "feature": np.array([name for _, name, _ in rows], dtype=object),
+            "alone": np.array([weight[name] for _, name, _ in rows]),
+            "together": np.array([group.deviation for _, _, group in rows]),
+        }
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing score, or by decreasing probability if the settings say so."""
@@ -137,6 +170,7 @@ class FittedLinear:
         rows = zip(self.names, *(getattr(self, name) for name in COLUMNS), strict=True)
         facts = {
             "features": [dict(zip(("feature", *COLUMNS), row, strict=True)) for row in rows],
+            "collinear": [{"features": group.features, "deviation": group.deviation} for group in self.collinear],
             "platt": {"slope": self.platt.slope, "intercept": self.platt.intercept},
             "losses": self.losses,
             "notes": self.notes,
@@ -170,14 +204,22 @@ def load(folder: Path, settings: Settings) -> FittedLinear:
         )
     try:
         facts = json.loads(read_text(path))
-        rows = facts["features"]
+        rows = [{"vif": None, **row} for row in facts["features"]]  # which runs of earlier versions do not have
         columns = {key: np.array([row[key] for row in rows], dtype=np.float64) for key in COLUMNS}
         names = tuple(str(row["feature"]) for row in rows)
         if not (columns["deviation"] > 0).all() or not np.isfinite([columns["weight"], columns["mean"]]).all():
             raise ValueError("impossible numbers")
         platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
+        collinear = tuple(
+            CollinearGroup(tuple(map(str, group["features"])), float(group["deviation"]))
+            for group in facts.get("collinear", ())
+        )
+        if not {name for group in collinear for name in group.features} <= set(names):
+            raise ValueError("unknown features")
         losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
-        return FittedLinear(settings, names, **columns, platt=platt, losses=losses, held_out={}, notes=notes)
+        return FittedLinear(
+            settings, names, **columns, collinear=collinear, platt=platt, losses=losses, held_out={}, notes=notes
+        )
     except InputError:
         raise
     except (OSError, ArithmeticError, ValueError, KeyError, TypeError) as error:

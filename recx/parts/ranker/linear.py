@@ -15,9 +15,10 @@ from recx.core.precision import Reals, fits_float32
 from recx.core.ragged import blocks
 from recx.core.resampling import bootstrap
 from recx.core.types import Bools, Doubles, Fold, Interactions, RankedLists
-from recx.parts.ranker.fitted_linear import FARTHEST, FittedLinear, cut, load
+from recx.parts.ranker.fitted_linear import FARTHEST, CollinearGroup, FittedLinear, cut, load
 from recx.parts.ranker.probability import Platt, cross_fitted, softmax
 from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.parts.shared.collinearity import Collinearity
 from recx.parts.shared.design_matrix import Features, design_matrix, names_of
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.storage.cache.store import kept
@@ -43,7 +44,8 @@ class Linear:
         probabilities: The scores of the ranked lists: ``none`` (the weighted sum), the ``softmax`` over the user's
             candidates, or its calibration by ``platt``, fitted on a random tenth of the users that the fit leaves out.
         user_weight: Column of the users' table with the weight of each user in the loss, or None (equal weights).
-        resamples: Number of bootstrap samples for the 95 % intervals of the weights; 0: no intervals.
+        resamples: Number of bootstrap samples for the 95 % intervals of the weights; 0: no intervals, and no search for
+            collinear features.
         missed: Whether to ``drop`` targets that were not retrieved, or to ``add`` them to the candidates of the fit.
         max_users: Largest number of users to fit on, drawn at random.
         seed: Seed of the draws, of the order of ``sgd`` and of the bootstrap.
@@ -95,9 +97,8 @@ class Linear:
             "ranker_stopped_before_the_optimum": int(np.abs(slope[free]).max(initial=0) > 1e-4),
         }
         names = names_of(self.features, examples.lists)
-        fitted = FittedLinear(
-            self, names, found.weights, low, high, mean, deviation, Platt(), found.losses, held_out={}, notes=notes
-        )
+        factors = (low, high, mean, deviation, *self._collinear(table, found.weights, names))
+        fitted = FittedLinear(self, names, found.weights, *factors, Platt(), found.losses, held_out={}, notes=notes)
         return fitted if apart is None else _calibrated(fitted, apart, fold.history, self.seed)
 
     def _prepared(
@@ -119,8 +120,20 @@ class Linear:
         return load(folder, self)
 
     def without_diagnostics(self) -> Linear:
-        """Return the same ranker without intervals of the weights."""
+        """Return the same ranker without intervals of the weights and groups of collinear features."""
         return replace(self, resamples=0)
+
+    def _collinear(
+        self, table: Reals, weights: Doubles, names: tuple[str, ...]
+    ) -> tuple[Doubles, tuple[CollinearGroup, ...]]:
+        """Return the variance inflation factors [n_features] and the groups; NaN and none without diagnostics."""
+        if not self.resamples:
+            return np.full(len(weights), np.nan), ()
+        found = Collinearity.of(table)
+        groups = tuple(
+            CollinearGroup(tuple(names[at] for at in group), found.deviation(weights, group)) for group in found.groups
+        )
+        return found.inflation, groups
 
     def _minimum(self, objective: Objective) -> Minimum:
         with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, reported below

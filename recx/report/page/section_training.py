@@ -30,6 +30,7 @@ def learned(result: Result, data: ReportData | None) -> dict[str, Any]:
     importances = sorted(result.importances.items(), key=lambda named: -named[1])
     found = {
         "weights": sorted(weights, key=lambda row: -abs(row["weight"])),
+        "collinear": [list(group) for group in result.collinear],
         "importances": [{"feature": name, "share": share} for name, share in importances],
         "training": {name: [float(value) for value in values] for name, values in result.curves.items()},
         "tables": {name: table_of(name, table) for name, table in result.tables.items() if name != "weights"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recx.core.trackers import Run
     from recx.experiment.experiment import Result
 
+COLLINEAR = "; * collinear, not to be read singly: see report.html"
 NAME, CELL = 22, 9
 """Columns of the table's names and of one figure."""
 
@@ -51,11 +52,14 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
         run: Its entry in the tracker.
         advice: Sentences on what the figures suggest to do (see ``recx.experiment.advice``).
     """
+    together = {name for group in result.collinear for name in group}
     strongest = sorted(result.weights.items(), key=lambda named: -abs(named[1]))
     counts = {name: value for name, value in result.metrics.items() if name.startswith("data/") and value}
     sections = {
         "written": entries(_sizes(folder)) if not result.report else [],
-        "learned weights (standardised features)": entries({name: f"{weight:+.3f}" for name, weight in strongest}),
+        f"learned weights (standardised features{COLLINEAR if together else ''})": entries(
+            {name: f"{weight:+.3f}{'*' if name in together else ' ' * bool(together)}" for name, weight in strongest}
+        ),
         "counts": entries({words(name.removeprefix("data/")): count(value) for name, value in counts.items()}),
         "seconds": entries({stage: _seconds(result, stage) for stage in result.seconds}),
         "advice": bullets(advice),

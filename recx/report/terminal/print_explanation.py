@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from recx.experiment.contributions import PLUS
 from recx.report.terminal.formats import ABSENT
 from recx.report.terminal.text_table import cut, room, section, show, table, whole, width_of
 
@@ -48,6 +49,7 @@ def print_explanation(console: Console, explanation: Explanation, top: int) -> N
     if explanation.contributions:
         moved = {**marks, "rank": candidates["rank"], "item": candidates["item"], **explanation.contributions}
         parts += section("contributions to the score: weight x standardised feature", _table(console, moved, rows))
+        parts += [whole(f"  added up, being collinear: {name}") for name in explanation.contributions if PLUS in name]
     show(console, parts, min(console.width, WIDEST_TABLE))
 
 
@@ -74,7 +76,7 @@ def _targets(targets: Frame) -> list[str]:
 def _table(console: Console, columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> list[RenderableType]:
     """Return the chosen rows of as many columns as fit side by side, and the names of the others."""
     chosen = [[column[row] for row in rows] for column in columns.values()]
-    cells, left, names = [*map(_cells, chosen)], _left(chosen), list(columns)
+    cells, left, names = [*map(_cells, chosen)], _left(chosen), [cut(name, LONGEST_NAME) for name in columns]
     limit = min(console.width, WIDEST_TABLE)
     for fitting in range(len(names), 2, -1):
         made = table(names[:fitting], [*zip(*cells[:fitting], strict=True)], left=left)

@@ -518,3 +518,43 @@ def test_grades_several_targets_and_weights_of_users_together(
         return total / weight[:60].sum() + 0.03 * weights @ weights
 
     assert fitted.weight == pytest.approx(minimize(loss, np.zeros(4), options={"gtol": 1e-7}).x, abs=1e-4)
+
+
+def test_collinear_features_are_reported_with_what_they_contribute_together(
+    lists_of: Callable, fold_of: Callable, column: Callable
+) -> None:
+    # Over the eight rows b is 0.96 a + 0.28 d and c is orthogonal to both, all with mean 0 and deviation 1.
+    a, d, c = ([1, 1, 1, 1, -1, -1, -1, -1], [1, 1, -1, -1, 1, 1, -1, -1], [1, -1, 1, -1, 1, -1, 1, -1])
+    rows = [[x, 0.96 * x + 0.28 * y, z, 5.0] for x, y, z in zip(a, d, c, strict=True)]
+    lists = lists_of({user: {10 + n: row for n, row in enumerate(rows)} for user in range(3)})
+    fold = fold_of({0: {10: 1}, 1: {11: 1}, 2: {12: 1}})
+    features = {name: column(name) for name in "abcd"}
+    fitted = Linear(features, l2=0.01, resamples=10).fit(lists, fold)
+    assert fitted.vif == pytest.approx([1 / (1 - 0.96**2), 1 / (1 - 0.96**2), 1, np.nan], nan_ok=True, rel=1e-4)
+    assert fitted.summary.collinear == (("a", "b"),)
+    first, second = fitted.weight[:2]
+    table = fitted.summary.tables["collinear_features"]
+    assert (table["group"].tolist(), table["feature"].tolist()) == ([1, 1], ["a", "b"])
+    assert table["alone"] == pytest.approx([abs(first), abs(second)])
+    assert table["together"] == pytest.approx([np.hypot(first + 0.96 * second, 0.28 * second)] * 2, rel=1e-4)
+    assert not [name for name in fitted.summary.metrics if "vif" in name]
+    lean = Linear(features, l2=0.01, resamples=10).without_diagnostics().fit(lists, fold)
+    assert np.isnan(lean.vif).all()
+    assert lean.summary.collinear == ()
+    assert np.array_equal(lean.weight, fitted.weight)
+
+
+def test_groups_are_saved_and_unknown_ones_are_damage(
+    generated: Callable[..., Problem], features: dict, column: Callable, tmp_path: Path
+) -> None:
+    lists, fold = generated(users=50)
+    fitted = Linear({**features, "e": column("a")}, resamples=10).fit(lists, fold)
+    assert fitted.summary.collinear == (("a", "e"),)
+    fitted.save(tmp_path)
+    loaded = load(tmp_path, fitted.settings)
+    assert loaded.collinear == fitted.collinear
+    assert loaded.vif == pytest.approx(fitted.vif)
+    text = (tmp_path / "linear.json").read_text(encoding="utf-8")
+    (tmp_path / "linear.json").write_text(text.replace('"deviation":', '"deviation": "x", "other":'), encoding="utf-8")
+    with pytest.raises(InputError, match="is damaged"):
+        load(tmp_path, fitted.settings)

@@ -33,11 +33,13 @@ def printed(
     width: int = 100,
     address: str | None = ADDRESS,
     advice: tuple[str, ...] = (),
+    collinear: tuple[tuple[str, ...], ...] = (),
     **of_console: Any,
 ) -> str:
     result: Any = SimpleNamespace(
         report=None if means is None else SimpleNamespace(means=means),
         weights={"weak": 0.1, "strong": -2.0, "middle": 1.0},
+        collinear=collinear,
         metrics={
             "data/users": 1234.0,
             "data/duplicate_rows": 0.0,
@@ -75,6 +77,14 @@ def test_weights_are_sorted_by_strength(tmp_path: Path) -> None:
     text = printed(tmp_path, width=25)
     assert text.index("strong") < text.index("middle") < text.index("weak")
     assert "-2.000" in text
+
+
+def test_weights_of_collinear_features_are_marked_and_aligned(tmp_path: Path) -> None:
+    assert "*" not in printed(tmp_path)
+    text = printed(tmp_path, collinear=(("weak", "strong"),), width=25)
+    assert "* collinear, not to be read singly" in " ".join(text.split())
+    cells = [line.rstrip() for line in text.splitlines() if line.strip().startswith(("weak ", "strong ", "middle "))]
+    assert cells == ["  strong  -2.000*", "  middle  +1.000", "  weak    +0.100*"]
 
 
 def test_counts_that_are_zero_are_not_shown(tmp_path: Path) -> None:
