@@ -107,8 +107,10 @@ class _Output:
 
     def write(self, *, whole: bool) -> None:
         """Write the files of a run; only configuration, figures and protocol card if it need not be whole."""
-        from recx.experiment import saved_runs
+        from recx.experiment import permutation, saved_runs
+        from recx.experiment.files import write_table
         from recx.report.charts import figures
+        from recx.report.page.report_data import cut_of
         from recx.report.page.write import write
 
         result, folder = self.result, self.own.path
@@ -120,7 +122,11 @@ class _Output:
         figures.write(result.tables, folder)
         if self.report is not None:
             self.own.add(self.report.write(result, folder))
-        write(result, folder, self.config, self.card, self.sentences)
+        lost = permutation.importance(result, folder, cut_of(str(self.config.get("objective", "")), result.metrics))
+        if lost:
+            (folder / "tables").mkdir(exist_ok=True)
+            write_table(folder / "tables" / "permutation_importance.csv", lost)
+        write(result, folder, self.config, self.card, self.sentences, lost)
 
     def record(self, run: Run) -> None:
         """Hand the run to its tracker: figures to compare as metrics, all else as tables and files."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from recx.core.chosen import chain
 from recx.core.system.serialize import plain
+from recx.core.types import Array
 from recx.experiment.experiment import Result
 from recx.report.page.report_data import ReportData
 from recx.report.page.section_examples import examples
@@ -21,7 +23,12 @@ VERSION = 2
 
 
 def contents(
-    result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], advice: Sequence[str] = ()
+    result: Result,
+    folder: Path,
+    config: Mapping[str, Any],
+    card: Mapping[str, Any],
+    advice: Sequence[str] = (),
+    lost: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the data of a run's page, without the sections that would be empty.
 
@@ -31,6 +38,7 @@ def contents(
         config: The composed configuration.
         card: The protocol card.
         advice: Sentences on what the figures suggest to do.
+        lost: The permutation importance of the features (see ``recx.experiment.permutation``).
     """
     data = ReportData.of(result, config)
     page: dict[str, Any] = {
@@ -39,7 +47,7 @@ def contents(
         "about": chain(config),
         "folder": folder.name,
         "run": run_data(result, config, card),
-        "learnt": learned(result, data),
+        "learnt": learned(result, data, lost),
         "doctor": [{**vars(finding), "share": finding.share} for finding in result.findings],
         "advice": list(advice),
     }

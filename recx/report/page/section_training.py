@@ -24,13 +24,14 @@ SAMPLE, SAMPLED_ROWS = 200, 30_000
 SEED = 0
 
 
-def learned(result: Result, data: ReportData | None) -> dict[str, Any]:
+def learned(result: Result, data: ReportData | None, lost: Mapping[str, Array]) -> dict[str, Any]:
     """Return weights and importances (the strongest first), feature histograms, training curves and tables."""
     weights = _rows(result.tables.get("weights", {}))
     importances = sorted(result.importances.items(), key=lambda named: -named[1])
     found = {
         "weights": sorted(weights, key=lambda row: -abs(row["weight"])),
         "collinear": [list(group) for group in result.collinear],
+        "permuted": _rows(lost),
         "importances": [{"feature": name, "share": share} for name, share in importances],
         "training": {name: [float(value) for value in values] for name, values in result.curves.items()},
         "tables": {name: table_of(name, table) for name, table in result.tables.items() if name != "weights"},

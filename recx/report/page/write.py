@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError
 from recx.core.secrets import hidden_in
 from recx.core.system.atomic import write_text
 from recx.core.system.plain_files import read_text
+from recx.core.types import Array
 from recx.report.page.contents import VERSION, contents
 from recx.report.page.render import TEMPLATES, render
 
@@ -21,7 +23,12 @@ DATA, PAGE = "report.json", "report.html"
 
 
 def write(
-    result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], advice: Sequence[str] = ()
+    result: Result,
+    folder: Path,
+    config: Mapping[str, Any],
+    card: Mapping[str, Any],
+    advice: Sequence[str] = (),
+    lost: Mapping[str, Array] = MappingProxyType({}),
 ) -> None:
     """Write ``report.json`` and ``report.html`` of a run into its folder, which contains its other files already.
 
@@ -31,8 +38,9 @@ def write(
         config: The composed configuration.
         card: The protocol card.
         advice: Sentences on what the figures suggest to do.
+        lost: The permutation importance of the features (see ``recx.experiment.permutation``).
     """
-    page = contents(result, folder, config, card, advice)
+    page = contents(result, folder, config, card, advice, lost)
     save(folder, page, render(page))
 
 

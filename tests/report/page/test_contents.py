@@ -176,7 +176,7 @@ def test_all_weights_of_a_wide_model_are_listed_the_strongest_first() -> None:
     weight = np.random.default_rng(0).normal(size=300)
     columns = {"feature": np.array([f"f{place}" for place in range(300)]), "weight": weight, "low": weight - 1}
     result = SimpleNamespace(tables={"weights": columns}, importances={}, curves={}, collinear=[])
-    found = learned(cast(Any, result), None)
+    found = learned(cast(Any, result), None, {})
     assert set(found) == {"weights"}
     assert {row["feature"]: row["weight"] for row in found["weights"]} == dict(
         zip(columns["feature"].tolist(), weight.tolist(), strict=True)
