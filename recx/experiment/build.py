@@ -79,7 +79,10 @@ def plan(config: Mapping[str, Any]) -> Plan:
             raise InputError(f"the configuration lacks the key {key!r}: give it a value")
     top = {key: coerce(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
-        raise InputError(f"name={top['name']}: it is also a folder name: use 1 to 100 characters without slashes")
+        raise InputError(
+            f"name={top['name']}: it is also a folder name: use 1 to 100 characters without slashes, "
+            "which the name of the MLflow experiment may have (tracker.experiment)"
+        )
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]

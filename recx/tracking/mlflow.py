@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import getpass
-import re
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core import chosen
-from recx.core.errors import reason
+from recx.core.bounds import check
+from recx.core.errors import InputError, reason
 from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden
 from recx.core.system.git import git_state
 from recx.core.system.serialize import plain
+from recx.core.system.sizes import Size, n_bytes
 from recx.core.version import __version__
 from recx.tracking import store
 from recx.tracking.mlflow_run import LONGEST_TAG, MlflowRun
 from recx.tracking.process import identity, stoppable
 from recx.tracking.sqlite_runs import SHORTEST_ID
+from recx.tracking.ui import page_of_run
 
 if TYPE_CHECKING:
     from mlflow.entities import RunInfo
     from mlflow.tracking import MlflowClient
+
+EXPERIMENT, SYSTEM_METRICS = "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING"
 PRIMARY = "mlflow.experiment.primaryMetric"
 HOW_TO_READ = """\
 Figures of each stage: `retrieval/` judges the candidates, `end_to_end/` what users get, both over every user with a
@@ -44,23 +50,54 @@ Names that begin with `valid/` are of the fold that settings are chosen by; all 
 class MLflow:
     """Tracks runs in an MLflow store.
 
+    MLflow's own variables of the environment hold where a setting is None, and its variables with user, password, token
+    and certificates always.
+
     Attributes:
-        uri: The store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+        uri: The store; None: that of ``MLFLOW_TRACKING_URI``, else the sqlite file ``outputs/mlflow.db``.
         artifacts: Folder for the files of new experiments; None: ``mlflow-artifacts`` next to a sqlite store.
+        experiment: The MLflow experiment, which may have slashes; None: that of ``MLFLOW_EXPERIMENT_NAME``, else
+            ``name``.
+        run_name: The name of a run; None: made of data, chain and what is varied. A sweep's trials add what is varied.
+        tags: Further tags of every run: name -> text; None: none.
+        description: Markdown before the summary of a run.
+        system_metrics: Whether to record the use of processor, memory, disk and GPU while a run works; None: as
+            ``MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING`` says, else not.
+        upload_limit: Larger files stay in the run's folder; None: all are copied.
     """
 
     uri: str | None = None
     artifacts: str | None = None
+    experiment: str | None = None
+    run_name: str | None = None
+    tags: Mapping[str, str] | None = None
+    description: str | None = None
+    system_metrics: bool | None = None
+    upload_limit: Size | None = "20MB"
 
     def __post_init__(self) -> None:
+        check(self, "tracker")
         store.absolute(self.uri)
+        for name in self.tags or ():
+            if name.startswith("recx."):
+                raise InputError(f"tracker.tags.{name}: names that begin with recx. are recx's own: choose another")
+        if self._watches and find_spec("psutil") is None:
+            key = SYSTEM_METRICS if self.system_metrics is None else "tracker.system_metrics"
+            raise InputError(
+                f"{key}=true: MLflow needs the package psutil for it: pip install psutil, or set it to false"
+            )
+
+    @property
+    def _watches(self) -> bool:
+        asked = os.environ.get(SYSTEM_METRICS, "").lower() in ("true", "1")
+        return asked if self.system_metrics is None else self.system_metrics
 
     @contextmanager
     def run(self, name: str, params: Mapping[str, Any], context: RunContext = ALONE) -> Iterator[MlflowRun]:
         """Yield a new run, which ends as FINISHED, FAILED with the reason, or KILLED.
 
         Args:
-            name: The MLflow experiment.
+            name: The MLflow experiment, where neither a setting nor the environment names another.
             params: The composed configuration.
             context: The sweep that the run belongs to, and its name.
 
@@ -71,9 +108,8 @@ class MLflow:
         nesting = {"mlflow.parentRunId": context.parent, "recx.sweep": context.sweep, "recx.role": context.role}
         tags = {**_origin(), **{tag: value for tag, value in nesting.items() if value}}
         with self._experiment(name, params) as (client, experiment_id):
-            run_name = chosen.run_name(params, context.name) or name
-            info = client.create_run(experiment_id, tags=tags, run_name=run_name).info
-            with self._kept(client, info) as run:
+            info = client.create_run(experiment_id, tags=tags, run_name=self._name(name, params, context)).info
+            with self._kept(client, info) as run, self._watched(info.run_id):
                 run.log_params(chosen.params(params))
                 client.log_dict(info.run_id, plain(params), "config.yaml")
                 yield run
@@ -91,8 +127,7 @@ class MLflow:
                 MlflowRun(client, info.run_id, "").log_tags({**tags, "recx.reason": ""})
                 client.update_run(info.run_id, status="RUNNING")
             else:
-                run_name = chosen.run_name(params, context.name) or name
-                info = client.create_run(experiment_id, tags=tags, run_name=run_name).info
+                info = client.create_run(experiment_id, tags=tags, run_name=self._name(name, params, context)).info
             with self._kept(client, info) as run:
                 if not started:
                     run.log_params(chosen.params(params))
@@ -101,27 +136,56 @@ class MLflow:
                 finally:
                     store.end_dead_runs(client, info.run_id)
 
+    def _name(self, name: str, params: Mapping[str, Any], context: RunContext) -> str:
+        if self.run_name is None:
+            return chosen.run_name(params, context.name) or name
+        return ", ".join(filter(None, (self.run_name, context.name)))
+
     @contextmanager
     def _experiment(self, name: str, params: Mapping[str, Any]) -> Iterator[tuple[MlflowClient, str]]:
         uri = store.absolute(self.uri)
         file = store.database(uri)
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
+        wanted = self.experiment or os.environ.get(EXPERIMENT) or name
         with stoppable(), store.errors_explained(uri):
-            client, experiment_id = store.open_experiment(uri, folder, name, _kind(params))
+            client, experiment_id = store.open_experiment(uri, folder, wanted, _kind(params))
             store.end_dead_runs(client)
             yield client, experiment_id
 
     @contextmanager
     def _kept(self, client: MlflowClient, info: RunInfo) -> Iterator[MlflowRun]:
-        uri = store.absolute(self.uri)
+        limit = None if self.upload_limit is None else n_bytes(self.upload_limit, "tracker.upload_limit")
+        run = MlflowRun(client, info.run_id, self._address(info), limit, self.description or "")
         with _ended_in_order(client, info.run_id):
-            yield MlflowRun(client, info.run_id, address(uri, info.experiment_id, info.run_id))
+            if self.tags:
+                run.log_tags(self.tags)
+            yield run
+
+    def _address(self, info: RunInfo) -> str:
+        """Return where or how to open a run, and the variables of the environment that have decided where it is."""
+        uri = store.absolute(self.uri)
+        deciding = [store.VARIABLE] if self.uri is None and os.environ.get(store.VARIABLE) else []
+        deciding += [EXPERIMENT] if self.experiment is None and os.environ.get(EXPERIMENT) else []
+        return address(uri, info.experiment_id, info.run_id) + (f"  # {', '.join(deciding)}" if deciding else "")
+
+    @contextmanager
+    def _watched(self, run_id: str) -> Iterator[None]:
+        """Record the use of the machine inside the context, if that was asked for."""
+        if not self._watches:
+            yield
+            return
+        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+        monitor: Any = SystemMetricsMonitor(run_id, tracking_uri=store.absolute(self.uri))  # type: ignore[no-untyped-call]
+        monitor.start()
+        try:
+            yield
+        finally:
+            monitor.finish()
 
 
 @contextmanager
 def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
-    from mlflow.exceptions import MlflowException
-
     status, why, gone = "FINISHED", "", False
     try:
         yield
@@ -133,7 +197,7 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
         raise
     finally:
         # The reason why a run failed matters more than an error of the store.
-        with suppress(MlflowException) if why else nullcontext():
+        with suppress(*store.failures()) if why else nullcontext():
             if why and not gone:
                 client.set_tag(run_id, "recx.reason", why[:LONGEST_TAG])
             if not gone:
@@ -143,9 +207,8 @@ def _ended_in_order(client: MlflowClient, run_id: str) -> Iterator[None]:
 def address(uri: str, experiment_id: str, run_id: str) -> str:
     """Return the page of a run on a server, without a password, or the command that opens the page of a local store."""
     if uri.startswith("http"):
-        server = re.sub("//[^/]*@", "//", hidden(uri)).rstrip("/")
-        return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
-    other = [] if uri == store.absolute(None) else ["--uri", hidden(uri)]
+        return page_of_run(uri, experiment_id, run_id)
+    other = [] if uri == store.absolute(store.DEFAULT) else ["--uri", hidden(uri)]
     return shlex.join(["python", "-m", "recx", "ui", run_id[:SHORTEST_ID], *other])
 
 

@@ -6,11 +6,12 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx.core.errors import RecxError
+from recx.core.progress import say
 from recx.core.system.own_folder import files_of_run
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ T = TypeVar("T")
 BATCH = {"params": 100, "metrics": 1000, "tags": 100}
 """How many of each MLflow accepts in one call."""
 LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
-LARGEST_FILE = 20 * 2**20
-"""Larger files stay in the run's folder, since the store does not need a second copy of every candidate."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,17 @@ class MlflowRun:
         client: Client of the store.
         run_id: MLflow's id of the run.
         address: Where its page is, or the command that opens it.
+        limit: Bytes of the largest file that is copied; None: all are.
+        preface: Markdown before the summary.
+        tables: The tables that were logged.
     """
 
     client: MlflowClient
     run_id: str
     address: str
+    limit: int | None = None
+    preface: str = ""
+    tables: list[str] = field(default_factory=list)
 
     def log_params(self, params: Mapping[str, str]) -> None:
         """Write settings by name; texts over 6,000 characters are cut, and named in a tag."""
@@ -70,7 +75,12 @@ class MlflowRun:
         import pandas as pd
 
         table = pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
-        self.client.log_table(self.run_id, table, f"{allowed_name(name)}.json")
+        text = table.to_json(orient="split", index=False, date_format="iso")
+        self.tables.append(f"{allowed_name(name)}.json")
+        # What client.log_table does, without asking the store for what is there: a run's tables are written once.
+        self.client.log_text(self.run_id, str(text), self.tables[-1])
+        shown = [{"path": path, "type": "table"} for path in self.tables]
+        self.client.set_tag(self.run_id, "mlflow.loggedArtifacts", json.dumps(shown))
 
     def log_tags(self, tags: Mapping[str, str]) -> None:
         """Write texts by name."""
@@ -89,10 +99,10 @@ class MlflowRun:
 
     def describe(self, text: str) -> None:
         """Write what the run's page says first, in Markdown."""
-        self.log_tags({"mlflow.note.content": text})
+        self.log_tags({"mlflow.note.content": "\n\n".join(filter(None, (self.preface, text)))})
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
-        """Copy the files of the run's folder, except large ones, which a tag names; tag where the folder is.
+        """Copy the files of the run's folder, except large ones, which are named; tag where the folder is.
 
         Args:
             folder: The run's folder.
@@ -103,11 +113,13 @@ class MlflowRun:
             path = folder / place
             if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
                 continue
-            if path.stat().st_size > LARGEST_FILE:
+            if self.limit is not None and path.stat().st_size > self.limit:
                 large.append(str(place))
             else:
                 self.client.log_artifact(self.run_id, str(path), None if place.parent == Path() else str(place.parent))
         left = {"recx.only_in_folder": ", ".join(large)} if large else {}
+        if large:
+            say(f"  only in {folder}, since larger than tracker.upload_limit: {', '.join(large)}")
         self.log_tags({"recx.folder": str(folder.absolute()), **left})
 
     def _write(self, kind: str, entries: Sequence[Any]) -> None:

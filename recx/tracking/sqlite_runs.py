@@ -11,6 +11,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from recx.core.errors import InputError, RecxError
@@ -60,6 +61,35 @@ def stored_runs(database: Path) -> list[PastRun]:
     ]
 
 
+@dataclass(frozen=True)
+class NamedRun:
+    """A run that was found by the beginning of its id.
+
+    Attributes:
+        id: Its whole id.
+        experiment: The id of its experiment.
+        status: MLflow's word for its status.
+    """
+
+    id: str
+    experiment: str
+    status: str
+
+
+def runs_named(database: Path, beginning: str) -> list[NamedRun]:
+    """Return the runs of a sqlite store whose ids begin like this.
+
+    Raises:
+        RecxError: The store cannot be read.
+    """
+    with _opened(database) as store:
+        rows = store.execute(
+            f"SELECT run_uuid, experiment_id, status {ACTIVE} AND substr(run_uuid, 1, ?) = ?",
+            (len(beginning), beginning),
+        ).fetchall()
+    return [NamedRun(run, str(experiment), status) for run, experiment, status in rows]
+
+
 def folder_of_run(database: Path, beginning: str) -> str | None:
     """Return the folder of a run; None if the store does not have it.
 
@@ -71,20 +101,18 @@ def folder_of_run(database: Path, beginning: str) -> str | None:
         InputError: Several ids begin like this, or the run has no folder.
         RecxError: The store cannot be read.
     """
+    found = runs_named(database, beginning)
+    if len(found) > 1:
+        raise InputError(f"{len(found)} runs have an id that begins with {beginning}: give more of its digits")
+    if not found:
+        return None
     with _opened(database) as store:
-        found = store.execute(
-            f"SELECT run_uuid, status {ACTIVE} AND substr(run_uuid, 1, ?) = ?", (len(beginning), beginning)
-        ).fetchall()
-        if len(found) > 1:
-            raise InputError(f"{len(found)} runs have an id that begins with {beginning}: give more of its digits")
-        if not found:
-            return None
-        [(run, status)] = found
-        tags = dict(store.execute("SELECT key, value FROM tags WHERE run_uuid = ?", (run,)))
+        tags = dict(store.execute("SELECT key, value FROM tags WHERE run_uuid = ?", (found[0].id,)))
     if not tags.get("recx.folder"):
         why = f" ({tags['recx.reason']})" if tags.get("recx.reason") else ""
         raise InputError(
-            f"run {beginning} left no files: it is {_status(status, tags)}{why}: `python -m recx runs` shows others"
+            f"run {beginning} left no files: it is {_status(found[0].status, tags)}{why}: `python -m recx runs` shows "
+            "others"
         )
     return folder_here(tags["recx.folder"], database)
 

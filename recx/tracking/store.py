@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError, RecxError
+from recx.core.secrets import hidden
 from recx.core.system.atomic import replacing
 from recx.core.system.locks import turn
 from recx.tracking.moved import bring_along
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 SQLITE = "sqlite:///"
+VARIABLE = "MLFLOW_TRACKING_URI"
+"""The variable of the environment by which MLflow knows its store."""
+DEFAULT = f"{SQLITE}outputs/mlflow.db"
 SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
 SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # errors that it logs it also raises
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # recx prints where a run is itself
     # A server that is gone is given up after a quarter of a minute, one that is silent after one; else both take many.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "15",
@@ -37,17 +42,18 @@ SETTINGS = {
 
 
 def absolute(uri: str | None) -> str:
-    """Return the store's address, independent of the working directory; None is the default store.
+    """Return the store's address, independent of the working directory.
+
+    Args:
+        uri: The address; None: that of ``MLFLOW_TRACKING_URI``, or the default store.
 
     Raises:
         InputError: The address has no scheme of an MLflow store.
     """
-    uri = uri or f"{SQLITE}outputs/mlflow.db"
+    key, uri = ("tracker.uri", uri) if uri else (VARIABLE, os.environ.get(VARIABLE) or DEFAULT)
     scheme = uri.partition("://")[0].partition("+")[0]
     if "://" not in uri or scheme not in SCHEMES:
-        raise InputError(
-            f"tracker.uri={uri!r} is not an MLflow store: write it like sqlite:///outputs/mlflow.db or http://host:5000"
-        )
+        raise InputError(f"{key}={hidden(uri)!r} is not an MLflow store: write it like {DEFAULT} or http://host:5000")
     return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
 
 
@@ -151,7 +157,8 @@ def open_client(uri: str, name: str | None = None) -> MlflowClient:
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise RecxError(
-            f"the MLflow store {name or uri} cannot be opened: {reason} (tracker=console runs without it)"
+            f"the MLflow store {hidden(name or uri)} cannot be opened: {hidden(reason)} (tracker=console runs without "
+            "it)"
         ) from error
 
 
@@ -159,14 +166,22 @@ def open_client(uri: str, name: str | None = None) -> MlflowClient:
 def errors_explained(uri: str) -> Iterator[None]:
     """Turn errors of the store (no server, no space, no permission) into one sentence."""
     _client_class()
-    from mlflow.exceptions import MlflowException
-
     try:
         yield
-    except MlflowException as error:
+    except failures() as error:
         lines = str(error).splitlines() or [type(error).__name__]
         reason = next((line for line in lines if "Error)" in line), lines[0])  # the database's own, if there is one
-        raise RecxError(f"the MLflow store {uri} failed: {reason} (tracker=console runs without it)") from error
+        raise RecxError(
+            f"the MLflow store {hidden(uri)} failed: {hidden(reason)} (tracker=console runs without it)"
+        ) from error
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return the errors of a store, or of the way to it."""
+    from mlflow.exceptions import MlflowException
+    from requests import RequestException
+
+    return MlflowException, RequestException
 
 
 def is_unreachable(error: BaseException | None) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from recx.core.errors import InputError, RecxError
+from recx.core.secrets import hidden
 from recx.core.system.screen import echo
 from recx.tracking import store
 from recx.tracking.process import stoppable
+from recx.tracking.sqlite_runs import runs_named
 
 HOST = "127.0.0.1"
 QUIET = {
@@ -23,20 +27,31 @@ QUIET = {
 }
 
 
-def open_ui(uri: str | None = None, port: int = 5000) -> None:
-    """Run ``mlflow server`` on a store until Ctrl-C.
+def page_of_run(server: str, experiment_id: str, run_id: str) -> str:
+    """Return the address of a run's page on a server, without a password."""
+    return f"{_public(server)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
+
+
+def _public(server: str) -> str:
+    return re.sub("//[^/]*@", "//", hidden(server)).rstrip("/")
+
+
+def open_ui(run: str = "", uri: str | None = None, port: int = 5000) -> None:
+    """Run ``mlflow server`` on a store until Ctrl-C, and print the address of a run, or of all experiments.
 
     Args:
-        uri: The store; None: the sqlite file ``outputs/mlflow.db`` of the working directory.
+        run: The beginning of the id of a run; "": all.
+        uri: The store; None: that of ``MLFLOW_TRACKING_URI``, else the sqlite file ``outputs/mlflow.db``.
         port: Where the pages are served.
 
     Raises:
-        InputError: There is no such store, or the port is taken.
+        InputError: There is no such store or run, or the port is taken.
         RecxError: The server ended unexpectedly.
     """
     address = store.absolute(uri)
     if address.startswith("http"):
-        raise InputError(f"tracker.uri={address} is a server with its own pages: open {address} in a browser")
+        page = _public(address)
+        raise InputError(f"the store {page} is a server with its own pages: open {page} in a browser")
     file = store.database(address)
     if file is not None and not file.is_file():
         raise InputError(f"there are no runs in {file} yet: start one with `python -m recx +experiment=news`")
@@ -44,7 +59,8 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
         raise InputError(f"--port {port}: it must be a whole number from 1 to 65535, such as 5000")
     if _answers(port):
         raise InputError(f"port {port} of {HOST} is in use: choose another, such as --port {port % 60_000 + 1}")
-    echo(f"starting MLflow on {address} ...", flush=True)
+    page = _page(file, run, f"http://{HOST}:{port}")
+    echo(f"starting MLflow on {hidden(address)} ...", flush=True)
     place = ["--host", HOST, "--port", str(port)]
     command = [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1"]
     environment = {**QUIET, **os.environ, "MLFLOW_BACKEND_STORE_URI": address}  # not an argument, which others may see
@@ -57,8 +73,7 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
             while server.poll() is None and not _answers(port):
                 time.sleep(0.2)
             if server.poll() is None:
-                pages = f"http://{HOST}:{port}/#/experiments?workflowType=machine_learning"
-                echo(f"{pages}   (Ctrl-C ends it)", flush=True)
+                echo(f"{page}   (Ctrl-C ends it)", flush=True)
             code = server.wait()
     except KeyboardInterrupt:
         return
@@ -66,6 +81,22 @@ def open_ui(uri: str | None = None, port: int = 5000) -> None:
         server.terminate()
         server.wait()
     raise RecxError(f"the MLflow server ended by itself with code {code}: see its messages above")
+
+
+def _page(file: Path | None, run: str, server: str) -> str:
+    """Return the page of a run of a sqlite store, or that of all experiments."""
+    if not run:
+        return f"{server}/#/experiments?workflowType=machine_learning"
+    if file is None:
+        raise InputError(
+            f"{run}: runs are looked up in sqlite stores only: leave it out, and choose the run on the page"
+        )
+    found = runs_named(file, run)
+    if not found:
+        raise InputError(f"{run}: {file} has no run whose id begins like this: `python -m recx runs` shows all")
+    if len(found) > 1:
+        raise InputError(f"{len(found)} runs have an id that begins with {run}: give more of its digits")
+    return page_of_run(server, found[0].experiment, found[0].id)
 
 
 def _answers(port: int) -> bool:

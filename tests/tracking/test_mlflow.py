@@ -10,17 +10,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from recx.core.errors import InputError, RecxError
+from recx.core.progress import shown_on
 from recx.core.run_context import RunContext
 from recx.experiment.saved_runs import load
 from recx.tracking import store
-from recx.tracking.mlflow import MLflow, address
-from recx.tracking.mlflow_run import LARGEST_FILE
+from recx.tracking.mlflow import SYSTEM_METRICS, MLflow, address
 from recx.tracking.process import Interrupted
 
 PROGRAM = """
@@ -137,21 +139,99 @@ def test_the_address_opens_the_run(tracker: MLflow, tmp_path: Path) -> None:
     assert address("http://me:secret@host:80/", "1", "a") == page
 
 
-def test_files_are_copied_except_large_ones(tracker: MLflow, home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "copied"), [("1kB", False), ("1MB", True), (None, True)])
+def test_files_are_copied_except_large_ones(
+    home: Path, tracker: MLflow, tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str | None, copied: bool
+) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "metrics.json").write_text("{}")
     (tmp_path / "figures" / "roc.svg").write_text("<svg/>")
-    with (tmp_path / "candidates.parquet").open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
-    with tracker.run("news", {}) as run:
+    (tmp_path / "candidates.parquet").write_bytes(b"x" * 1_001)
+    with replace(tracker, upload_limit=limit).run("news", {}) as run, shown_on(Console(file=sys.stdout, width=500)):
         run.log_files(tmp_path)
     artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
     found = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
-    assert found == {"config.yaml", "metrics.json", "figures/roc.svg"}
-    tags = stored(home, run.run_id).data.tags
-    assert tags["recx.only_in_folder"] == "candidates.parquet"
+    assert found - {"candidates.parquet"} == {"config.yaml", "metrics.json", "figures/roc.svg"}
+    assert ("candidates.parquet" in found) is copied
+    tags, out = stored(home, run.run_id).data.tags, capsys.readouterr().out
+    assert tags.get("recx.only_in_folder") == (None if copied else "candidates.parquet")
+    assert (f"only in {tmp_path}, since larger than tracker.upload_limit: candidates.parquet" in out) is not copied
     assert tags["recx.folder"] == str(tmp_path)
     assert load(run.run_id, home / "outputs").folder == tmp_path
+
+
+def test_a_person_may_name_tag_and_describe_runs(tracker: MLflow, home: Path) -> None:
+    named = replace(tracker, run_name="a/b", tags={"team": "search"}, description="**Why**", experiment="team/news")
+    with named.run("news", {}, RunContext(name="seed=1")) as run:
+        run.describe("summary")
+    kept = stored(home, run.run_id)
+    assert kept.info.run_name == "a/b, seed=1"
+    assert kept.data.tags["team"] == "search"
+    assert kept.data.tags["mlflow.note.content"] == "**Why**\n\nsummary"
+    assert run.client.get_experiment(kept.info.experiment_id).name == "team/news"
+
+
+def test_tags_of_recx_are_its_own() -> None:
+    with pytest.raises(InputError, match=r"tracker\.tags\.recx\.sweep: names that begin with recx\."):
+        MLflow(tags={"recx.sweep": "x"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "variable", "key"), [(True, "", "tracker.system_metrics"), (None, "true", SYSTEM_METRICS)]
+)
+def test_what_system_metrics_need_is_said_before_any_work(
+    monkeypatch: pytest.MonkeyPatch, setting: bool | None, variable: str, key: str
+) -> None:
+    monkeypatch.setenv(SYSTEM_METRICS, variable)
+    monkeypatch.setattr("recx.tracking.mlflow.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=f"{key}=true: MLflow needs the package psutil"):
+        MLflow(system_metrics=setting)
+    assert MLflow(system_metrics=False).system_metrics is False
+
+
+def test_the_use_of_the_machine_is_watched_until_the_run_ends(tracker: MLflow, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.system_metrics import system_metrics_monitor
+
+    seen: list[str] = []
+
+    class Monitor:
+        def __init__(self, run_id: str, tracking_uri: str) -> None:
+            seen.append(tracking_uri.rpartition("/")[2])
+
+        def start(self) -> None:
+            seen.append("start")
+
+        def finish(self) -> None:
+            seen.append("finish")
+
+    monkeypatch.setattr(system_metrics_monitor, "SystemMetricsMonitor", Monitor)
+    monkeypatch.setattr("recx.tracking.mlflow.find_spec", lambda name: object())
+    with pytest.raises(ZeroDivisionError), replace(tracker, system_metrics=True).run("news", {}):
+        raise ZeroDivisionError
+    assert seen == ["mlflow.db", "start", "finish"]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_the_store_and_experiment_of_the_environment_hold_where_nothing_is_set(
+    tracker: MLflow, home: Path, monkeypatch: pytest.MonkeyPatch, typed: bool
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home}/theirs.db")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "team/theirs")
+    ours = replace(tracker, uri=f"sqlite:///{home}/outputs/mlflow.db", experiment="ours")
+    with (ours if typed else tracker).run("news", {}) as run:
+        pass
+    experiment = run.client.get_experiment(run.client.get_run(run.run_id).info.experiment_id)
+    assert experiment.name == ("ours" if typed else "team/theirs")
+    assert run.client.tracking_uri == f"sqlite:///{home}/{'outputs/mlflow' if typed else 'theirs'}.db"
+    command = f"python -m recx ui {run.run_id[:8]}"
+    said = f" --uri sqlite:///{home}/theirs.db  # MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME"
+    assert run.address == command + ("" if typed else said)
+
+
+def test_a_wrong_address_in_the_environment_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "./mlruns")
+    with pytest.raises(InputError, match=r"MLFLOW_TRACKING_URI='./mlruns' is not an MLflow store"):
+        MLflow()
 
 
 def test_no_run_of_that_id(tracker: MLflow, home: Path) -> None:

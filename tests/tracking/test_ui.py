@@ -27,7 +27,7 @@ def test_no_store_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_has_its_own_pages() -> None:
     with pytest.raises(InputError, match="open http://host:5000 in a browser"):
-        open_ui("http://host:5000")
+        open_ui(uri="http://host:5000")
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:
@@ -37,13 +37,29 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
-            open_ui(f"sqlite:///{tmp_path}/mlflow.db", port)
+            open_ui(uri=f"sqlite:///{tmp_path}/mlflow.db", port=port)
+
+
+def test_a_run_that_is_not_there(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    store.open_experiment(uri, tmp_path / "artifacts", "news", {})
+    with pytest.raises(InputError, match=r"01234567: .*mlflow.db has no run whose id begins like this"):
+        open_ui("01234567", uri)
+    with pytest.raises(InputError, match="runs are looked up in sqlite stores only"):
+        open_ui("01234567", "postgresql://db/mlflow")
+
+
+def test_the_store_of_the_environment_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///theirs.db")
+    with pytest.raises(InputError, match=r"there are no runs in .*theirs\.db yet"):
+        open_ui()
 
 
 def test_no_such_port(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").touch()
     with pytest.raises(InputError, match="--port 70000: it must be a whole number from 1 to 65535"):
-        open_ui(f"sqlite:///{tmp_path}/mlflow.db", 70_000)
+        open_ui(uri=f"sqlite:///{tmp_path}/mlflow.db", port=70_000)
 
 
 def test_the_server_listens_here_only_and_no_argument_holds_the_password(
@@ -57,7 +73,7 @@ def test_the_server_listens_here_only_and_no_argument_holds_the_password(
 
     monkeypatch.setattr("recx.tracking.ui.subprocess.Popen", start)
     with pytest.raises(RecxError, match="enough"):
-        open_ui("postgresql://me:hunter2@db/mlflow", 5999)
+        open_ui(uri="postgresql://me:hunter2@db/mlflow", port=5999)
     command = started["command"]
     assert command[command.index("--host") + 1] == "127.0.0.1"
     assert not [word for word in command if "hunter2" in word]
@@ -69,11 +85,12 @@ def test_the_server_listens_here_only_and_no_argument_holds_the_password(
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    store.open_experiment(uri, tmp_path / "artifacts", "news")
+    client, experiment = store.open_experiment(uri, tmp_path / "artifacts", "news", {})
+    run_id = client.create_run(experiment).info.run_id
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    program = f"from recx.tracking.ui import open_ui; open_ui({uri!r}, {port})"
+    program = f"from recx.tracking.ui import open_ui; open_ui({run_id[:8]!r}, {uri!r}, {port})"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -84,6 +101,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> 
     while f":{port}/#/" not in line:
         line = process.stdout.readline()
         assert line, "the server ended before it printed its address"
+    assert f":{port}/#/experiments/{experiment}/runs/{run_id}?workflowType=machine_learning" in line
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert page.status == 200
     process.send_signal(stop)

@@ -98,7 +98,7 @@ class Sweep:
                 f"sweep_id={self.id}: {self.folder} holds files of no sweep ({', '.join(foreign[:3])}): choose another "
                 "sweep_id"
             )
-        content = {"id": self.id, "words": overrides, **{key: self.config[key] for key in FIXED}}
+        content = {"id": self.id, "words": overrides, "varied": self.varied, **{key: self.config[key] for key in FIXED}}
         content["options"] = option_sources.content_hash()
         write_text(self.folder / FILE, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -15,10 +16,13 @@ from recx.core.secrets import hidden, hidden_in
 from recx.core.system.screen import echo
 from recx.jobs.sweep import plan
 from recx.jobs.sweep.journal import Trial, TrialJournal
-from recx.jobs.sweep.trial import TrialRunner
+from recx.jobs.sweep.trial import TrialRunner, of_axes
 
 if TYPE_CHECKING:
     from recx.core.trackers import Run
+
+OF_MLFLOW = ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME")
+"""Variables that workers on other machines need too, unless they hold a password."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,14 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> O
 
 
 def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[str]], None]) -> None:
+    from recx.config.overrides import quoted
     from recx.jobs.sweep import ray
 
     folder = f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{current.folder.as_posix()}"  # the same for workers elsewhere
-    environment = (f"++hydra.job.env_set.{name}='{value}'" for name, value in context.variables.items())
+    passed = {name: os.environ[name] for name in OF_MLFLOW if hidden(os.environ.get(name, "")) == os.environ.get(name)}
+    environment = (
+        quoted(f"++hydra.job.env_set.{name}={value}") for name, value in {**passed, **context.variables}.items()
+    )
     try:
         with nullcontext() if current.ray is None else ray.cluster(current.ray):
             start([*current.overrides, folder, *environment])
@@ -139,7 +147,7 @@ def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:
 
     overrides = [*(override for override in best.overrides if not override.startswith("fold=")), "fold=test"]
     journal = TrialJournal(current.folder / "final")
-    varied = " ".join(override for override in best.overrides if override not in current.overrides)
+    varied = " ".join(of_axes(best.overrides, current.varied))
     context = replace(context, name=f"best of its sweep{varied and f': {varied}'}")
     runner = TrialRunner(0, overrides, current.folder / "best", journal, context, whole=True)
     path = [override for override in current.overrides if override.startswith("hydra.searchpath=")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,6 +109,15 @@ class TrialRunner:
         return min((other.objective or 0.0 for other in self.journal.before(trial.number)), default=0.0)
 
 
+def of_axes(overrides: Sequence[str], varied: Collection[str]) -> list[str]:
+    """Return the overrides of a trial that its sweep varies; ``varied`` may have ``without``, which are deletions."""
+
+    def axis(override: str) -> str:
+        return "without" if override.startswith("~") else override.lstrip("+").partition("=")[0]
+
+    return [override for override in overrides if axis(override) in varied]
+
+
 def _check_place(folder: Path, home: Path) -> None:
     """Raise InputError if the folder of a trial is not one of its own in the folder of its sweep."""
     place, sweep = folder.resolve(), home.resolve()
@@ -136,8 +145,7 @@ def job(config: DictConfig) -> float | None:
     sweep = description_of(home)
     if not sweep:
         raise InputError(f"{home}: no sweep was started here: put -m in front of the overrides instead of hydra.mode")
-    varied = " ".join(override for override in overrides if override not in sweep["words"])
-    context = replace(RunContext.from_environment(), name=varied)
+    context = replace(RunContext.from_environment(), name=" ".join(of_axes(overrides, sweep.get("varied", ()))))
     fixed = {key: sweep[key] for key in FIXED}
     runner = TrialRunner(int(hydra.job.num), overrides, folder, TrialJournal(home / "trials"), context, fixed=fixed)
     known = runner.journal.done(runner.number, overrides) is not None
