@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -190,8 +191,6 @@ def test_what_system_metrics_need_is_said_before_any_work(
 
 
 def test_the_use_of_the_machine_is_watched_until_the_run_ends(tracker: MLflow, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlflow.system_metrics import system_metrics_monitor
-
     seen: list[str] = []
 
     class Monitor:
@@ -204,7 +203,8 @@ def test_the_use_of_the_machine_is_watched_until_the_run_ends(tracker: MLflow, m
         def finish(self) -> None:
             seen.append("finish")
 
-    monkeypatch.setattr(system_metrics_monitor, "SystemMetricsMonitor", Monitor)
+    name = "mlflow.system_metrics.system_metrics_monitor"  # without psutil it cannot be imported
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(SystemMetricsMonitor=Monitor))  # type: ignore[misc]
     monkeypatch.setattr("recx.tracking.mlflow.find_spec", lambda name: object())
     with pytest.raises(ZeroDivisionError), replace(tracker, system_metrics=True).run("news", {}):
         raise ZeroDivisionError
