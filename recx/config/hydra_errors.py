@@ -145,7 +145,7 @@ def _of_value(error: OmegaConfBaseException) -> str:
         return f"{key} has no value: give {key}=VALUE"
     if isinstance(error, ConfigKeyError | AttributeError):
         parent, _, name = key.rpartition(".")
-        if name in _settings(error.parent_node, parent):
+        if name in settings_of(error.parent_node, parent):
             return (
                 f"{key}: the option file lacks this setting: add the line {name}: VALUE to it, or write ++{key}=VALUE"
             )
@@ -154,7 +154,7 @@ def _of_value(error: OmegaConfBaseException) -> str:
     return f"{key}: {_one_line(str(error))}"
 
 
-def _settings(node: object, key: str) -> Iterable[str]:
+def settings_of(node: object, key: str) -> Iterable[str]:
     """Return the settings of the class of a part, if the node is one whose class can be found."""
     target = node.get("_target_") if isinstance(node, DictConfig) else None
     with suppress(InputError):

@@ -46,6 +46,7 @@ NOT_AN_OPTION = "Config group override must be"
 is_swept = Override.is_sweep_override
 is_interval = Override.is_interval_sweep
 is_deletion = Override.is_delete
+is_of_hydra = Override.is_hydra_override
 flags_parser = get_args_parser
 _turn = RLock()
 

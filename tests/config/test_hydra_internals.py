@@ -24,7 +24,7 @@ RECX = Path(internals.__file__).parent
 PRIVATE = r"hydra\._internal|hydra\.core\.(override_parser|plugins)|hydra_plugins\.\w+\.\w|HydraConfig\.instance"
 OVERRIDE = (
     *("is_sweep_override", "is_interval_sweep", "is_delete", "get_key_element", "get_value_element_as_str"),
-    *("input_line", "value", "sweep_iterator", "sweep_string_iterator"),
+    *("input_line", "value", "sweep_iterator", "sweep_string_iterator", "is_hydra_override"),
 )
 NAMES = {
     "hydra._internal.utils": ("create_config_search_path", "get_args_parser"),

@@ -16,13 +16,14 @@ from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.atomic import write_text
 from recx.core.system.threads import cores as cores_here
-from recx.jobs.sweep import edited
+from recx.jobs.sweep import edited, words
 from recx.jobs.sweep.journal import FILE, TrialJournal, description_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from recx.config.hydra_internals import Override
+    from recx.config.sweepers.grid import Plan
 
 HOME = Path("outputs", "sweeps")
 LOCK = ".lock"
@@ -51,6 +52,7 @@ class Sweep:
         chooses: Whether it exists to find the best trial (a preset, or a sweeper that optimizes), not to compare.
         optimises: Whether its sweeper optimizes.
         ray: How Ray is started or joined if it runs the trials (see ``conf/hydra/launcher/ray.yaml``), else None.
+        grid: Its trials, if its sweeper is the grid: they are known before any runs.
     """
 
     id: str
@@ -60,6 +62,15 @@ class Sweep:
     chooses: bool
     optimises: bool
     ray: dict[str, Any] | None = None
+    grid: Plan | None = None
+
+    @property
+    def of_hydra(self) -> list[str]:
+        """The overrides that Hydra composes with: those that apply with some options only are in the trials."""
+        from recx.config.hydra_internals import typed
+
+        apart = {typed(one.override) for one in self.grid.conditionals} if self.grid else set()
+        return [one for one in self.overrides if one not in apart]
 
     @property
     def folder(self) -> Path:
@@ -124,52 +135,41 @@ def read(overrides: Sequence[str]) -> Sweep:
 
     from recx.config.compose import plain
 
-    composed, parsed = _first(kept)
+    found = words.read(kept)
+    composed = found.first
     sweeper, launcher = composed.hydra.sweeper, composed.hydra.launcher
     _check_installed("sweeper", HYDRAS_OPTUNA if sweeper._target_ == OPTUNA else sweeper._target_)
     _check_installed("launcher", launcher._target_)
-    _check_search(composed)
+    _check_search(found.base)
 
     config = plain(composed)
     optimises = "direction" in sweeper
     if optimises and sweeper.direction != "maximize":
         raise InputError(f"hydra.sweeper.direction={sweeper.direction}: recx's objectives are maximized")
     chooses = optimises or "sweep" in composed.hydra.runtime.choices
-    _check_comparable(config, parsed, chooses)
+    _check_comparable(config, found.overrides, chooses)
     _check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
     ray: Any = OmegaConf.to_container(launcher.ray.init, resolve=True) if "ray" in launcher else None
-    return Sweep(_id(own, str(config["name"])), kept, config, _varied(parsed, sweeper), chooses, optimises, ray)
+    return Sweep(
+        _id(own, str(config["name"])),
+        kept,
+        config,
+        _varied(found.overrides, sweeper),
+        chooses,
+        optimises,
+        ray,
+        found.grid,
+    )
 
 
 def _varied(parsed: Sequence[Override], sweeper: DictConfig) -> tuple[str, ...]:
     """Return the keys that differ between trials, with ``without`` where each entry of a group is left out in turn."""
     from recx.config.hydra_internals import is_swept, key_of
-    from recx.config.sweepers.optuna import branches
+    from recx.config.sweepers.when import branches
 
     keys = [key_of(override) for override in parsed if is_swept(override)]
     keys += [key_of(one) for branch in branches(sweeper.get("when")) for one in branch.ranges]
     return tuple(dict.fromkeys([*keys, *(["without"] if sweeper.get("leave_out") else [])]))
-
-
-def _first(overrides: Sequence[str]) -> tuple[DictConfig, list[Override]]:
-    """Return the configuration of the first trial and the parsed overrides of all trials, the sweeper's included.
-
-    An Optuna search may start anywhere; here it starts with the first value of each range.
-    """
-    from recx.config.compose import compose, prepare
-    from recx.config.hydra_errors import explained
-    from recx.config.hydra_internals import first_value, key_of, parse
-
-    with explained():
-        typed = parse(overrides, prepare())
-    composed = compose([first_value(one) for one in typed])
-    params = composed.hydra.sweeper.get("params")
-    if not params:
-        return composed, typed
-    with explained():
-        more = parse([f"{key}={values}" for key, values in params.items()])
-    parsed = [*(one for one in more if key_of(one) not in map(key_of, typed)), *typed]
-    return compose([first_value(one) for one in parsed]), parsed
 
 
 def _check_comparable(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) -> None:
@@ -227,7 +227,7 @@ def _check_search(composed: DictConfig) -> None:
     """Raise InputError if a range under ``hydra.sweeper.when`` is of an unknown setting, or otherwise wrong."""
     from recx.config.compose import compose
     from recx.config.hydra_errors import explained
-    from recx.config.sweepers.optuna import branches
+    from recx.config.sweepers.when import branches
 
     custom = str(composed.hydra.sweeper.get("custom_search_space") or "")
     if custom and not factory.is_trusted(custom):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,6 +80,7 @@ def sweep(overrides: Sequence[str], start: Callable[[Sequence[str]], None]) -> O
 
 def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[str]], None]) -> None:
     from recx.config.overrides import quoted
+    from recx.config.sweepers.grid import planned
     from recx.jobs.sweep import ray
 
     folder = f"hydra.sweep.dir=${{hydra.runtime.cwd}}/{current.folder.as_posix()}"  # the same for workers elsewhere
@@ -88,8 +89,12 @@ def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[s
         quoted(f"++hydra.job.env_set.{name}={value}") for name, value in {**passed, **context.variables}.items()
     )
     try:
-        with nullcontext() if current.ray is None else ray.cluster(current.ray):
-            start([*current.overrides, folder, *environment])
+        with ExitStack() as stack:
+            if current.ray is not None:
+                stack.enter_context(ray.cluster(current.ray))
+            if current.grid is not None:
+                stack.enter_context(planned(current.grid))
+            start([*current.of_hydra, folder, *environment])
     except ValueError:  # Optuna's, as it finds no best trial where all have failed; the table says why they failed
         trials = TrialJournal(current.folder / "trials").trials()
         if not trials or any(trial.objective is not None for trial in trials):
@@ -99,6 +104,8 @@ def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[s
 def _announce(current: plan.Sweep, new: bool) -> None:
     done = sum(not trial.reason for trial in TrialJournal(current.folder / "trials").trials())
     echo(f"sweep_id={current.id}" if new else f"sweep_id={current.id}: {done} done before", flush=True)
+    if current.grid is not None:
+        echo(current.grid.announcement(), flush=True)
     if _compares_on_test(current):
         echo("these figures are of the test fold: to choose by them would be tuning on test (use fold=valid for that)")
 

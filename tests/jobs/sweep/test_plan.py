@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
 
 from recx.config import option_sources
-from recx.config.hydra_internals import parse
-from recx.config.sweepers.grid import Grid
 from recx.core.errors import InputError
 from recx.jobs.sweep.plan import read
 
@@ -22,37 +19,10 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
-def trials(*words: str, leave_out: str | None = None) -> list[list[str]]:
-    grid = Grid(leave_out=leave_out)
-    grid.config = OmegaConf.create({"feature": {"age": {}, "trend": {}, "words": {}}})
-    [batch] = grid.split_arguments(parse(words), None)
-    return batch
-
-
-def test_every_combination_is_a_trial() -> None:
-    assert trials("a=1,2", "b=x,y", "c=[1,2]") == [
-        ["a=1", "b=x", "c=[1,2]"],
-        ["a=1", "b=y", "c=[1,2]"],
-        ["a=2", "b=x", "c=[1,2]"],
-        ["a=2", "b=y", "c=[1,2]"],
-    ]
-
-
-def test_what_is_taken_out_stays_out() -> None:
-    assert trials("~feature.age", "a=1,2") == [["a=1", "~feature.age"], ["a=2", "~feature.age"]]
-
-
-def test_each_entry_is_left_out_in_turn() -> None:
-    assert trials("a=1", leave_out="feature") == [
-        ["a=1"],
-        ["a=1", "~feature.age"],
-        ["a=1", "~feature.trend"],
-        ["a=1", "~feature.words"],
-    ]
-    assert trials("~feature.age", leave_out="feature")[1:] == [
-        ["~feature.age", "~feature.trend"],
-        ["~feature.age", "~feature.words"],
-    ]
+def trials(*words: str) -> list[str]:
+    grid = read(["+experiment=news", *words]).grid
+    assert grid is not None
+    return [" ".join(trial).replace("+experiment=news ", "") for trial in grid.trials]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -108,6 +78,40 @@ def test_optuna_may_not_choose_on_test() -> None:
     assert read([*swept, "allow_tuning_on_test=true"]).chooses
 
 
+def test_settings_go_with_the_options_of_a_preset() -> None:
+    assert trials("+sweep=baselines", "retriever=random,item_knn", "retriever.last=5,10") == [
+        "ranker=identity +sweep=baselines retriever=random",
+        "ranker=identity +sweep=baselines retriever=item_knn retriever.last=5",
+        "ranker=identity +sweep=baselines retriever=item_knn retriever.last=10",
+    ]
+    assert trials("+sweep=retriever", "retriever.last=5")[1:] == [
+        "retriever=random +sweep=retriever",
+        "retriever=popularity +sweep=retriever",
+        "retriever=item_knn +sweep=retriever retriever.last=5",
+    ]
+
+
+def test_a_grid_may_say_when_a_setting_applies(tmp_path: Path) -> None:
+    when = "when: {ranker=linear: {ranker.l2: '1,2', n_candidates: '50'}, 'ranker.l2=2': {seed: '7,8'}}"
+    words = _searching(tmp_path, when, "grid")
+    assert trials(*words[1:], "ranker=identity,linear", "n_candidates=9") == [
+        "+sweep=own ranker=identity n_candidates=9",
+        "+sweep=own ranker=linear n_candidates=9 ranker.l2=1",
+        "+sweep=own ranker=linear n_candidates=9 ranker.l2=2 seed=7",
+        "+sweep=own ranker=linear n_candidates=9 ranker.l2=2 seed=8",
+    ]
+    with pytest.raises(InputError, match="ranker has no setting 'l3'"):
+        read(_searching(tmp_path, "when: {ranker=linear: {ranker.l3: '1,2'}}", "grid"))
+
+
+def test_what_applies_with_some_options_only_stays_away_from_hydra() -> None:
+    words = ["+experiment=news", "retriever=item_knn,faiss", "retriever.nprobe=8", "seed=1"]
+    sweep = read(words)
+    assert sweep.of_hydra == ["+experiment=news", "retriever=item_knn,faiss", "seed=1"]
+    assert sweep.config["retriever"]["_target_"].endswith("ItemKNN")
+    assert "nprobe" not in sweep.config["retriever"]
+
+
 @pytest.mark.parametrize(
     ("when", "sentence"),
     [
@@ -151,10 +155,10 @@ def test_only_plugins_may_bring_a_function_that_proposes(tmp_path: Path) -> None
         read(_searching(tmp_path, "custom_search_space: mine.propose"))
 
 
-def _searching(folder: Path, line: str) -> list[str]:
+def _searching(folder: Path, line: str, sweeper: str = "optuna") -> list[str]:
     """Return the words of a sweep with a preset of one's own, which says this of the sweeper."""
     (folder / "sweep").mkdir(exist_ok=True)
-    preset = ["# @package _global_", "defaults:", "  - override /hydra/sweeper: optuna", "fold: valid"]
+    preset = ["# @package _global_", "defaults:", f"  - override /hydra/sweeper: {sweeper}", "fold: valid"]
     text = "\n".join([*preset, "hydra:", "  sweeper:", f"    {line}"])
     (folder / "sweep" / "own.yaml").write_text(text + "\n")
     return ["+experiment=news", "+sweep=own", f"hydra.searchpath=['file://{folder}']"]

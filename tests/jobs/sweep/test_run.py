@@ -61,6 +61,21 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+def test_settings_run_with_the_options_that_have_them(tmp_path: Path, launcher: str) -> None:
+    if launcher == "joblib":
+        pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the launcher is not installed")
+    words = [*SMALL, "ranker=identity,linear", "ranker.l2=0.1,1", "sweep_id=mine", f"hydra/launcher={launcher}"]
+    done = recx(tmp_path, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    where = "ranker.l2 applies to ranker=linear only; ranker.resamples applies to ranker=linear only"
+    assert f"3 trials; {where}" in done.stdout
+    table = figures(tmp_path).sort_values("trial")
+    assert list(table["ranker"]) == ["identity", "linear", "linear"]
+    assert recx(tmp_path, *words).stdout.count("(done before)") == 3
+
+
+@pytest.mark.slow
 def test_a_failing_trial_is_reported_and_the_others_continue(tmp_path: Path) -> None:
     words = [*SMALL, "ranker.l2=abc,1", "sweep_id=mine"]
     done = recx(tmp_path, *words)
