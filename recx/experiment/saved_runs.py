@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from recx.core.system.plain_files import check_plain, read_text
 from recx.core.system.serialize import plain
 from recx.evaluation.rules import rules
 from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
+from recx.experiment.tracked_runs import tracked_folder
 from recx.storage.readers.content import refuse_bomb
 
 if TYPE_CHECKING:
@@ -189,12 +189,14 @@ class SavedRun:
             return pd.read_parquet(path)
 
 
-def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
+def load(run: str | Path = "last", outputs: str | Path = "outputs", uri: str | None = None) -> SavedRun:
     """Return a finished run.
 
     Args:
-        run: Its folder, its MLflow run id, or ``last`` for the one that finished last.
+        run: Its folder, its MLflow run id or name, or ``last`` for the one that finished last here.
         outputs: The folder that holds the runs.
+        uri: The MLflow store to look in; None: that of ``MLFLOW_TRACKING_URI``, and the one in ``outputs``. The files
+            of a run whose folder is not on this machine are fetched from there.
 
     Raises:
         InputError: There is no such run, or it did not finish; when a file is read: it is missing or damaged.
@@ -216,11 +218,13 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs") -> SavedRun:
             return SavedRun(folder)
     if str(run) == "last":
         return SavedRun(last(outputs))
-    tracked = tracked_folder(str(run), outputs)
+    tracked = tracked_folder(str(run), outputs, uri)
     if tracked is not None:
         return load(tracked, outputs)
     near = did_you_mean(str(run), ["last", *(str(folder.relative_to(outputs)) for folder in _finished(outputs)[-20:])])
-    raise InputError(f"no run {str(run)!r}, neither a folder nor an MLflow run id under {outputs}: {near}")
+    raise InputError(
+        f"no run {str(run)!r}, neither a folder nor the id or name of an MLflow run under {outputs}: {near}"
+    )
 
 
 def last(outputs: Path, *others: str) -> Path:
@@ -249,21 +253,6 @@ def _finished(outputs: Path, *others: str) -> list[Path]:
     patterns = ("*/*/metrics.json", "sweeps/*/*/metrics.json", *others)
     found = [path for pattern in patterns for path in outputs.glob(pattern) if not is_unfinished(path.parent)]
     return [path.parent for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))]
-
-
-def tracked_folder(run_id: str, outputs: Path) -> str | None:
-    """Return the folder of an MLflow run in the store under ``outputs``; None if there is no such run.
-
-    Args:
-        run_id: Its id, which may be shortened to 8 digits.
-        outputs: The folder that holds the store.
-    """
-    database = outputs / "mlflow.db"
-    if not database.is_file() or not re.fullmatch("[0-9a-f]{8,32}", run_id):
-        return None
-    from recx.tracking.sqlite_runs import folder_of_run
-
-    return folder_of_run(database, run_id)
 
 
 def _json(values: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 from recx.core.chosen import params
 from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
+from recx.tracking import store
+from recx.tracking.found_runs import runs_of
 from recx.tracking.past_run import NAN, PastRun, configuration_in
 from recx.tracking.sqlite_runs import stored_runs
 
@@ -19,19 +22,24 @@ if TYPE_CHECKING:
     from recx.jobs.sweep.journal import Trial
 
 
-def past_runs(outputs: Path, *, trials: bool = False) -> list[PastRun]:
+def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) -> list[PastRun]:
     """Return every run, newest first.
 
     Args:
         outputs: The folder of all runs.
+        uri: The store whose runs are returned; None: that of ``MLFLOW_TRACKING_URI`` or the one in the folder, with
+            the runs that have left only a folder.
         trials: Whether to include runs that are part of another, such as trials of a sweep.
 
     Raises:
         RecxError: There is a store that cannot be read.
     """
     database = outputs / "mlflow.db"
-    stored = stored_runs(database) if database.is_file() else []
-    runs = [*stored, *_untracked(outputs, {run.folder for run in stored})]
+    if uri or os.environ.get(store.VARIABLE):
+        stored = runs_of(store.absolute(uri))
+    else:
+        stored = stored_runs(database) if database.is_file() else []
+    runs = stored if uri else [*stored, *_untracked(outputs, {run.folder for run in stored})]
     n_trials = Counter(run.parent for run in runs if not run.is_best)
     sweeps = {run.id: run for run in runs if run.tags.get("recx.role") == "sweep"}
     best = {run.parent: run for run in runs if run.parent in sweeps and run.folder == sweeps[run.parent].folder}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recx.core.errors import RecxError
 from recx.core.progress import say
 from recx.core.system.own_folder import files_of_run
+from recx.tracking.fetched_runs import MANIFEST, TAG, described, hash_of
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -104,11 +105,13 @@ class MlflowRun:
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
         """Copy the files of the run's folder, except large ones, which are named; tag where the folder is.
 
+        A list of the files with their hashes goes with them, so that another machine can fetch and check them.
+
         Args:
             folder: The run's folder.
             inner: Whether to copy its subfolders too.
         """
-        large = []
+        large, copied = [], {}
         for place in map(Path, files_of_run(folder)):
             path = folder / place
             if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
@@ -116,11 +119,14 @@ class MlflowRun:
             if self.limit is not None and path.stat().st_size > self.limit:
                 large.append(str(place))
             else:
+                copied[place.as_posix()] = path
                 self.client.log_artifact(self.run_id, str(path), None if place.parent == Path() else str(place.parent))
         left = {"recx.only_in_folder": ", ".join(large)} if large else {}
         if large:
             say(f"  only in {folder}, since larger than tracker.upload_limit: {', '.join(large)}")
-        self.log_tags({"recx.folder": str(folder.absolute()), **left})
+        manifest = described(copied)
+        self.client.log_text(self.run_id, manifest, MANIFEST)
+        self.log_tags({"recx.folder": str(folder.absolute()), TAG: hash_of(manifest), **left})
 
     def _write(self, kind: str, entries: Sequence[Any]) -> None:
         for start in range(0, len(entries), BATCH[kind]):

@@ -7,14 +7,15 @@ tables are created, and an older schema is migrated. Here the file is opened for
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from recx.core.errors import InputError, RecxError
+from recx.core.errors import RecxError
 from recx.tracking.moved import folder_here
 from recx.tracking.past_run import NAN, PastRun
 from recx.tracking.process import is_dead
@@ -41,83 +42,101 @@ def stored_runs(database: Path) -> list[PastRun]:
         figures: dict[str, dict[str, float]] = defaultdict(dict)
         for run, name, value, is_nan in store.execute("SELECT run_uuid, key, value, is_nan FROM latest_metrics"):
             figures[run][name] = NAN if is_nan else value
-    short = _short([row[0] for row in rows])
+    rows_by_run = [
+        StoredRun(run, experiment, name or "", status, start, end, tags[run], settings[run], figures[run])
+        for run, experiment, name, status, start, end in rows
+    ]
+    return past_runs_of(rows_by_run, database)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as a store keeps it; times in ms."""
+
+    id: str
+    experiment: str
+    name: str
+    status: str
+    start: int | None
+    end: int | None
+    tags: Mapping[str, str]
+    settings: Mapping[str, str]
+    figures: Mapping[str, float]
+
+
+def past_runs_of(stored: Sequence[StoredRun], database: Path | None = None) -> list[PastRun]:
+    """Return the runs of a store for the table of runs, under ids that are shortened as far as they stay unique.
+
+    Args:
+        stored: All its runs.
+        database: Its file, if it is one.
+    """
+    short = _short([run.id for run in stored])
     return [
         PastRun(
-            id=short[run],
-            experiment=experiment,
-            status=_status(status, tags[run]),
-            start=(start or 0) / 1000,
-            seconds=(end - start) / 1000 if end and start else NAN,
-            folder=folder_here(tags[run].get("recx.folder", ""), database),
-            figures=figures[run],
-            read=lambda run=run: settings[run],  # type: ignore[misc]
-            name=name or "",
-            parent=short.get(tags[run].get("mlflow.parentRunId", ""), ""),
-            reason=tags[run].get("recx.reason", ""),
-            tags=tags[run],
+            id=short[run.id],
+            experiment=run.experiment,
+            status=shown_status(run.status, run.tags),
+            start=(run.start or 0) / 1000,
+            seconds=(run.end - run.start) / 1000 if run.end and run.start else NAN,
+            folder=folder_here(run.tags.get("recx.folder", ""), database)
+            if database
+            else run.tags.get("recx.folder", ""),
+            figures=run.figures,
+            read=lambda run=run: run.settings,  # type: ignore[misc]
+            name=run.name,
+            parent=short.get(run.tags.get("mlflow.parentRunId", ""), ""),
+            reason=run.tags.get("recx.reason", ""),
+            tags=run.tags,
         )
-        for run, experiment, name, status, start, end in rows
+        for run in stored
     ]
 
 
 @dataclass(frozen=True)
-class NamedRun:
-    """A run that was found by the beginning of its id.
+class FoundRun:
+    """A run of a store.
 
     Attributes:
         id: Its whole id.
         experiment: The id of its experiment.
         status: MLflow's word for its status.
+        name: Its name.
+        tags: Its tags.
     """
 
     id: str
     experiment: str
     status: str
+    name: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def runs_named(database: Path, beginning: str) -> list[NamedRun]:
-    """Return the runs of a sqlite store whose ids begin like this.
-
-    Raises:
-        RecxError: The store cannot be read.
-    """
-    with _opened(database) as store:
-        rows = store.execute(
-            f"SELECT run_uuid, experiment_id, status {ACTIVE} AND substr(run_uuid, 1, ?) = ?",
-            (len(beginning), beginning),
-        ).fetchall()
-    return [NamedRun(run, str(experiment), status) for run, experiment, status in rows]
-
-
-def folder_of_run(database: Path, beginning: str) -> str | None:
-    """Return the folder of a run; None if the store does not have it.
+def found_in(database: Path, wanted: str) -> list[FoundRun]:
+    """Return the runs whose ids begin like this, or that have this name.
 
     Args:
         database: The sqlite file.
-        beginning: The beginning of the run's id.
+        wanted: At least 8 digits of an id, or a name.
 
     Raises:
-        InputError: Several ids begin like this, or the run has no folder.
         RecxError: The store cannot be read.
     """
-    found = runs_named(database, beginning)
-    if len(found) > 1:
-        raise InputError(f"{len(found)} runs have an id that begins with {beginning}: give more of its digits")
-    if not found:
-        return None
+    is_id = re.fullmatch("[0-9a-f]{8,32}", wanted) is not None
+    condition = "substr(run_uuid, 1, ?) = ?" if is_id else "runs.name = ?"
     with _opened(database) as store:
-        tags = dict(store.execute("SELECT key, value FROM tags WHERE run_uuid = ?", (found[0].id,)))
-    if not tags.get("recx.folder"):
-        why = f" ({tags['recx.reason']})" if tags.get("recx.reason") else ""
-        raise InputError(
-            f"run {beginning} left no files: it is {_status(found[0].status, tags)}{why}: `python -m recx runs` shows "
-            "others"
-        )
-    return folder_here(tags["recx.folder"], database)
+        rows = store.execute(
+            f"SELECT run_uuid, experiment_id, status, runs.name {ACTIVE} AND {condition}",
+            (len(wanted), wanted) if is_id else (wanted,),
+        ).fetchall()
+        tags = "SELECT key, value FROM tags WHERE run_uuid = ?"
+        return [
+            FoundRun(run, str(experiment), status, name or "", dict(store.execute(tags, (run,))))
+            for run, experiment, status, name in rows
+        ]
 
 
-def _status(status: str, tags: Mapping[str, str]) -> str:
+def shown_status(status: str, tags: Mapping[str, str]) -> str:
     if status == "RUNNING" and is_dead(dict(tags)):
         return "killed"
     if status == "FINISHED" and "recx.pruned" in tags and tags.get("recx.role") != "sweep":

@@ -14,8 +14,8 @@ from recx.core.errors import InputError, RecxError
 from recx.core.secrets import hidden
 from recx.core.system.screen import echo
 from recx.tracking import store
+from recx.tracking.found_runs import find_run
 from recx.tracking.process import stoppable
-from recx.tracking.sqlite_runs import runs_named
 
 HOST = "127.0.0.1"
 QUIET = {
@@ -91,12 +91,10 @@ def _page(file: Path | None, run: str, server: str) -> str:
         raise InputError(
             f"{run}: runs are looked up in sqlite stores only: leave it out, and choose the run on the page"
         )
-    found = runs_named(file, run)
-    if not found:
-        raise InputError(f"{run}: {file} has no run whose id begins like this: `python -m recx runs` shows all")
-    if len(found) > 1:
-        raise InputError(f"{len(found)} runs have an id that begins with {run}: give more of its digits")
-    return page_of_run(server, found[0].experiment, found[0].id)
+    found = find_run(f"{store.SQLITE}{file}", run)
+    if found is None:
+        raise InputError(f"{run}: {file} has no run of this id or name: `python -m recx runs` shows all")
+    return page_of_run(server, found.experiment, found.id)
 
 
 def _answers(port: int) -> bool:

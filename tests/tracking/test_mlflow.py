@@ -152,7 +152,7 @@ def test_files_are_copied_except_large_ones(
         run.log_files(tmp_path)
     artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
     found = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
-    assert found - {"candidates.parquet"} == {"config.yaml", "metrics.json", "figures/roc.svg"}
+    assert found - {"candidates.parquet"} == {"config.yaml", "files.json", "metrics.json", "figures/roc.svg"}
     assert ("candidates.parquet" in found) is copied
     tags, out = stored(home, run.run_id).data.tags, capsys.readouterr().out
     assert tags.get("recx.only_in_folder") == (None if copied else "candidates.parquet")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from recx.core.run_context import ALONE
+from recx.experiment.tracked_runs import tracked_folder
 from recx.tracking.mlflow import MLflow
 from recx.tracking.moved import folder_here
-from recx.tracking.sqlite_runs import folder_of_run
 from recx.tracking.store import open_client
 
 
@@ -95,7 +95,7 @@ def test_the_folder_of_a_run_is_the_one_beside_the_store(tmp_path: Path) -> None
     shutil.copytree(old, copy)
     old.rename(new)
     for place in (new, copy):
-        found = folder_of_run(place / "outputs" / "mlflow.db", run)
+        found = tracked_folder(run, place / "outputs")
         assert found == str(place / "outputs" / "2024-05-01" / "12-00-00_news")
     database = new / "outputs" / "mlflow.db"
     for elsewhere in ("", "/data/run", "/data/outputs", "/data/outputs/2024-05-01/13-00-00_news"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mlflow.tracking import MlflowClient
 
 import recx
 from recx.cli import main as cli
 from recx.core.errors import RecxError
+from recx.experiment.saved_runs import load
 from recx.tracking.mlflow import MLflow
+from recx.tracking.store import open_client
 
 pytestmark = pytest.mark.slow
 USER, PASSWORD = "admin", "a-long-password-of-the-tests"
@@ -33,7 +35,7 @@ with MLflow().run("dying", {}) as run:
 
 
 def runs_of(uri: str, experiment: str) -> list[Any]:
-    client = MlflowClient(uri)
+    client = open_client(uri)
     found = client.get_experiment_by_name(experiment)
     return list(client.search_runs([found.experiment_id])) if found else []
 
@@ -60,10 +62,10 @@ def test_a_sweep_is_nested_on_a_server_too(server: Any, here: Path) -> None:
     recx.sweep([*SMALL, "seed=0,1", "dataset.seed=0", "name=nested", f"tracker.uri={server.uri}", "sweep_id=two"])
     roles = [run.data.tags.get("recx.role", "trial") for run in runs_of(server.uri, "nested")]
     assert sorted(roles) == ["sweep", "trial", "trial"]
-    client = MlflowClient(server.uri)
+    client = open_client(server.uri)
     [parent] = [run for run in runs_of(server.uri, "nested") if run.data.tags.get("recx.role")]
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert files == {"sweep.csv", "sweep.svg", "trials.json"}
+    assert files == {"sweep.csv", "sweep.svg", "trials.json", "files.json"}
 
 
 def test_a_server_with_passwords_lets_in_who_knows_them(
@@ -95,6 +97,33 @@ def test_a_server_with_passwords_lets_in_who_knows_them(
     for path in here.rglob("*"):
         if path.is_file() and path != config:
             assert PASSWORD.encode() not in path.read_bytes(), path
+
+
+def test_runs_of_a_server_are_found_without_their_folders(
+    server: Any, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [f"tracker.uri={server.uri}", "tracker.experiment=far/away"]
+    for name, ranker in (("first", "identity"), ("second", "linear")):
+        recx.run([*SMALL, f"ranker={ranker}", f"tracker.run_name={name}", *at])
+    before = {name: load(name, uri=server.uri).metrics for name in ("first", "second")}
+    shutil.rmtree(here / "outputs")
+    capsys.readouterr()
+
+    def said(*words: str) -> str:
+        monkeypatch.setattr("sys.argv", ["recx", *words])
+        assert cli.main() == 0
+        return capsys.readouterr().out
+
+    table = said("runs", "--uri", server.uri, "--filter", "far/away", "--csv")
+    assert len(table.splitlines()) == 3
+    [run_id] = [line.partition(",")[0] for line in table.splitlines() if "identity" in line]
+    assert load(run_id, uri=server.uri).metrics == load("first", uri=server.uri).metrics == before["first"]
+    assert "ndcg_at_5" in said("compare", "first", "second", "--uri", server.uri, "--resamples", "50")
+    assert said("report", run_id, "--uri", server.uri).strip().endswith("report.html")
+    assert "user" in said("explain", "second", "--worst", "2", "--uri", server.uri)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    assert "far/away" in said("runs")
+    assert load("second").metrics == before["second"]
 
 
 @pytest.mark.parametrize("at", ["log_metrics", "log_files"])
@@ -133,7 +162,7 @@ def test_a_killed_run_does_not_stay_running(server: Any, here: Path, number: int
     run_id = process.stdout.readline().strip()
     process.send_signal(number)
     process.communicate()
-    client = MlflowClient(server.uri)
+    client = open_client(server.uri)
     if number == signal.SIGKILL:
         assert client.get_run(run_id).info.status == "RUNNING"
         with MLflow(uri=server.uri).run("later", {}):

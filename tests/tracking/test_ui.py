@@ -43,7 +43,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 def test_a_run_that_is_not_there(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     store.open_experiment(uri, tmp_path / "artifacts", "news", {})
-    with pytest.raises(InputError, match=r"01234567: .*mlflow.db has no run whose id begins like this"):
+    with pytest.raises(InputError, match=r"01234567: .*mlflow.db has no run of this id or name"):
         open_ui("01234567", uri)
     with pytest.raises(InputError, match="runs are looked up in sqlite stores only"):
         open_ui("01234567", "postgresql://db/mlflow")

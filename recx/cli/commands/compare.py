@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recx.cli.commands.parser import RUN, Parser
+from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     from recx.evaluation.compare import compare
 
-    runs, evaluations = load(chosen.runs)
+    runs, evaluations = load(chosen.runs, chosen.uri)
     comparison = compare(
         *(map(end_to_end, evaluations) if chosen.metrics is None else evaluations),
         metrics=None if chosen.metrics is None else [name.strip() for name in chosen.metrics.split(",")],
@@ -65,6 +65,7 @@ def _parser() -> Parser:
     parser.add_argument("--level", type=float, default=0.95, help="level of the intervals (%(default)s)")
     parser.add_argument("--resamples", type=int, default=10_000, help="resamples of the bootstrap (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and sign flips (%(default)s)")
+    parser.add_argument("--uri", help=URI)
     parser.add_argument("--anyway", action="store_true", help="show runs of other folds or data too, without tests")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
@@ -72,14 +73,14 @@ def _parser() -> Parser:
     return parser
 
 
-def load(names: Sequence[str]) -> tuple[list[SavedRun], list[Evaluation]]:
+def load(names: Sequence[str], uri: str | None = None) -> tuple[list[SavedRun], list[Evaluation]]:
     """Load runs and their evaluations, which are named after the runs' folders.
 
     Folders that share a name are told apart by the folder above.
     """
     from recx.experiment import saved_runs
 
-    runs = [saved_runs.load(name) for name in names]
+    runs = [saved_runs.load(name, uri=uri) for name in names]
     paths = [run.folder.resolve() for run in runs]
     if len({path.name for path in paths}) == len(set(paths)):
         return runs, [run.evaluation for run in runs]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from recx.cli.commands.parser import RUN, Parser
+from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
@@ -22,6 +22,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("user", nargs="?", metavar="user=ID", help="the user's id or name in the data")
     parser.add_argument("--worst", type=int, metavar="N", help="the N users whose target the ranker moved down most")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="candidates besides the targets (%(default)s)")
+    parser.add_argument("--uri", help=URI)
     parser.add_argument("--json", action="store_true", help="print JSON, with every candidate and feature")
     chosen = parser.parse_intermixed_args(arguments)
     if (chosen.worst is not None and chosen.worst < 1) or chosen.top < 0:
@@ -36,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     from recx.experiment import saved_runs
     from recx.report.terminal.console import console_of_stdout
 
-    saved = saved_runs.load(chosen.run)
+    saved = saved_runs.load(chosen.run, uri=chosen.uri)
     with limited_to(saved.threads):
         from recx.core.system.serialize import plain
         from recx.experiment.explain import Reopened

@@ -7,8 +7,9 @@ from typing import NoReturn
 
 from recx.core.errors import InputError
 
-RUN = "a run's folder, its MLflow run id, or last"
+RUN = "a run's folder, its MLflow run id or name, or last"
 """How a run can be given on the command line."""
+URI = "the MLflow store to look in (MLFLOW_TRACKING_URI, and the one under outputs)"
 
 
 class Parser(argparse.ArgumentParser):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from recx.cli.commands.parser import RUN, Parser
+from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
@@ -25,6 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(prog="recx report", description="Write a page: of one run, or of several side by side.")
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
+    parser.add_argument("--uri", help=URI)
     parser.add_argument("--anyway", action="store_true", help="runs of other folds or data too, without tests")
     chosen = parser.parse_args(arguments)
 
@@ -32,10 +33,13 @@ def run(arguments: Sequence[str]) -> int:
     from recx.report.page.write import PAGE
 
     if len(chosen.runs) == 1:
-        folder = _folder(chosen.runs[0])
+        folder = _folder(chosen.runs[0], chosen.uri)
         text, path = page_of(folder), folder / PAGE
     else:
-        text, path = _comparison(chosen.runs, chosen.anyway), REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
+        text, path = (
+            _comparison(chosen.runs, chosen.uri, chosen.anyway),
+            REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html",
+        )
     path = chosen.output or path
     _refuse_other(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,22 +73,23 @@ def page_of(folder: Path) -> str:
         return several_runs.render(page) if is_benchmark else render.render(page)
 
 
-def _folder(run: str) -> Path:
+def _folder(run: str, uri: str | None) -> Path:
     from recx.experiment import saved_runs
+    from recx.experiment.tracked_runs import tracked_folder
 
     if run == "last":
         return saved_runs.last(OUTPUTS, f"*/*/{saved_runs.BENCHMARK}")
-    for folder in (Path(run), OUTPUTS / run, Path(saved_runs.tracked_folder(run, OUTPUTS) or run)):
+    for folder in (Path(run), OUTPUTS / run, Path(tracked_folder(run, OUTPUTS, uri) or run)):
         if (folder / saved_runs.BENCHMARK).is_file():
             return folder
-    return saved_runs.load(run).folder
+    return saved_runs.load(run, uri=uri).folder
 
 
-def _comparison(names: Sequence[str], anyway: bool) -> str:
+def _comparison(names: Sequence[str], uri: str | None, anyway: bool) -> str:
     """Return the page that compares runs with the first."""
     from recx.cli.commands.compare import end_to_end, load
     from recx.evaluation.compare import compare
     from recx.report.page.several_runs import comparison_data, render
 
-    runs, evaluations = load(names)
+    runs, evaluations = load(names, uri)
     return render(comparison_data(runs, evaluations, compare(*map(end_to_end, evaluations), anyway=anyway)))

@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     from recx.report.terminal import print_runs as table
     from recx.report.terminal.console import console_of_stdout
 
-    runs = past_runs(OUTPUTS, trials=chosen.trials)
+    runs = past_runs(OUTPUTS, trials=chosen.trials, uri=chosen.uri)
     if not runs:
         echo("no runs under outputs yet: start one with `python -m recx +experiment=news`", to=sys.stderr)
         return 0
@@ -66,6 +66,7 @@ def _parser() -> Parser:
     parser.add_argument("--metric", action="append", metavar="NAME", help="show this metric; repeatable")
     parser.add_argument("--limit", type=int, metavar="N", help=f"rows at most ({SHOWN} on the console)")
     parser.add_argument("--trials", action="store_true", help="include the trials of sweeps")
+    parser.add_argument("--uri", help="the MLflow store (MLFLOW_TRACKING_URI, else the one under outputs)")
     form = parser.add_mutually_exclusive_group()
     for name, what in (("latex", "LaTeX (booktabs)"), ("markdown", "Markdown"), ("csv", "CSV, all digits")):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="", help=f"print {what}")

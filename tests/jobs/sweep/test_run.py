@@ -218,4 +218,4 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     assert parent.data.metrics == {}, "they would stand twice in every chart"
     assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker: ")
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert files == {"sweep.csv", "sweep.svg", "trials.json"}
+    assert files == {"sweep.csv", "sweep.svg", "trials.json", "files.json"}
