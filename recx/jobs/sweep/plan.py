@@ -32,6 +32,8 @@ OPTUNA, HYDRAS_OPTUNA = "recx.config.sweepers.optuna.Search", "hydra_plugins.hyd
 """Our sweeper for Optuna, and the one that it is built on."""
 FIXED = ("fold", "objective")
 """Settings that must be the same in all trials of a sweep, so that they can be compared."""
+AFTER_RETRIEVAL = ("ranker", "feature", "cache", "name", "pruner", "report", "runtime", "tracker")
+"""First words of the keys that cannot change which users have a target among their candidates."""
 LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 HOW_MANY = ("hydra/launcher", "hydra.launcher", "hydra.sweeper.n_", "hydra.sweeper.max_")
 EXTRAS = {"_ray_": "ray", "_submitit_": "slurm"}
@@ -147,14 +149,17 @@ def read(overrides: Sequence[str]) -> Sweep:
     if optimises and sweeper.direction != "maximize":
         raise InputError(f"hydra.sweeper.direction={sweeper.direction}: recx's objectives are maximized")
     chooses = optimises or "sweep" in composed.hydra.runtime.choices
-    _check_comparable(config, found.overrides, chooses)
+    varied = _varied(found.overrides, sweeper)
+    _check_comparable(config, varied, chooses)
+    changed = [sweeper.leave_out if key == "without" else key for key in varied]
+    _check_same_users(str(config["objective"]), changed)
     _check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
     ray: Any = OmegaConf.to_container(launcher.ray.init, resolve=True) if "ray" in launcher else None
     return Sweep(
         _id(own, str(config["name"])),
         kept,
         config,
-        _varied(found.overrides, sweeper),
+        varied,
         chooses,
         optimises,
         ray,
@@ -172,16 +177,13 @@ def _varied(parsed: Sequence[Override], sweeper: DictConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*keys, *(["without"] if sweeper.get("leave_out") else [])]))
 
 
-def _check_comparable(config: dict[str, Any], parsed: Sequence[Override], chooses: bool) -> None:
+def _check_comparable(config: dict[str, Any], varied: Sequence[str], chooses: bool) -> None:
     """Raise InputError if the trials could not be compared, or if the best would be chosen on the test fold."""
-    from recx.config.hydra_internals import is_swept, key_of
-
     fold, objective, tuning = (config[key] for key in (*FIXED, "allow_tuning_on_test"))
     if type(tuning) is not bool:
         raise InputError(f"allow_tuning_on_test={tuning}: it must be true or false")
-    swept = {key_of(override) for override in parsed if is_swept(override)}
     for key in (*FIXED, "allow_tuning_on_test"):
-        if key in swept:
+        if key in varied:
             raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")
     if LOWER_IS_BETTER.match(str(objective)):
         raise InputError(
@@ -193,6 +195,24 @@ def _check_comparable(config: dict[str, Any], parsed: Sequence[Override], choose
             f"fold={fold}: a sweep that chooses the best by this fold would tune on it: write fold=valid, and the best "
             "trial runs once on test; or allow_tuning_on_test=true"
         )
+
+
+def _check_same_users(objective: str, changed: Sequence[str]) -> None:
+    """Raise InputError if the objective is a mean over the users with a retrieved target, and these may differ."""
+    stage, _, metric = objective.partition("/")
+    key = next((key for key in changed if _place(key) not in AFTER_RETRIEVAL), None)
+    if stage == "ranking" and key is not None:
+        raise InputError(
+            f"objective={objective}: it is a mean over the users whose target was retrieved, and with {key} these may "
+            "differ from trial to trial, so that one which finds fewer targets may win: write "
+            f"objective=end_to_end/{metric}, or vary the ranker and its features only"
+        )
+
+
+def _place(key: str) -> str:
+    """Return the first word of where a key or group belongs in the configuration."""
+    group, _, package = key.partition("@")
+    return re.split("[./]", package or group)[0]
 
 
 def _check_installed(kind: str, target: str) -> None:

@@ -69,6 +69,63 @@ def test_a_wrong_override_is_one_sentence(words: list[str], sentence: str) -> No
         read(["+experiment=news", *words])
 
 
+RANKING = "objective=ranking/mrr"
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (["retriever=random,item_knn"], "retriever"),
+        (["retriever=random,item_knn", "ranker.l2=1,2"], "retriever"),
+        (["retriever=item_knn", "retriever.last=5,10"], "retriever.last"),
+        (["n_candidates=10,20"], "n_candidates"),
+        (["seen=drop,keep"], "seen"),
+        (["refit=true,false"], "refit"),
+        (["seed=1,2"], "seed"),
+        (["encoder=tfidf,lsa"], "encoder"),
+        (["dataset.days=3,4"], "dataset.days"),
+        (["split=leave_last,by_time"], "split"),
+        (["+sweep=retriever"], "retriever"),
+        (["hydra.sweeper.leave_out=encoder"], "encoder"),
+    ],
+)
+def test_a_mean_over_users_with_a_retrieved_target_is_no_objective_where_these_may_differ(
+    words: list[str], key: str
+) -> None:
+    expected = f"objective=ranking/mrr: it is a mean over .* with {key} these may differ .* objective=end_to_end/mrr"
+    with pytest.raises(InputError, match=expected):
+        read(["+experiment=news", RANKING, *words])
+    read(["+experiment=news", "objective=end_to_end/mrr", *words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ranker=identity,linear"],
+        ["ranker.l2=1,2"],
+        ["feature=news,basic"],
+        ["+sweep=features"],
+        ["runtime.threads=1,2"],
+    ],
+)
+def test_rankers_and_features_are_compared_on_the_same_users(words: list[str]) -> None:
+    assert read(["+experiment=news", RANKING, *words]).config["objective"] == "ranking/mrr"
+
+
+def test_ranges_that_depend_on_a_choice_may_change_the_users_too(tmp_path: Path) -> None:
+    words = [RANKING, "ranker=identity,linear"]
+    assert read([*_searching(tmp_path, "when: {ranker=linear: {ranker.l2: '1,2'}}", "grid"), *words]).varied
+    with pytest.raises(InputError, match="with n_candidates these may differ"):
+        read([*_searching(tmp_path, "when: {ranker=linear: {n_candidates: '50'}}", "grid"), *words])
+
+
+def test_what_optuna_proposes_may_change_the_users_too(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    with pytest.raises(InputError, match="with retriever these may differ"):
+        read([*_searching(tmp_path, "params: {retriever: 'random,item_knn'}"), RANKING])
+    assert read([*_searching(tmp_path, "params: {ranker.l2: 'interval(0.1,1)'}"), RANKING]).optimises
+
+
 def test_optuna_may_not_choose_on_test() -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
     swept = [OPTUNA, "ranker.l2=tag(log,interval(1e-5,1))"]
