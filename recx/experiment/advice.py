@@ -81,6 +81,8 @@ def probabilities(metrics: Metrics) -> Iterator[str]:
     figures = f"auc {auc:.3f}, log loss {loss:.3f} against {base:.3f} for always predicting the base rate"
     if auc >= HIGH_AUC and loss > base:
         yield f"{figures}: the order is good and the probabilities are not: calibrate them (ranker.probabilities=platt)"
+    elif auc >= HIGH_AUC:
+        yield f"{figures}: the order and the probabilities are good: this is the ideal case"
     elif auc < LOW_AUC and loss > base:
         yield f"{figures}: neither the order nor the probabilities are good: look at features, model and data"
     elif auc < LOW_AUC:

@@ -51,7 +51,7 @@ def test_recall_and_mrr_show_which_stage_to_work_on(recall: float, mrr: float, w
     ("auc", "loss", "word"),
     [
         (0.9, 0.3, "calibrate"),
-        (0.9, 0.05, None),
+        (0.9, 0.05, "the ideal case"),
         (0.55, 0.3, "look at features, model and data"),
         (0.55, 0.05, "a subset only"),
         (0.7, 0.3, None),
@@ -106,7 +106,7 @@ def test_recall_and_mrr_on_both_sides_of_their_bounds(recall: float, mrr: float,
     ("auc", "loss", "word"),
     [
         (0.75, 0.0561, "calibrate"),
-        (0.75, 0.0559, None),
+        (0.75, 0.0559, "the ideal case"),
         (0.749, 0.0561, None),
         (0.6, 0.0561, None),
         (0.599, 0.0561, "features, model and data"),
