@@ -77,7 +77,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
                 with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
                     result = _run(plan.experiment, config["cache"], threads, trial)
                     card, sentences = protocol_card.card(result, config), advice(result.metrics, result.findings)
-                    output = _Output(result, own, config, card, sentences, None if trial else plan.report)
+                    output = Output(result, own, config, card, sentences, None if trial else plan.report)
                     with_room(own.path, lambda: output.write(whole=not trial))
                     complete = True
                     with_room(own.path, lambda: output.record(run))
@@ -95,7 +95,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
 
 
 @dataclass(frozen=True)
-class _Output:
+class Output:
     """What a run leaves behind."""
 
     result: Result

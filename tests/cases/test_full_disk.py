@@ -134,13 +134,13 @@ def test_every_name_of_a_full_disk_is_known() -> None:
 def test_a_run_that_ended_is_not_finished(
     here: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, step: str
 ) -> None:
-    original = getattr(launch._Output, step)
+    original = getattr(launch.Output, step)
 
     def fail(self: object, *arguments: object, **named: object) -> None:
         original(self, *arguments, **named)
         raise error
 
-    monkeypatch.setattr(launch._Output, step, fail)
+    monkeypatch.setattr(launch.Output, step, fail)
     with pytest.raises(RecxError if isinstance(error, RuntimeError) and step == "record" else type(error)) as raised:
         recx.run(TINY)
     if step == "record" and isinstance(error, RuntimeError):  # the tracker's error: the files are whole

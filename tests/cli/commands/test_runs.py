@@ -164,9 +164,7 @@ def test_an_ambiguous_beginning_of_an_id_is_refused(outputs: Path, capsys: pytes
     store.commit()
     store.close()
     assert {row["id"] for row in as_rows(capsys, "--filter", "aaaa")} == {"a" * 11, "a" * 10 + "0"}
-    with pytest.raises(
-        InputError, match=r"2 runs of .* an id that begins with aaaaaaaa, .*: give more"
-    ):
+    with pytest.raises(InputError, match=r"2 runs of .* an id that begins with aaaaaaaa, .*: give more"):
         saved_runs.load("a" * 8)
 
 
