@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.jobs.benchmark.figures import grades_as_text
@@ -12,7 +12,10 @@ from recx.report.terminal.formats import figure
 
 
 def conclusions(outcome: Outcome) -> list[str]:
-    """Return sentences that name the best quality, the lowest latency, the best balance and the front."""
+    """Return sentences that name the best quality, the lowest latency, the best balance and the front.
+
+    A yardstick, which does nothing in no time, is no candidate for the lowest latency or the best balance.
+    """
     return list(_conclusions(outcome))
 
 
@@ -24,6 +27,20 @@ def _conclusions(outcome: Outcome) -> Iterator[str]:
         alike = [f"{name} (p {p:.3f})" for name, p in outcome.told_apart.items() if not p < SIGNIFICANT]
         end = f"; not significantly different from {', '.join(alike)}" if alike else ""
         yield f"best quality: {row.name}, {metric} {mean:.4f} ({figure(low)} to {figure(high)}){end}"
+    yield from _quick(outcome, [row for row in rows if not outcome.is_yardstick(row)])
+    for row in filter(outcome.is_yardstick, rows):
+        yield (
+            f"yardstick: {row.name} keeps the order of the candidates, {metric} {outcome.quality(row):.4f}, and is no "
+            "candidate for the lowest latency or the best balance"
+        )
+    if outcome.on_front:
+        on, off = (", ".join(row.name for row in rows if (row.name in outcome.on_front) is on) for on in (True, False))
+        dominated = f"; dominated by one of these: {off}" if off else ""
+        yield f"front of {metric}, p95 latency and cost: {on}{dominated}"
+
+
+def _quick(outcome: Outcome, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield which of these rows has the lowest latency, and which the best balance."""
     row = best(rows, lambda row: -row.figure(MEAN_MS))
     if row is not None:
         average, p95 = ms(row.figure(MEAN_MS)), ms(row.figure(P95_MS))
@@ -34,12 +51,8 @@ def _conclusions(outcome: Outcome) -> Iterator[str]:
         better = [row for row in rows if _beats_first(outcome, row)]
         other = best(better, outcome.score)
         if other is not None and row not in better:
-            first = outcome.rows[0].name
+            first, metric = outcome.rows[0].name, outcome.settings.quality
             yield f"best balance above {first} in {metric} (p < {SIGNIFICANT:g}): {_scored(outcome, other)}"
-    if outcome.on_front:
-        on, off = (", ".join(row.name for row in rows if (row.name in outcome.on_front) is on) for on in (True, False))
-        dominated = f"; dominated by one of these: {off}" if off else ""
-        yield f"front of {metric}, p95 latency and cost: {on}{dominated}"
 
 
 def _scored(outcome: Outcome, row: Row) -> str:

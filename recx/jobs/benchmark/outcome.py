@@ -17,6 +17,7 @@ from recx.jobs.benchmark.rerank import Rerank
 
 STAGE = "end_to_end/"
 MEAN_MS, P95_MS = "latency/mean_ms", "latency/p95_ms"
+KEEPS_THE_ORDER = "recx.parts.ranker.identity.Identity"
 Interval = tuple[float, float, float]
 """A mean and the ends of its 95 % bootstrap interval over the queries."""
 
@@ -103,6 +104,11 @@ class Outcome:
     def failed(self) -> list[Row]:
         """The rows that failed."""
         return [row for row in self.rows if row.reason]
+
+    def is_yardstick(self, row: Row) -> bool:
+        """Return whether a row only keeps the order of the candidates: rankers are held against it, and it is no choice."""
+        option = getattr(self.settings.rankers[row.ranker], "option", None)
+        return isinstance(option, Mapping) and option.get("_target_") == KEEPS_THE_ORDER
 
     def quality(self, row: Row) -> float:
         """Return the metric that is weighed against latency and cost."""

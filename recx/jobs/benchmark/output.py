@@ -88,6 +88,7 @@ def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
         "currency": outcome.settings.currency,
         "balance": outcome.score(row),
         "on_front": row.name in outcome.on_front,
+        "yardstick": outcome.is_yardstick(row),
         "differ_in_batches": row.differ,
         "load_before": row.load,
         **{name: getattr(row, name) for name in ("queries", "documents", "cached", "measured_at", "seconds")},

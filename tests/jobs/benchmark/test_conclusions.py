@@ -61,6 +61,26 @@ def test_the_sentences_name_the_best_with_the_figures_behind_them() -> None:
     ]
 
 
+def test_a_ranker_that_keeps_the_order_is_the_yardstick_and_no_candidate_for_speed() -> None:
+    identity = Chosen({"_target_": "recx.parts.ranker.identity.Identity"})
+    settings = Rerank({"first": identity, "good": Chosen({"_target_": "x.Y"}), "slow": None}, metrics=METRICS)
+    found = replace(outcome(), settings=settings)
+    assert conclusions(found)[1:] == [
+        "lowest latency: good, 2 ms per query on average, p95 3 ms",
+        "best balance: good, ndcg_at_10 0.7000 / (2 ms x 1) = 0.35",
+        "yardstick: first keeps the order of the candidates, ndcg_at_10 0.4000, and is no candidate for the lowest "
+        "latency or the best balance",
+        "front of ndcg_at_10, p95 latency and cost: first, good, slow",
+    ]
+    assert [found.is_yardstick(one) for one in ROWS] == [True, False, False]
+    alone = replace(found, rows=ROWS[:1], told_apart={})
+    assert [said.partition(":")[0] for said in conclusions(alone)] == [
+        "best quality",
+        "yardstick",
+        "front of ndcg_at_10, p95 latency and cost",
+    ]
+
+
 def test_the_best_is_the_first_of_equals_and_never_unknown() -> None:
     values = dict(zip((Row(name, name, Path(name)) for name in "abcd"), (math.nan, 2.0, 3.0, 3.0), strict=True))
     rows = list(values)
