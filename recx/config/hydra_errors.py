@@ -89,6 +89,12 @@ def _unknown_option(error: MissingConfigException) -> str:
     known = [other.rpartition("/") for other in option_sources.options()]
     if group.startswith("hydra/") and option in OF_PLUGINS:
         return f"{group}={option}: the Hydra plugin that has this option is not installed: {OF_PLUGINS[option]}"
+    plugin = next((name for name, brings in option_sources.PLUGINS.items() if f"{group}/{option}" in brings), None)
+    if plugin is not None:
+        return (
+            f"{group}={option}: the plugin that has this option, {plugin}, is not installed: run `pip install -c "
+            f"constraints.txt -e plugins/{plugin}` in recx's folder (docs/install.md)"
+        )
     if not group:
         near = did_you_mean(option, [stem for folder, _, stem in known if not folder])
         return f"--config-name={option}: there is no such primary configuration: {near}"

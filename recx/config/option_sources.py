@@ -22,6 +22,19 @@ from recx.core.errors import InputError
 GROUP = "recx.plugins"
 """The group of entry points that declare plugins."""
 
+PLUGINS = {
+    "recx-lightgbm": ("ranker/lambdamart",),
+    "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),
+    "recx-transformer": (
+        "experiment/news_transformer",
+        "feature/news_transformer",
+        "retriever/transformer",
+        "retriever/union_news_transformer",
+        "sweep/transformer",
+    ),
+}
+"""Plugin of recx, which may be missing -> the options that it brings."""
+
 _PACKAGE = Path(__file__).parents[1]
 CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / "conf"
 """The option files of recx: inside the package when installed, next to it in a checkout."""

@@ -50,6 +50,31 @@ def test_without_plugins_all_options_are_ours() -> None:
     assert option_sources.options()["config"][1] == option_sources.CONF / "config.yaml"
 
 
+def test_the_options_of_recxs_plugins_are_known_without_them() -> None:
+    folders = [file.parent for file in (option_sources.CONF.parent / "plugins").glob("*/pyproject.toml")]
+    brings = {
+        folder.name: tuple(sorted(file.relative_to(conf).with_suffix("").as_posix() for file in conf.rglob("*.yaml")))
+        for folder in folders
+        if folder.name != "recx-template"  # from which new-plugin makes those of one's own
+        for conf in folder.glob("*/conf")
+    }
+    assert brings == option_sources.PLUGINS
+
+
+@pytest.mark.parametrize(
+    ("plugin", "option"), [(plugin, option) for plugin, names in option_sources.PLUGINS.items() for option in names]
+)
+def test_an_option_of_a_plugin_that_is_not_installed_says_how_to_install_it(plugin: str, option: str) -> None:
+    group, _, name = option.partition("/")
+    plus = "+" * (group in ("experiment", "sweep"))
+    with pytest.raises(InputError) as raised:
+        compose([f"{plus}{group}={name}"])
+    assert str(raised.value) == (
+        f"{group}={name}: the plugin that has this option, {plugin}, is not installed: run `pip install -c "
+        f"constraints.txt -e plugins/{plugin}` in recx's folder (docs/install.md)"
+    )
+
+
 def test_a_plugin_brings_options_and_is_not_imported_for_it(site: Path) -> None:
     file = install(site, "recx_newest", "newest")
     assert option_sources.options()["retriever/newest"] == ("recx_newest", file)

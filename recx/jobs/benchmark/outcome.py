@@ -106,7 +106,7 @@ class Outcome:
         return [row for row in self.rows if row.reason]
 
     def is_yardstick(self, row: Row) -> bool:
-        """Return whether a row only keeps the order of the candidates: rankers are held against it, and it is no choice."""
+        """Return whether a row only keeps the order of the candidates, which is what rankers are held against."""
         option = getattr(self.settings.rankers[row.ranker], "option", None)
         return isinstance(option, Mapping) and option.get("_target_") == KEEPS_THE_ORDER
 
