@@ -15,6 +15,8 @@ CHOSEN = "chosen"
 """The key of a configuration."""
 NO_MATTER = ("cache", "report", "runtime", "tracker")
 """Settings that do not affect a run's figures."""
+TOP = ("fold", "n_candidates")
+"""Settings that every run is compared by."""
 MADE_UP = "made up"
 NAMED = ("dataset.path", "fold", "name", "objective")
 """Settings that the name of a run has no need to repeat."""
@@ -47,14 +49,17 @@ def data_name(config: Mapping[str, Any]) -> str:
 
 
 def run_name(config: Mapping[str, Any], varied: str = "") -> str:
-    """Return a name that says data, chain and what is varied, such as ``day1: union_news + linear, ranker.l2=0.1``.
+    """Return a name that says what is varied, chain and data, such as ``union_news + linear, ranker.l2=0.1 on day1``.
+
+    Pages show the beginnings of names, so that what sets runs apart comes first: in a sweep, what it varies.
 
     Args:
         config: The plain configuration.
         varied: What a sweep varies in this run; "": the run's settings that are not those of the option files.
     """
-    of_all = ": ".join(filter(None, (data_name(config), chain(config))))
-    return ", ".join(filter(None, (of_all, varied or _settings(config))))
+    of_chain = ", ".join(filter(None, (chain(config), "" if varied else _settings(config))))
+    of_all = " on ".join(filter(None, (of_chain, data_name(config))))
+    return ": ".join(filter(None, (varied, of_all)))
 
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
@@ -62,7 +67,7 @@ def params(config: Mapping[str, Any]) -> dict[str, str]:
     found = config.get(CHOSEN)
     if found is None:
         return flat(config)  # no configuration of a chain, such as the few words of a sweep
-    top = {key: config[key] for key in ("fold", "n_candidates") if key in config}
+    top = {key: config[key] for key in TOP if key in config}
     named = {**found["options"], **flat(top), **flat(found["settings"])}
     return {key: text for key, text in named.items() if key.partition(".")[0] not in (*NO_MATTER, "name")}
 

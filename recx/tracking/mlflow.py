@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from recx.core.system.git import git_state
 from recx.core.system.serialize import plain
 from recx.core.system.sizes import Size, n_bytes
 from recx.core.version import __version__
-from recx.tracking import store
+from recx.tracking import store, view
 from recx.tracking.mlflow_run import LONGEST_TAG, MlflowRun
 from recx.tracking.process import identity, stoppable
 from recx.tracking.sqlite_runs import SHORTEST_ID
@@ -148,7 +149,7 @@ class MLflow:
         folder = Path(self.artifacts).absolute() if self.artifacts else file and file.parent / "mlflow-artifacts"
         wanted = self.experiment or os.environ.get(EXPERIMENT) or name
         with stoppable(), store.errors_explained(uri):
-            client, experiment_id = store.open_experiment(uri, folder, wanted, _kind(params))
+            client, experiment_id = store.open_experiment(uri, folder, wanted, partial(_kind, params))
             store.end_dead_runs(client)
             yield client, experiment_id
 
@@ -212,11 +213,19 @@ def address(uri: str, experiment_id: str, run_id: str) -> str:
     return shlex.join(["python", "-m", "recx", "ui", run_id[:SHORTEST_ID], *other])
 
 
-def _kind(params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the tags of a new experiment: what its pages show, what its runs are compared by, how to read it."""
-    objective = str(params.get("objective", ""))
+def _kind(params: Mapping[str, Any], tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags of an experiment: what its pages show, what its runs are compared by, how to read it.
+
+    Args:
+        params: The configuration of a run that is about to start.
+        tags: Those that it has, which are kept, except that its table gets columns for this run.
+    """
+    objective, fold = str(params.get("objective", "")), str(params.get("fold", ""))
     primary = {f"{PRIMARY}.name": objective, f"{PRIMARY}.greaterIsBetter": "true"} if objective else {}
-    return {"mlflow.experimentKind": "custom_model_development", "mlflow.note.content": HOW_TO_READ, **primary}
+    of_new = {"mlflow.experimentKind": "custom_model_development", "mlflow.note.content": HOW_TO_READ, **primary}
+    usual = [*params.get(chosen.CHOSEN, {}).get("options", {}), *chosen.TOP]
+    columns = view.updated(tags.get(view.TAG, ""), chosen.params(params), usual, objective, fold)
+    return {**of_new, **tags, view.TAG: columns}
 
 
 def _origin() -> dict[str, str]:

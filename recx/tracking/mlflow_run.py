@@ -22,6 +22,8 @@ T = TypeVar("T")
 BATCH = {"params": 100, "metrics": 1000, "tags": 100}
 """How many of each MLflow accepts in one call."""
 LONGEST_PARAM, LONGEST_TAG = 6_000, 5_000
+SHORTEST_DIGEST = 8
+"""Digits of the hash of a dataset, as MLflow's own have; the whole hash is a tag of the run."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class MlflowRun:
         from mlflow.entities import Dataset, DatasetInput
 
         where = {"uri": source} if source else {}
-        given = Dataset(name[:500], digest[:36], "recx", json.dumps(where))
+        given = Dataset(name[:500], digest[:SHORTEST_DIGEST], "local" if source else "code", json.dumps(where))
         self.client.log_inputs(self.run_id, [DatasetInput(given)])
 
     def describe(self, text: str) -> None:

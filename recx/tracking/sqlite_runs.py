@@ -112,6 +112,17 @@ class FoundRun:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
+def newest_experiment(database: Path) -> str:
+    """Return the id of the experiment whose run was started last; "" if there is none.
+
+    Raises:
+        RecxError: The store cannot be read.
+    """
+    with _opened(database) as store:
+        found = store.execute(f"SELECT experiment_id {ACTIVE} ORDER BY start_time DESC LIMIT 1").fetchone()
+    return "" if found is None else str(found[0])
+
+
 def found_in(database: Path, wanted: str) -> list[FoundRun]:
     """Return the runs whose ids begin like this, or that have this name.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,9 @@ def database(uri: str) -> Path | None:
     return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
 
 
-def open_experiment(uri: str, artifacts: Path | None, name: str, tags: Mapping[str, str]) -> tuple[MlflowClient, str]:
+def open_experiment(
+    uri: str, artifacts: Path | None, name: str, tags: Callable[[Mapping[str, str]], Mapping[str, str]]
+) -> tuple[MlflowClient, str]:
     """Open an experiment, which is created if it does not exist.
 
     The client's constructor builds the tables of a new sqlite store, which two processes must not do at once: one waits
@@ -72,7 +74,7 @@ def open_experiment(uri: str, artifacts: Path | None, name: str, tags: Mapping[s
         uri: The store.
         artifacts: Folder for the files of a new experiment; None: the server decides.
         name: The experiment.
-        tags: Those that it gets where it has none of their names.
+        tags: Returns the tags that it gets besides those that it has, or instead.
 
     Returns:
         A client of the store, and the id of the experiment.
@@ -90,13 +92,14 @@ def open_experiment(uri: str, artifacts: Path | None, name: str, tags: Mapping[s
         experiment = client.get_experiment_by_name(name)
         if experiment is None:
             location = artifacts.as_uri() if artifacts else None
-            return client, client.create_experiment(name, artifact_location=location, tags=dict(tags))
+            return client, client.create_experiment(name, artifact_location=location, tags=dict(tags({})))
         if experiment.lifecycle_stage != "active":
             raise InputError(
                 f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
             )
-        for tag in tags.keys() - experiment.tags.keys():
-            client.set_experiment_tag(experiment.experiment_id, tag, tags[tag])
+        for tag, text in tags(experiment.tags).items():
+            if experiment.tags.get(tag) != text:
+                client.set_experiment_tag(experiment.experiment_id, tag, text)
         return client, str(experiment.experiment_id)
 
 

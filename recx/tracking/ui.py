@@ -13,9 +13,10 @@ from pathlib import Path
 from recx.core.errors import InputError, RecxError
 from recx.core.secrets import hidden
 from recx.core.system.screen import echo
-from recx.tracking import store
+from recx.tracking import store, view
 from recx.tracking.found_runs import find_run
 from recx.tracking.process import stoppable
+from recx.tracking.sqlite_runs import newest_experiment
 
 HOST = "127.0.0.1"
 QUIET = {
@@ -84,9 +85,11 @@ def open_ui(run: str = "", uri: str | None = None, port: int = 5000) -> None:
 
 
 def _page(file: Path | None, run: str, server: str) -> str:
-    """Return the page of a run of a sqlite store, or that of all experiments."""
+    """Return the page of a run of a sqlite store, or the runs of the experiment that was run last."""
     if not run:
-        return f"{server}/#/experiments?workflowType=machine_learning"
+        newest = newest_experiment(file) if file is not None else ""
+        place = f"experiments/{newest}/runs?viewStateShareKey={view.KEY}&" if newest else "experiments?"
+        return f"{server}/#/{place}workflowType=machine_learning"
     if file is None:
         raise InputError(
             f"{run}: runs are looked up in sqlite stores only: leave it out, and choose the run on the page"
