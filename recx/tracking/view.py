@@ -14,7 +14,8 @@ from recx.core.fold_names import outside_name
 KEY = "recx"
 TAG = f"mlflow.sharedViewState.{KEY}"
 FIRST = ("split", "retriever", "ranker")
-FIGURES = ("retrieval/recall_at_50", "end_to_end/hit_at_10", "end_to_end/mrr")
+FIGURES = ("retrieval/recall_at_50",)
+"""Figures beside the one that runs are compared by; more would push the params out of sight."""
 NOT_SHOWN = ("dataset", "dataset.path", "experiment", "objective")
 """Params that other columns show, or that are the same in all runs."""
 MOST = 12

@@ -54,16 +54,18 @@ def test_data_without_a_path_has_the_name_of_its_dataset() -> None:
 
 
 def test_names_say_data_chain_and_what_is_varied() -> None:
-    assert run_name(CONFIG) == "day1: union_news + linear, ranker.l2=0.1"
-    assert run_name(CONFIG, "ranker.l2=1 seed=3") == "day1: union_news + linear, ranker.l2=1 seed=3"
+    assert run_name(CONFIG) == "union_news + linear, ranker.l2=0.1 on day1"
+    assert run_name(CONFIG, "ranker.l2=1 seed=3") == "ranker.l2=1 seed=3: union_news + linear on day1"
     assert run_name({}) == ""
 
 
 def test_a_long_list_of_settings_is_cut() -> None:
     many = {**CONFIG["chosen"], "settings": {f"ranker.x{n}": n for n in range(9)}}
-    assert run_name({**CONFIG, "chosen": many}).endswith(", ranker.x0=0 ranker.x1=1 ranker.x2=2 ranker.x3=3 …")
+    assert run_name({**CONFIG, "chosen": many}) == (
+        "union_news + linear, ranker.x0=0 ranker.x1=1 ranker.x2=2 ranker.x3=3 … on day1"
+    )
     long = {**CONFIG["chosen"], "settings": {"ranker.name": "y" * 70}}
-    assert run_name({**CONFIG, "chosen": long}).endswith(", …")
+    assert run_name({**CONFIG, "chosen": long}) == "union_news + linear, … on day1"
 
 
 def test_runs_are_compared_by_options_and_chosen_settings_alone() -> None:

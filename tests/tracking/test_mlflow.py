@@ -83,7 +83,7 @@ def test_settings_figures_and_tags_are_kept(tracker: MLflow, home: Path) -> None
         run.log_dataset("day1", "0123", "/data/day1")
     data, info = stored(home, run.run_id).data, stored(home, run.run_id).info
     assert info.status == "FINISHED"
-    assert info.run_name == "day1: union + linear, retriever.k=60"
+    assert info.run_name == "retriever.k=60: union + linear on day1"
     assert data.params["retriever.k"] == "60"
     assert data.params["evaluator.ranking"] == '["ndcg_at_5"]'
     assert (data.params["retriever"], data.params["ranker"]) == ("union", "linear")

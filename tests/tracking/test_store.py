@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from recx.core.errors import RecxError
 from recx.tracking.store import open_client, open_experiment
 
-TAGS = {"mlflow.experimentKind": "custom_model_development"}
+
+def kind(tags: Mapping[str, str]) -> dict[str, str]:
+    return {"kind": "training", **tags, "view": "all"}
 
 
 def schema(file: Path) -> list[tuple[object, ...]]:
@@ -28,14 +31,14 @@ def schema(file: Path) -> list[tuple[object, ...]]:
 
 def test_a_new_store_is_what_mlflow_builds(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours.db", tmp_path / "theirs.db"
-    open_experiment(f"sqlite:///{ours}", tmp_path / "artifacts", "news", TAGS)
+    open_experiment(f"sqlite:///{ours}", tmp_path / "artifacts", "news", kind)
     open_client(f"sqlite:///{theirs}")
     assert schema(ours) == schema(theirs)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.db", "theirs.db"]
 
 
 def test_only_the_building_does_without_waiting_for_the_disk(tmp_path: Path) -> None:
-    client, _ = open_experiment(f"sqlite:///{tmp_path / 'store.db'}", None, "news", TAGS)
+    client, _ = open_experiment(f"sqlite:///{tmp_path / 'store.db'}", None, "news", kind)
     engine = client._tracking_client.store.engine
     with engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL, as sqlite has it by default
@@ -51,12 +54,12 @@ def test_a_store_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("recx.tracking.store.open_client", full)
     with pytest.raises(RecxError, match="no space"):
-        open_experiment(f"sqlite:///{folder / 'store.db'}", None, "news", TAGS)
+        open_experiment(f"sqlite:///{folder / 'store.db'}", None, "news", kind)
     assert [path.name for path in folder.iterdir() if not path.name.endswith(".lock")] == []
 
 
 def test_an_experiment_gets_the_tags_that_it_lacks(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'store.db'}"
-    client, experiment = open_experiment(uri, None, "news", {"kind": "old"})
-    open_experiment(uri, None, "news", {"kind": "new", "note": "text"})
-    assert client.get_experiment(experiment).tags == {"kind": "old", "note": "text"}
+    client, experiment = open_experiment(uri, None, "news", lambda tags: {"kind": "old"})
+    open_experiment(uri, None, "news", kind)
+    assert client.get_experiment(experiment).tags == {"kind": "old", "view": "all"}

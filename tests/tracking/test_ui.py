@@ -42,7 +42,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 
 def test_a_run_that_is_not_there(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    store.open_experiment(uri, tmp_path / "artifacts", "news", {})
+    store.open_experiment(uri, tmp_path / "artifacts", "news", lambda tags: {})
     with pytest.raises(InputError, match=r"01234567: .*mlflow.db has no run of this id or name"):
         open_ui("01234567", uri)
     with pytest.raises(InputError, match="runs are looked up in sqlite stores only"):
@@ -85,7 +85,7 @@ def test_the_server_listens_here_only_and_no_argument_holds_the_password(
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    client, experiment = store.open_experiment(uri, tmp_path / "artifacts", "news", {})
+    client, experiment = store.open_experiment(uri, tmp_path / "artifacts", "news", lambda tags: {})
     run_id = client.create_run(experiment).info.run_id
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

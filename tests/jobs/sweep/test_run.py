@@ -202,12 +202,13 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
 
     client = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     runs = {run.info.run_name: run for run in client.search_runs(["1"])}
-    of_data = "news (made up): union_news"
+    on_data = "on news (made up)"
     best = next(run for run in runs.values() if run.data.tags.get("recx.role") == "best")
-    assert best.info.run_name.startswith(f"{of_data} + {best.data.params['ranker']}, best of its sweep: ranker=")
-    of_trials = [f"{of_data} + {ranker}, ranker={ranker}" for ranker in ("identity", "linear")]
-    assert set(runs) == {f"{of_data}, sweep of ranker", *of_trials, best.info.run_name}
-    parent = runs.pop(f"{of_data}, sweep of ranker")
+    ranker = best.data.params["ranker"]
+    assert best.info.run_name == f"best, ranker={ranker}: union_news + {ranker} {on_data}"
+    of_trials = [f"ranker={ranker}: union_news + {ranker} {on_data}" for ranker in ("identity", "linear")]
+    assert set(runs) == {f"sweep of ranker: union_news {on_data}", *of_trials, best.info.run_name}
+    parent = runs.pop(f"sweep of ranker: union_news {on_data}")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.data.tags["recx.sweep"] for run in runs.values()} == {"mine"}
     assert {run.info.status for run in (parent, *runs.values())} == {"FINISHED"}
