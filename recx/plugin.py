@@ -49,6 +49,7 @@ from recx.core.protocols import (
     Reloadable,
     Retriever,
     Saveable,
+    Scoring,
     Seen,
     SlateRetriever,
     Splitter,
@@ -108,8 +109,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",
-    "Ranker", "Reloadable", "Retriever", "Run", "Saveable", "Seen", "SlateRetriever", "Splitter", "SweepTracker",
-    "Tracker", "chosen_params",
+    "Ranker", "Reloadable", "Retriever", "Run", "Saveable", "Scoring", "Seen", "SlateRetriever", "Splitter",
+    "SweepTracker", "Tracker", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",
     # groups of rows

@@ -67,6 +67,7 @@ NAMES = [
     "RunContext",
     "SECOND",
     "Saveable",
+    "Scoring",
     "Seed",
     "Seen",
     "SeenEvents",

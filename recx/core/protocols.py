@@ -162,6 +162,15 @@ class HasDiagnostics(Protocol):
         """Return a ranker that makes the same lists and computes nothing else."""
 
 
+@runtime_checkable
+class Scoring(Protocol):
+    """A retriever or ranker that knows whether its scores are probabilities."""
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores of its lists are probabilities of being a target."""
+
+
 class Feature(Protocol):
     """One number per candidate. A feature is named by its key in the configuration (``conf/feature``)."""
 

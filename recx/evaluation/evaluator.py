@@ -17,6 +17,7 @@ from recx.core.types import Array, Doubles, Fold, RankedLists
 from recx.evaluation.funnel import funnel
 from recx.evaluation.ground_truth import GroundTruth, among_retrieved
 from recx.evaluation.measure import cuts_of, measure, tied
+from recx.evaluation.metrics.classification import NEED_PROBABILITIES
 from recx.evaluation.metrics.curves import TABLES
 from recx.evaluation.metrics.ranking import Grade
 from recx.evaluation.metrics.registry import resolve_all
@@ -83,6 +84,12 @@ class Evaluator:
             InputError: A name is unknown or listed twice, or a metric counts targets that the evaluator does not.
         """
         return list(self._metrics[stage])
+
+    def need_probabilities(self, key: str) -> list[str]:
+        """Return the names of the metrics of a stage, or of the ``tables``, that need probabilities as scores."""
+        if key == "tables":
+            return [name for name in self.tables if name in NEED_PROBABILITIES]
+        return [one.name for one in self.metrics(key) if getattr(one, "figure", None) in NEED_PROBABILITIES]
 
     @cached_property
     def _metrics(self) -> dict[str, list[Metric]]:

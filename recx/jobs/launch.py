@@ -67,10 +67,12 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
         from recx.core.progress import shown_on
         from recx.experiment import build, protocol_card
         from recx.experiment.advice import advice
+        from recx.experiment.scores import check_probabilities
         from recx.report.terminal.console import console_of_stdout, print_summary
         from recx.storage.cache.store import with_room
 
         plan, console, complete, failure = build.plan(config), console_of_stdout(), False, None
+        check_probabilities(plan.experiment)
         config = hidden_in(config)  # from here on it is only shown
         with own.held():
             try:

@@ -36,6 +36,8 @@ def test_a_mistake_from_python_is_an_input_error_and_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="did you mean 'n_candidates'"):
         recx.run(["n_candidats=3"])
+    with pytest.raises(InputError, match="logloss needs probabilities"):
+        recx.run(["tracker=console", "evaluator.end_to_end=[logloss]", "dataset.path=nowhere"])
     with pytest.raises(InputError, match="n_candidates=0"):
         recx.run(["tracker=console", "n_candidates=0"])
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Interval
@@ -82,6 +82,7 @@ class Lambdamart:
     missed: Unretrieved = "drop"
     max_users: PositiveInt = 30_000
     seed: Seed = 0
+    gives_probabilities: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self, "ranker")

@@ -21,6 +21,9 @@ from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Array, Bools, Doubles, Longs, Notes, RankedLists
 from recx.evaluation.metrics.ranking import Figure, ratio
 
+NEED_PROBABILITIES = ("logloss", "reliability")
+"""The figure and the table that read scores as probabilities (see ``probabilities``)."""
+
 Class = Literal[0, 1, "macro"]
 
 CLIP = 1e-15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from recx.core.bounds import NonNegativeFloat, PositiveInt, Unit, checked
 from recx.core.types import Interactions, RankedLists, Requests
@@ -26,6 +27,7 @@ class Bm25:
     b: Unit = 0.75
     ngrams: PositiveInt = 2
     split_names: bool = True
+    gives_probabilities: ClassVar[bool] = False
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing BM25 score of the item's text for the user's.

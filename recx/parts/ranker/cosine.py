@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from recx.core.protocols import Encoder
 from recx.core.types import Interactions, RankedLists, Requests
@@ -18,6 +19,7 @@ class Cosine:
     """
 
     encoder: Encoder
+    gives_probabilities: ClassVar[bool] = False
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing cosine of the user's and the item's text.

@@ -69,6 +69,11 @@ class Linear:
         if not self.features:
             raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores are probabilities."""
+        return self.probabilities != "none"
+
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLinear:
         """Learn to rank ``fold.target`` first among its user's candidates.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +33,7 @@ class EASE:
     l2: PositiveFloat = 100.0
     max_items: PositiveInt = 30_000
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> FittedEASE:
         """Invert the Gram matrix of the clicked items.

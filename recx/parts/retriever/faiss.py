@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class Faiss:
     distance: PositiveInt = 5
     seed: Seed = 0
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> FittedFaiss:
         """Build the index over all items that have a vector.

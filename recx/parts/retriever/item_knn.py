@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -48,6 +48,7 @@ class ItemKNN:
     last: PositiveInt = 20
     recency: Decay = 0.7
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> FittedItemKNN:
         """Count and normalise the co-clicks of all users."""

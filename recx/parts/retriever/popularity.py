@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Popularity:
     window: Duration | None = None
     half_life: Duration | None = None
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> Popularity:
         """Return this retriever, which learns nothing: the counts depend on the request."""

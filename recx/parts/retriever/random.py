@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ class Random:
 
     seed: Seed = 0
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> Random:
         """Return this retriever, which learns nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Text:
     nprobe: PositiveInt = 16
     ef_search: PositiveInt = 128
     seen: Seen = "drop"
+    gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> FittedText:
         """Build the index over all items that have a vector.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Union:
     method: Literal["reciprocal_rank", "score"] = "reciprocal_rank"
     smoothing: NonNegativeFloat = 60.0
     weights: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
+    gives_probabilities: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self, "retriever")
