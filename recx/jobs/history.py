@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +21,9 @@ from recx.tracking.sqlite_runs import stored_runs
 
 if TYPE_CHECKING:
     from recx.jobs.sweep.journal import Trial
+
+QUALITY = "quality/"
+"""Prefix of the figures by which a benchmark compares rankers."""
 
 
 def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) -> list[PastRun]:
@@ -51,8 +55,19 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
         elif run.parent in sweeps and trials:
             shown.append(replace(run, varied=tuple(sweeps[run.parent].tags.get("recx.varied", "").split(", "))))
         elif trials or not run.parent:
-            shown.append(replace(run, trials=n_trials[run.id]))
+            figures = {**run.figures, **_best_ranker([one for one in runs if run.id and one.parent == run.id])}
+            shown.append(replace(run, trials=n_trials[run.id], figures=figures))
     return sorted(shown, key=lambda run: (-run.start, run.id))
+
+
+def _best_ranker(rankers: Sequence[PastRun]) -> Mapping[str, float]:
+    """Return the quality and the latency of the best ranker of a benchmark; {} if these are not rankers of one."""
+    figures = [run.figures for run in rankers if any(name.startswith(QUALITY) for name in run.figures)]
+    if not figures:
+        return {}
+    first = next(name for name in figures[0] if name.startswith(QUALITY))
+    best = max(figures, key=lambda of_run: of_run.get(first, -math.inf))
+    return {name: value for name, value in best.items() if name.startswith((QUALITY, "latency/"))}
 
 
 def _untracked(outputs: Path, stored: Collection[str]) -> Iterator[PastRun]:
@@ -89,7 +104,16 @@ def _run_of(last: Path, outputs: Path) -> PastRun:
         folder=str(folder.absolute()),
         figures=metrics,
         read=read,
+        tags=_rankers(folder) if last.name == "benchmark.json" else {},
     )
+
+
+def _rankers(folder: Path) -> Mapping[str, str]:
+    """Return the tag with the names of the rankers of a benchmark; {} if its configuration is damaged."""
+    try:
+        return {"recx.rankers": ", ".join(configuration_in(folder)["benchmark"]["rankers"])}
+    except (KeyError, TypeError):
+        return {}
 
 
 def _runs_of_sweep(folder: Path, finished: Sequence[PastRun], outputs: Path) -> Iterator[PastRun]:

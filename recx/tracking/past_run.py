@@ -99,9 +99,9 @@ class PastRun:
     @cached_property
     def parts(self) -> str:
         """Its retriever and ranker, such as ``union + linear``, or the rankers of a benchmark."""
-        compared = [name.split(".")[2] for name in self.settings if re.fullmatch(RANKER, name)]
-        if compared:
-            return f"benchmark of {', '.join(compared)}"
+        compared = ", ".join(name.split(".")[2] for name in self.settings if re.fullmatch(RANKER, name))
+        if rankers := self.tags.get("recx.rankers") or compared:
+            return f"benchmark of {rankers}"
         found = (option(self.settings, group) for group in ("retriever", "ranker"))
         return " + ".join(name for name in found if name)
 

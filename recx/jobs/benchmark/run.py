@@ -69,9 +69,11 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         plan, console = read(config), console_of_stdout()
         settings, config = plan.settings, hidden_in(config)  # which is only shown from here on
         own = folder_of_benchmark(folder, settings.names)
-        context = RunContext(name=f"benchmark of {', '.join(settings.names)}")
-        with own.held(), plan.tracker.run(config["name"], config, context) as run, shown_on(console):
+        rankers = ", ".join(settings.names)
+        context, common = RunContext(name=f"benchmark of {rankers}", role="benchmark"), shared(config, ("ranker",))
+        with own.held(), plan.tracker.run(config["name"], common, context) as run, shown_on(console):
             own.begin()
+            run.log_tags({"recx.rankers": rankers})
             machine = _machine(threads)
             jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), machine)
             workers = 1 if settings.parallel is None else settings.parallel["workers"]

@@ -365,7 +365,7 @@ def test_a_benchmark_is_one_line_and_its_rankers_are_parts_of_it(
     store.connection.close()
     [whole] = as_rows(capsys)
     assert (whole["id"], whole["what"]) == (A[:8], "benchmark of mine, bm25")
-    assert [row["quality/ndcg_at_10"] for row in as_rows(capsys, "--trials")] == ["", "0.5", "0.5"]
+    assert [row["quality/ndcg_at_10"] for row in as_rows(capsys, "--trials")] == ["0.5", "0.5", "0.5"]
     assert saved_runs.tracked_folder(A[:8], tmp_path / "outputs") == str(folder)
     (tmp_path / "outputs" / "mlflow.db").unlink()
     [untracked] = as_rows(capsys)
@@ -488,3 +488,13 @@ def test_a_sweep_shows_the_figures_of_its_best_run(compact: Store, capsys: pytes
     assert row["end_to_end/ndcg_at_5"] == "0.25"
     rows = {row["id"]: row["what"] for row in as_rows(capsys, "--trials")}
     assert rows[B[:8]] == rows[C[:8]] == "union_news + linear ranker.l2=0.1"
+
+
+def test_a_benchmark_shows_its_best_ranker_s_figures(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    compact.add(A, at=3, config=chosen("given"), tags={"recx.rankers": "bm25, linear", "recx.role": "benchmark"})
+    for run, at, ndcg in ((B, 1, 0.5), (C, 2, 0.75)):
+        figures = {"quality/ndcg_at_10": ndcg, "latency/p95_ms": 10 * ndcg, "time/fit_s": 1.0}
+        compact.add(run, at=at, config=chosen("given"), tags={"mlflow.parentRunId": A}, metrics=figures)
+    [row] = as_rows(capsys, "--metric", "quality/ndcg_at_10", "--metric", "latency/p95_ms")
+    assert row["what"] == "benchmark of bm25, linear"
+    assert (row["quality/ndcg_at_10"], row["latency/p95_ms"]) == ("0.75", "7.5")
