@@ -23,7 +23,7 @@ from recx.experiment.contributions import PLUS
 from recx.experiment.experiment import Result
 from recx.parts.shared.design_matrix import design_matrix, names_of
 
-SAMPLE, WORK = 500, 30_000_000
+SAMPLE, WORK = 300, 12_000_000
 """Most users whose lists are ranked again for every feature, and approximately most values that are read for that."""
 RESAMPLES, SEED = 1_000, 0
 
