@@ -113,8 +113,6 @@ def plain(config: DictConfig, hydra: Any = None) -> dict[str, Any]:
         content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     assert isinstance(content, dict)
     named = {str(key): value for key, value in content.items()}
-    if isinstance(named.get("cache"), bool):  # how YAML reads on and off without quotes
-        named["cache"] = "on" if named["cache"] else "off"
     return {**named, CHOSEN: chosen(ours, config.hydra if hydra is None else hydra, named, compose)}
 
 

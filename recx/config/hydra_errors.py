@@ -23,6 +23,7 @@ from recx.config.hydra_internals import (
     CHOSEN_TWICE,
     NOT_AN_OPTION,
     NOT_GLOBAL,
+    NOT_QUOTED,
     NOTHING_CHOSEN,
 )
 from recx.config.overrides import quoted
@@ -55,7 +56,12 @@ def explained() -> Iterator[None]:
     except ValueError as error:
         if str(error).startswith(NOT_AN_OPTION):
             raise InputError(
-                "a group takes the name of an option, not null or a number: see `python -m recx list`"
+                "a group takes the name of an option, not null, a number, true or false: see `python -m recx list`"
+            ) from error
+        if str(error).startswith(NOT_QUOTED):
+            raise InputError(
+                "a defaults list takes options by name, but YAML reads on and off as true and false: write - override "
+                '/cache: "off", with the quotes'
             ) from error
         raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
         if not Path(raised_in).is_relative_to(Path(hydra.__file__).parent):

@@ -41,6 +41,7 @@ ALREADY_CHOSEN = "Multiple values for "
 CHOSEN_TWICE = " appears more than once in the final defaults list"
 NOT_GLOBAL = "Invalid Defaults List override"
 NOT_AN_OPTION = "Config group override must be"
+NOT_QUOTED = "Unsupported item value in defaults : bool"
 """Texts that distinguish Hydra's errors, which share one class."""
 
 is_swept = Override.is_sweep_override

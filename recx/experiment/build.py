@@ -12,10 +12,11 @@ from recx.config import factory
 from recx.core.bounds import PositiveInt, Seed, coerce
 from recx.core.chosen import CHOSEN
 from recx.core.errors import InputError, did_you_mean
-from recx.core.protocols import CacheMode, FoldName, Seen
+from recx.core.protocols import FoldName, Seen
 from recx.core.trackers import Tracker
 from recx.experiment.experiment import Experiment
 from recx.experiment.report_writers import ReportWriter
+from recx.storage.cache.settings import StageCache
 
 METHODS: Mapping[str, Mapping[str, int]] = {
     "dataset": {"load": 0},
@@ -27,6 +28,7 @@ METHODS: Mapping[str, Mapping[str, int]] = {
     "tracker": {"run": 3},
     "report": {"write": 2},
     "pruner": {"prune": 2},
+    "cache": {"open": 3},
 }
 """Stage -> the methods of ``protocols.py``, one of which its part must have, and their numbers of arguments."""
 
@@ -42,7 +44,6 @@ TOP_LEVEL: Mapping[str, Any] = {
     "seen": Seen,
     "objective": str,
     "allow_tuning_on_test": bool,
-    "cache": CacheMode,
 }
 
 
@@ -54,11 +55,13 @@ class Plan:
         experiment: The chain.
         tracker: Records the run.
         report: Writes further files of the run; None: nothing more is written.
+        cache: How the run uses the stage cache.
     """
 
     experiment: Experiment
     tracker: Tracker
     report: ReportWriter | None
+    cache: StageCache
 
 
 def plan(config: Mapping[str, Any]) -> Plan:
@@ -87,7 +90,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
     experiment = Experiment(*chain, **{key: top[key] for key in ("fold", "n_candidates", "refit")})
-    return Plan(experiment, built["tracker"], built.get("report"))
+    return Plan(experiment, built["tracker"], built.get("report"), built["cache"])
 
 
 def _with_features(ranker: Any, config: Any) -> Any:
@@ -118,7 +121,10 @@ def _stage(config: Any, stage: str) -> Any:
     if isinstance(config, Mapping) and config and "_target_" not in config:
         raise InputError(f"{stage} has no _target_: write _target_: PACKAGE.MODULE.CLASS into its option file")
     if not isinstance(config, Mapping) or not config:
-        raise InputError(f"{stage} is not a part: choose one with {stage}=NAME (`python -m recx list {stage}`)")
+        raise InputError(
+            f"{stage} is not a part: choose one with {stage}=NAME (`python -m recx list {stage}`), or in the defaults "
+            f'list of a file with - override /{stage}: "NAME"'
+        )
     kind = factory.locate(config["_target_"], stage)
     if not any(_takes(kind, method, n) for method, n in METHODS[stage].items()):
         needed = " or ".join(f"{method} of {n} argument{'s' * (n != 1)}" for method, n in METHODS[stage].items())

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Frame = dict[str, list[Any]]
 """Column name -> one value per row."""
 
+UNUSED = {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off"}
+"""The stage cache of a run that is explained: no stage is asked for twice, whatever the run itself used."""
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -83,7 +86,7 @@ class Reopened:
             InputError: A file of the run is missing or damaged, or the data has changed.
         """
         try:
-            experiment = build.experiment(run.config)
+            experiment = build.experiment({**run.config, "cache": UNUSED})
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()

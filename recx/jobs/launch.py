@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recx.core.trackers import Run, Tracker
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.report_writers import ReportWriter
+    from recx.storage.cache.settings import StageCache
 
 
 FILES = (
@@ -77,7 +78,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
         with own.held():
             try:
                 with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
-                    result = _run(plan.experiment, config["cache"], threads, trial)
+                    result = _run(plan.experiment, plan.cache, threads, trial)
                     card, sentences = protocol_card.card(result, config), advice(result.metrics, result.findings)
                     output = Output(result, own, config, card, sentences, None if trial else plan.report)
                     with_room(own.path, lambda: output.write(whole=not trial))
@@ -181,19 +182,19 @@ def _tracked(tracker: Tracker, config: Mapping[str, Any], context: RunContext) -
         raise pruned
 
 
-def _run(experiment: Experiment, mode: str, threads: int, trial: bool) -> Result:
-    """Run the chain with the stage cache (mode: on, read or off), which keeps of a trial only what others can use."""
+def _run(experiment: Experiment, settings: StageCache, threads: int, trial: bool) -> Result:
+    """Run the chain with the stage cache, which keeps of a trial only what others can use."""
     from recx.core.protocols import HasDiagnostics
 
     if trial and isinstance(experiment.ranker, HasDiagnostics):
         experiment = replace(experiment, ranker=experiment.ranker.without_diagnostics())
-    if mode == "off":
-        return experiment.run()
     from recx.experiment.caching import cached
-    from recx.storage.cache.store import CACHE, Cache
+    from recx.storage.cache.store import CACHE
 
     passing = ("fit_ranker", "rank", "evaluate") if trial else ()
-    cache = Cache(Path(CACHE).absolute(), mode == "on", threads, passing)
+    cache = settings.open(Path(CACHE).absolute(), threads, passing)
+    if cache is None:
+        return experiment.run()
     with cache.used():
         return replace(cached(experiment, cache).run(), experiment=experiment, hits=cache.hits)
 

@@ -91,7 +91,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "seen": "drop",
         "objective": "o",
         "allow_tuning_on_test": False,
-        "cache": "off",
+        "cache": {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off", "limit": None},
         "runtime": {"threads": None},
         "feature": {},
         "dataset": {"_target_": "recx.stand_ins.Data"},
@@ -183,6 +183,7 @@ WRONG = [
     ("dataset", None, "dataset is not a part"),
     ("dataset", {}, "dataset is not a part"),
     ("dataset", "news", "dataset is not a part"),
+    ("cache", "off", "cache is not a part: choose one with cache=NAME (`python -m recx list cache`), or in"),
     (
         "dataset",
         {"path": "x.csv"},

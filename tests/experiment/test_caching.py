@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import yaml
 
 import recx
 from recx.cli.commands import compare, explain
@@ -18,7 +19,7 @@ from recx.core.fit_summary import summary_of
 from recx.core.protocols import Feature
 from recx.core.types import Interactions
 from recx.evaluation.evaluator import Evaluator
-from recx.experiment import saved_runs
+from recx.experiment import build, saved_runs
 from recx.experiment.caching import cached
 from recx.experiment.experiment import Experiment, Result
 from recx.parts.feature.content import Age
@@ -303,15 +304,33 @@ def test_every_experiment_leaves_the_same_files(
         assert "0.0000" in capsys.readouterr().out
 
 
-def test_on_and_off_need_no_quotes(home: Path) -> None:
-    for word, expected in (("true", "on"), ("false", "off"), ("read", "read"), ("on", "on")):
-        assert plain(compose([f"cache={word}"]))["cache"] == expected
+def test_a_file_chooses_the_cache_in_its_defaults_list(home: Path) -> None:
     (home / "conf/experiment").mkdir(parents=True)
-    (home / "conf/experiment/mine.yaml").write_text("# @package _global_\ncache: off\n")
-    config = compose(["+experiment=mine", f"hydra.searchpath=['file://{home}/conf']"])
-    assert plain(config)["cache"] == "off"
-    with pytest.raises(InputError, match="cache=maybe: choose one of: off, on, read"):
-        recx.run([*TINY, "cache=maybe"])
+    words = ["+experiment=mine", f"hydra.searchpath=['file://{home}/conf']"]
+
+    def mode(text: str) -> str:
+        (home / "conf/experiment/mine.yaml").write_text(f"# @package _global_\n{text}\n")
+        return build.plan(plain(compose(words))).cache.mode
+
+    assert mode('defaults:\n  - override /cache: "off"') == "off"
+    with pytest.raises(InputError, match=r'cache is not a part: .* - override /cache: "NAME"'):
+        mode("cache: off")
+    with pytest.raises(InputError, match='write - override /cache: "off", with the quotes'):
+        mode("defaults:\n  - override /cache: off")
+    for word in ("maybe", "true"):
+        with pytest.raises(InputError, match="option"):
+            recx.run([*TINY, f"cache={word}"])
+
+
+def test_a_run_of_a_configuration_without_the_group_can_be_explained(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recx.run([*TINY, "hydra.run.dir=run"])
+    file = home / "run" / "config.yaml"
+    config = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**config, "cache": "on"}, sort_keys=False))
+    assert explain.run(["run", "--worst", "2", "--json"]) == 0
+    assert capsys.readouterr().out
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,16 @@ from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
 from recx.core.system.durations import milliseconds
 from recx.core.system.screen import echo
+from recx.core.system.sizes import n_bytes
+from recx.storage.cache.settings import StageCache
 from recx.storage.cache.store import CACHE
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print one line per stage: its entries, their size, and when the oldest and the newest were last used.
+    """Print one line per stage: its entries, their size, and when the oldest and the newest were last used;
+    then the limit.
 
     ``--keep`` removes the least recently used entries until the others fit, ``--older`` those that were not used for
     so long.
@@ -52,6 +55,8 @@ def run(arguments: Sequence[str]) -> int:
         oldest, newest = (_moment(choose(entry.used for entry in found)) for choose in (min, max))
         echo(f"{stage:<16}{len(found):>8}{_size(sizes[stage]):>12}  {oldest:<18}{newest}")
     echo(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{_size(sum(sizes.values())):>12}")
+    limit = _size(n_bytes(str(StageCache.limit), "cache.limit"))
+    echo(f"{'limit':<24}{limit:>12}  by default (cache.limit): a run removes the least recently used beyond its own")
     return 0
 
 

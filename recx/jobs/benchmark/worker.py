@@ -66,11 +66,9 @@ def _measure(job: Mapping[str, Any], threads: int) -> dict[str, Any]:
     from recx.experiment import build
     from recx.experiment.caching import cached
     from recx.jobs.benchmark.sample import sampled
-    from recx.storage.cache.store import Cache
 
-    config = job["config"]
-    experiment = build.experiment({**config, "ranker": PLACEHOLDER})
-    cache = None if config["cache"] == "off" else Cache(Path(job["cache"]), config["cache"] == "on", threads)
+    plan = build.plan({**job["config"], "ranker": PLACEHOLDER})
+    experiment, cache = plan.experiment, plan.cache.open(Path(job["cache"]), threads)
     chain = experiment if cache is None else cached(experiment, cache)
     with nullcontext() if cache is None else cache.used():
         interactions, split = chain.load_and_split()

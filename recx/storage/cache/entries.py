@@ -15,7 +15,7 @@ import re
 import shutil
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +51,8 @@ class Entry:
     used: float
 
 
-def describe(folder: Path, stage: str, seconds: float) -> None:
-    """Write the description of an entry.
+def describe(folder: Path, stage: str, seconds: float) -> int:
+    """Write the description of an entry, and return its size (bytes).
 
     Args:
         folder: The entry's folder, which already holds all other files.
@@ -64,6 +64,7 @@ def describe(folder: Path, stage: str, seconds: float) -> None:
     facts = {"stage": stage, "made": time.time(), "seconds": seconds, "bytes": size, "files": files}
     (folder / ENTRY).write_text(json.dumps(facts), encoding="utf-8")
     _sound.update(_state(folder / name, recorded) for name, recorded in files.items())
+    return size
 
 
 def wrong_in(folder: Path) -> str | None:
@@ -168,18 +169,19 @@ def _entry(place: Path) -> Entry:
         return Entry(place, DAMAGED, size, place.stat().st_mtime)
 
 
-def prune(folder: Path, keep: int | None, older: float | None) -> list[Entry]:
+def prune(folder: Path, keep: int | None, older: float | None, spared: Collection[str] = ()) -> list[Entry]:
     """Remove entries, the least recently used first, and what killed processes left behind.
 
     Args:
         folder: The cache.
         keep: Remove entries until the others have at most this many bytes; None: no limit.
         older: Remove entries that have not been used for this many seconds; None: none.
+        spared: Keys of entries that are removed only after all others.
 
     Returns:
         The entries that were removed.
     """
-    found = entries(folder)
+    found = sorted(entries(folder), key=lambda entry: entry.place.name in spared)
     size, oldest = sum(entry.bytes for entry in found), 0.0 if older is None else time.time() - older
     gone = []
     for entry in found:

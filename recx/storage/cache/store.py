@@ -22,9 +22,11 @@ from recx.core.progress import say
 from recx.core.system.disk import is_full
 from recx.core.system.locks import turn
 from recx.core.system.plain_files import is_folder
+from recx.core.system.sizes import readable
 from recx.storage.cache import keys, values
 from recx.storage.cache.code_version import code_of
-from recx.storage.cache.entries import ENTRY, LOCK, PART, clear, describe, free, remove, wrong_in
+from recx.storage.cache.entries import ENTRY, LOCK, PART, Entry, clear, describe, free, remove, wrong_in
+from recx.storage.cache.limit import room
 
 T = TypeVar("T")
 CACHE = "outputs/cache"
@@ -97,27 +99,39 @@ class Cache:
         writes: Whether new results are kept (False: entries are only read).
         threads: The number of threads that compute.
         passing: Stages whose results are not kept, because nothing else will need them.
+        limit: The most bytes that all entries may have (see ``recx.storage.cache.limit``); None: no limit.
         hits: Stage -> number of entries that were used instead of computing.
         troubles: Why results could not be kept; only the first is printed.
         damaged: Keys of damaged entries that were reported.
+        written: Keys of the entries that this run has written.
+        removed: Entries that were removed because of the limit.
+        too_large: Stages whose results have more bytes than the limit; only the first is printed.
     """
 
     folder: Path
     writes: bool = True
     threads: int = 1
     passing: Collection[str] = ()
+    limit: int | None = None
     hits: Counter[str] = field(default_factory=Counter)
     troubles: list[Exception] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    removed: list[Entry] = field(default_factory=list)
+    too_large: list[str] = field(default_factory=list)
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Make this the ``current`` cache inside the context."""
+        """Make this the ``current`` cache inside the context, and say afterwards what its limit removed."""
         token = _current.set(self)
         try:
             yield
         finally:
             _current.reset(token)
+            if self.removed:
+                what = f"{len(self.removed)} entries ({readable(sum(entry.bytes for entry in self.removed))})"
+                limit = readable(self.limit or 0)
+                say(f"  the stage cache reached cache.limit ({limit}): {what}, the least recently used, were removed")
 
     def key(self, stage: str, part: Any, *inputs: Any) -> str | None:
         """Return the key of a stage's result, or None if its content cannot be hashed.
@@ -255,16 +269,27 @@ class Cache:
             part.mkdir(parents=True)
             for write in fill:
                 write(part)
-            describe(part, stage, time.perf_counter() - started)
+            size = describe(part, stage, time.perf_counter() - started)
             _require_room(part)
-            remove(place)
-            part.rename(place)
+            if self.limit is not None and size > self.limit:
+                self._say_too_large(stage, size, self.limit)
+                return
+            with room(self.folder, size, self.limit, self.written) as gone:
+                self.removed.extend(gone)
+                remove(place)
+                part.rename(place)
+            self.written.add(key)
         except values.NotStorableError:
             pass
         except Exception as error:  # a disk error, which libraries report under various names
             self.cannot_keep(stage, error)
         finally:
             clear(part)
+
+    def _say_too_large(self, stage: str, size: int, limit: int) -> None:
+        if not self.too_large:
+            say(f"  the cache keeps no {stage}: its {readable(size)} are more than cache.limit ({readable(limit)})")
+        self.too_large.append(stage)
 
     def cannot_keep(self, stage: str, error: Exception) -> None:
         """Record why a result is not kept, and print the first reason."""

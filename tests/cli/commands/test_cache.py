@@ -25,6 +25,7 @@ def test_it_shows_what_is_kept_and_prunes(
         ["load", "2", "200.3", "KB"],
         ["rank", "1", "100.2", "KB"],
         ["total", "3", "300.5", "KB"],
+        ["limit", "10.0", "GB", "by"],
     ]
     assert run(["--keep", "150KB"]) == 0
     assert capsys.readouterr().out.startswith("2 entries removed, 200.3 KB\n")
