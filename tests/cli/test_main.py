@@ -40,7 +40,7 @@ WRONG = [
     (["lits"], "unknown command 'lits', which is not a KEY=VALUE override either: did you mean 'list'?"),
     (["retriever"], "unknown command 'retriever'"),
     (["list", "retreiver"], "did you mean 'retriever'?"),
-    (["ui", "--prot", "3"], "recx ui: unrecognized arguments: --prot 3"),
+    (["ui", "--prot", "3"], "recx ui: unrecognized arguments: --prot:"),
     (["ui", "--port", "x"], "invalid int value: 'x'"),
     (["--foo"], "unrecognized arguments: --foo"),
     (["seed=1", "n_candidates"], "'n_candidates' is not a KEY=VALUE override"),

@@ -473,9 +473,10 @@ def test_what_a_run_wrote_is_judged_as_the_run_judged_it(run: tuple[recx.Result,
 
 def test_curves_and_tables_of_a_run_are_files(run: tuple[recx.Result, saved_runs.SavedRun]) -> None:
     _, saved = run
-    names = {"roc_curve", "confusion_matrix", "classification", "cascade", "weights"}
-    assert {path.stem for path in (saved.folder / "tables").glob("*.csv")} == names
-    assert {path.stem for path in (saved.folder / "figures").glob("*.svg")} == names
+    drawn = {"roc_curve", "confusion_matrix", "classification", "cascade", "weights"}
+    tables = {*drawn, "collinear_features", "permutation_importance"}
+    assert {path.stem for path in (saved.folder / "tables").glob("*.csv")} == tables
+    assert {path.stem for path in (saved.folder / "figures").glob("*.svg")} == drawn
     curve = pd.read_csv(saved.folder / "tables" / "roc_curve.csv")
     assert curve.columns.tolist() == ["threshold", "false_positive_rate", "true_positive_rate"]
     assert (curve["true_positive_rate"].iloc[0], curve["true_positive_rate"].iloc[-1]) == (0, 1)
