@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.chosen import params
+from recx.core.fold_names import VALID
 from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
 from recx.tracking import store
@@ -62,12 +63,16 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
 
 def _best_ranker(rankers: Sequence[PastRun]) -> Mapping[str, float]:
     """Return the quality and the latency of the best ranker of a benchmark; {} if these are not rankers of one."""
-    figures = [run.figures for run in rankers if any(name.startswith(QUALITY) for name in run.figures)]
+    figures = [run.figures for run in rankers if any(map(_is_quality, run.figures))]
     if not figures:
         return {}
-    first = next(name for name in figures[0] if name.startswith(QUALITY))
+    first = next(filter(_is_quality, figures[0]))
     best = max(figures, key=lambda of_run: of_run.get(first, -math.inf))
-    return {name: value for name, value in best.items() if name.startswith((QUALITY, "latency/"))}
+    return {name: value for name, value in best.items() if _is_quality(name) or name.startswith("latency/")}
+
+
+def _is_quality(name: str) -> bool:
+    return name.removeprefix(VALID).startswith(QUALITY)
 
 
 def _untracked(outputs: Path, stored: Collection[str]) -> Iterator[PastRun]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.core.fold_names import outside_name
 from recx.evaluation.pareto import front
 from recx.jobs.benchmark.figures import balance
 from recx.jobs.benchmark.rerank import Rerank
@@ -131,8 +132,12 @@ class Outcome:
         wanted = (row.name, STAGE + metric)
         return next((test for test in self.tests if (test["run"], test["metric"]) == wanted), None)
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the whole table: column -> one value per row, NaN or "" where there is none."""
+    def columns(self, fold: str) -> dict[str, list[Any]]:
+        """Return the whole table: column -> one value per row, NaN or "" where there is none.
+
+        Args:
+            fold: The fold that the rankers were compared on, which the names of quality say.
+        """
         rows = self.rows
 
         def of(*names: str) -> dict[str, list[Any]]:
@@ -143,9 +148,10 @@ class Outcome:
             for end, values in zip(
                 ("", "_low", "_high"), zip(*(row.interval(metric) for row in rows), strict=True), strict=True
             ):
-                columns[f"quality/{metric}{end}"] = list(values)
+                columns[outside_name(f"quality/{metric}{end}", fold)] = list(values)
             tests = (self.test(row, metric) for row in rows)
-            columns[f"quality/{metric}_p_holm"] = [math.nan if test is None else test["p_holm"] for test in tests]
+            adjusted = [math.nan if test is None else test["p_holm"] for test in tests]
+            columns[outside_name(f"quality/{metric}_p_holm", fold)] = adjusted
         for name in dict.fromkeys(name for row in rows for name in row.figures):
             columns[name] = [row.figure(name) for row in rows]
         return {

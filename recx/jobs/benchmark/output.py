@@ -51,7 +51,7 @@ def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -
     write_text(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
     write_text(folder / "protocol.json", as_json(_card(outcome)))
     with replacing(folder / "benchmark.csv") as temporary:
-        pd.DataFrame(outcome.columns()).to_csv(temporary, index=False)
+        pd.DataFrame(outcome.columns(str(config["fold"]))).to_csv(temporary, index=False)
     write_text(folder / "benchmark.json", as_json(document(outcome)))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from recx.core.chosen import CHOSEN, shared
 from recx.core.errors import RecxError
+from recx.core.fold_names import outside, outside_name
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden_in
 from recx.core.system.own_folder import OwnFolder
@@ -81,8 +82,8 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
             outcome = _evaluated(settings, jobs, results, machine)
             write_benchmark(outcome, config, folder)
             _track_rankers(plan, outcome, run)
-            run.log_table("rankers", outcome.columns())
-            run.log_metrics(_headline(outcome))
+            run.log_table("rankers", outcome.columns(config["fold"]))
+            run.log_metrics(_headline(outcome, config["fold"]))
             sentences = "\n".join(conclusions(outcome))
             run.log_tags({"recx.conclusions": sentences, "recx.failed": str(len(outcome.failed))})
             write_page(folder)
@@ -170,7 +171,8 @@ def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
         params = _params_of(row, plan)
         context = RunContext(getattr(parent, "run_id", ""), name=row.name)
         with suppress(_FailedError), plan.tracker.run(plan.config["name"], params, context) as run:
-            quality = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}
+            means = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}
+            quality = outside(means, plan.config["fold"])
             run.log_metrics({} if row.reason else {**quality, **row.figures, "balance": outcome.score(row)})
             run.log_files(row.folder)
             if row.reason:
@@ -189,12 +191,12 @@ class _FailedError(RecxError):
     """Ends the tracked run of a ranker that failed with its reason."""
 
 
-def _headline(outcome: Outcome) -> dict[str, float]:
+def _headline(outcome: Outcome, fold: str) -> dict[str, float]:
     from recx.jobs.benchmark.outcome import P95_MS
 
     figures: dict[str, float] = {}
     for row in outcome.finished:
-        figures[f"{outcome.settings.quality}/{row.name}"] = outcome.quality(row)
+        figures[outside_name(f"{outcome.settings.quality}/{row.name}", fold)] = outcome.quality(row)
         figures[f"p95_ms/{row.name}"] = row.figure(P95_MS)
         figures[f"balance/{row.name}"] = outcome.score(row)
     return {name: value for name, value in figures.items() if not math.isnan(value)}

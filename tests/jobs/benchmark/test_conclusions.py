@@ -152,7 +152,10 @@ def test_milliseconds_have_three_digits_that_count(value: float, text: str) -> N
 
 def test_the_table_has_a_row_a_ranker_whether_it_finished_or_not() -> None:
     failed = Row("dead", "dead", Path("dead"), reason="killed by SIGKILL")
-    columns = outcome([*ROWS, failed]).columns()
+    found = outcome([*ROWS, failed])
+    columns = found.columns("test")
+    assert [name.removeprefix("valid/") for name in found.columns("valid")] == list(columns)
+    assert "valid/quality/ndcg_at_10" in found.columns("valid")
     assert columns["status"] == ["finished"] * 3 + ["failed"]
     assert columns["balance"][1] == pytest.approx(0.35)
     assert columns["on_front"] == [True, True, True, False]
