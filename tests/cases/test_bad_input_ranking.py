@@ -754,7 +754,11 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "card": (text("protocol.json", "{}"), "protocol.json is damaged"),
     "no weights": (lambda folder: (folder / "ranker" / "linear.json").unlink(), "(no linear.json)"),
     "torn weights": (text("ranker/linear.json", '{"features": ['), "linear.json is damaged"),
-    "fewer weights": (weights(lambda w: w["features"].pop()), "weights belong to other features"),
+    "fewer weights": (
+        weights(lambda w: w.update(features=w["features"][:-1], collinear=[])),
+        "weights belong to other",
+    ),
+    "other groups": (weights(lambda w: w["features"].pop()), "linear.json is damaged"),
     "deviation": (weights(lambda w: w["features"][0].update(deviation=0)), "linear.json is damaged"),
     "null weight": (weights(lambda w: w["features"][0].update(weight=None)), "linear.json is damaged"),
     "huge weight": (weights(lambda w: w["features"][0].update(weight=10**400)), "linear.json is damaged"),

@@ -40,6 +40,6 @@ def n_bytes(text: str, key: str) -> int:
 
 
 def readable(size: float) -> str:
-    """Return a number of bytes with the largest unit of which it has at least one."""
+    """Return a number of bytes with three digits, in the largest unit of which it has at least one."""
     unit = max((unit for unit in _UNITS if size >= _UNITS[unit]), key=_UNITS.__getitem__, default="B")
-    return f"{size / _UNITS[unit]:.3g} {unit}"
+    return f"{float(f'{size / _UNITS[unit]:.3g}'):g} {unit}"  # never 1e+03

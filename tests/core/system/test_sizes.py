@@ -22,7 +22,8 @@ def test_anything_else_is_one_sentence(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "expected"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (2e9, "2 GB"), (5e15, "5e+03 TB")]
+    ("size", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (2e9, "2 GB"), (5e15, "5000 TB"), (999_950, "1000 kB")],
 )
 def test_sizes_are_shown_with_the_largest_unit(size: float, expected: str) -> None:
     assert readable(size) == expected
