@@ -135,7 +135,9 @@ def test_where_the_whole_disk_is_full_no_half_written_trial_counts(size: str, tm
     overrides = ["-m", *SMALL, "fold=valid", "ranker.l2=0.001,0.01,0.1", "sweep_id=mine"]
     with disk(tmp_path / "disk", size) as folder:
         done = recx(folder, *overrides)
-        assert (done.returncode, done.stderr) == (1, FULL)
+        # Where the trials fit, the run of the best one on test does not, which the last line says.
+        assert done.stderr == FULL or "once on test: OSError: [Errno 28] No space left on device" in done.stdout
+        assert done.returncode == 1
         grow(folder)
         later = recx(folder, *overrides)
         assert (later.returncode, later.stderr) == (0, "")

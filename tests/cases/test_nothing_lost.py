@@ -202,6 +202,8 @@ def test_only_files_of_the_run_are_logged(here: Path, monkeypatch: pytest.Monkey
         def log_artifact(self, run: str, path: str, place: str | None) -> None:
             logged.append(os.path.basename(path))  # noqa: PTH119
 
+        def log_text(self, run: str, text: str, path: str) -> None: ...
+
         def log_batch(self, run: str, **_: object) -> None: ...
 
     with own.held():

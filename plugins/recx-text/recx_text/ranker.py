@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -51,6 +52,9 @@ class CrossEncoder:
         batch_size: Number of pairs per batch.
         device: ``cpu``, ``cuda``, ``mps``, or ``auto``: the first available of cuda, mps and cpu.
     """
+
+    gives_probabilities: ClassVar[bool] = False
+    """Its scores are those before a sigmoid."""
 
     model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
     top: PositiveInt | None = None

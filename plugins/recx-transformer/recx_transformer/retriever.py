@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from recx.plugin import InputError, Interactions, SeenEvents
 from recx_transformer.device import device_of, dtype_on, processor
@@ -18,6 +18,9 @@ __all__ = ["FittedTransformer", "Transformer", "load"]
 @dataclass(frozen=True)
 class Transformer(Settings):
     """A causal self-attention next-item model (SASRec: Kang and McAuley 2018) with tied item vectors."""
+
+    gives_probabilities: ClassVar[bool] = False
+    """Its scores are products of vectors."""
 
     @property
     def depends_on(self) -> list[Path | str]:
