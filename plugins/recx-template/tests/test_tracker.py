@@ -24,5 +24,5 @@ def test_a_line_says_how_the_run_ended(tmp_path: Path) -> None:
     first, second = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert first["status"] == "finished"
     assert first["metrics"] == {"end_to_end/ndcg_at_5": 0.25}
-    assert first["params"] == {"seed": 1}
+    assert first["params"] == {"seed": "1"}
     assert second["status"] == "failed"
