@@ -148,9 +148,12 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     outcome = benchmark(config, here / "run")
     client = open_client(f"sqlite:///{here / 'outputs' / 'mlflow.db'}")
     [experiment] = [one for one in client.search_experiments() if one.name == "rerank_benchmark"]
-    runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
-    parent = runs.pop("benchmark of identity, raises")
-    assert set(runs) == {"identity", "raises"}
+    found = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
+    parent = found.pop("benchmark of identity, raises: given on synthetic_judged")
+    names = {f"{name}: given + {name} on synthetic_judged": name for name in ("identity", "raises")}
+    assert set(found) == set(names)
+    runs = {names[name]: run for name, run in found.items()}
+    assert runs["raises"].data.params["ranker"] == "raises"
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert [runs[name].info.status for name in ("identity", "raises")] == ["FINISHED", "FAILED"]
     assert "no luck" in runs["raises"].data.tags["recx.reason"]
