@@ -184,11 +184,14 @@ def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
 
     runs = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db").search_runs(["1"])
     assert {run.info.status for run in runs} == {"FINISHED"}
-    parents = {run.data.tags["recx.sweep"]: run.info.run_id for run in runs if "recx.role" in run.data.tags}
+    parents = {
+        run.data.tags["recx.sweep"]: run.info.run_id for run in runs if run.data.tags.get("recx.role") == "sweep"
+    }
     assert set(parents) == {"one", "other"}
     for name, parent in parents.items():
         trials = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent]
-        assert sorted(run.info.run_name for run in trials) == ["best", "ranker.l2=0.1", "ranker.l2=1", "ranker.l2=10"]
+        begun = sorted(run.info.run_name.partition(": ")[0].partition(",")[0] for run in trials)
+        assert begun == ["best", "ranker.l2=0.1", "ranker.l2=1", "ranker.l2=10"]
         assert {run.data.tags["recx.sweep"] for run in trials} == {name}
 
 
@@ -205,10 +208,10 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     on_data = "on news (made up)"
     best = next(run for run in runs.values() if run.data.tags.get("recx.role") == "best")
     ranker = best.data.params["ranker"]
-    assert best.info.run_name == f"best, ranker={ranker}: union_news + {ranker} {on_data}"
-    of_trials = [f"ranker={ranker}: union_news + {ranker} {on_data}" for ranker in ("identity", "linear")]
-    assert set(runs) == {f"sweep of ranker: union_news {on_data}", *of_trials, best.info.run_name}
-    parent = runs.pop(f"sweep of ranker: union_news {on_data}")
+    assert best.info.run_name == f"best, ranker={ranker}: popularity + {ranker} {on_data}"
+    of_trials = [f"ranker={ranker}: popularity + {ranker} {on_data}" for ranker in ("identity", "linear")]
+    assert set(runs) == {f"sweep of ranker: popularity {on_data}", *of_trials, best.info.run_name}
+    parent = runs.pop(f"sweep of ranker: popularity {on_data}")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.data.tags["recx.sweep"] for run in runs.values()} == {"mine"}
     assert {run.info.status for run in (parent, *runs.values())} == {"FINISHED"}
