@@ -124,12 +124,14 @@ def figures(folder: Path) -> pd.DataFrame:
 
 
 def runs(folder: Path) -> dict[str, list[str]]:
-    """Return name -> how its runs ended, sorted; every run but the sweep's own lies beneath that one."""
+    """Return how runs ended, sorted, by the beginning of their names; all but the sweep's lie beneath that one."""
     found = open_client(f"sqlite:///{folder}/outputs/mlflow.db").search_runs(["1"])
-    [parent] = [run.info.run_id for run in found if run.info.run_name == "sweep mine"]
+    [parent] = [run.info.run_id for run in found if run.data.tags.get("recx.role") == "sweep"]
     assert {run.data.tags.get("mlflow.parentRunId") for run in found if run.info.run_id != parent} == {parent}
-    names = {run.info.run_name for run in found}
-    return {name: sorted(run.info.status for run in found if run.info.run_name == name) for name in names}
+    ended: dict[str, list[str]] = {}
+    for run in found:
+        ended.setdefault(run.info.run_name.partition(":")[0].partition(",")[0], []).append(run.info.status)
+    return {name: sorted(statuses) for name, statuses in ended.items()}
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +159,7 @@ def test_a_trial_whose_worker_is_killed_is_tried_again_and_nothing_is_lost(
     pd.testing.assert_frame_equal(figures(tmp_path), serial)
     once, twice = ["FINISHED"], ["FINISHED", "KILLED"]
     expected = {f"ranker.number={number}": twice if number < 2 else once for number in range(5)}
-    assert runs(tmp_path) == {"sweep mine": once, "best": once, **expected}
+    assert runs(tmp_path) == {"sweep of ranker.number": once, "best": once, **expected}
     assert not (tmp_path / "mlruns").exists()
 
 
@@ -185,7 +187,7 @@ def test_ctrl_c_ends_the_trials_in_order_and_the_sweep_can_go_on(
     assert err.endswith("interrupted\n")
     assert not any(alive(pid) for pid in workers)
     killed = ["KILLED"]
-    assert runs(tmp_path) == {"sweep mine": killed, "ranker.number=0": killed, "ranker.number=1": killed}
+    assert runs(tmp_path) == {"sweep of ranker.number": killed, "ranker.number=0": killed, "ranker.number=1": killed}
     code, said = sweep(tmp_path, environment, FIVE, *ON_RAY)
     assert code == 0, said
     pd.testing.assert_frame_equal(figures(tmp_path), serial)
