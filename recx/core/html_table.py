@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
+from recx.core.metric_names import by_stage
 from recx.core.system.screen import visible
 
 HEAD = Markup('<th style="text-align:{}">{}</th>')
@@ -29,12 +30,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], names: int = 1) ->
 
 def stages(means: Mapping[str, float]) -> Markup:
     """Return a table of figures by full name: a block per stage, a row per metric, a column per cut."""
-    blocks: dict[str, dict[str, dict[float, float]]] = {}
-    for name, value in means.items():
-        stage, _, metric = name.rpartition("/")
-        bare, at, k = metric.rpartition("_at_")
-        bare, cut = (bare, float(k)) if at and k.isdecimal() else (metric, math.inf)
-        blocks.setdefault(stage, {}).setdefault(bare, {})[cut] = value
+    blocks = by_stage(means)
     cuts = sorted({cut for rows in blocks.values() for cells in rows.values() for cut in cells})
     body = Markup("")
     for stage, rows in blocks.items():

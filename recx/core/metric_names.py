@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from recx.core.errors import did_you_mean
 
@@ -32,6 +33,22 @@ def spelled(name: str) -> str:
     figure, k = found.groups() if found else (low, None)
     ours = OTHER_NAMES.get(_plain(figure), figure.strip().replace(" ", "_"))
     return f"{stage}{slash}{ours}_at_{k}" if k else f"{stage}{slash}{ours}"
+
+
+def split_name(name: str) -> tuple[str, str, int | None]:
+    """Return the stage, the metric and the cut (None if there is none) of a figure such as ``ranking/ndcg_at_5``."""
+    stage, _, metric = name.rpartition("/")
+    found = re.fullmatch(r"(.+)_at_(\d+)", metric)
+    return (stage, found[1], int(found[2])) if found else (stage, metric, None)
+
+
+def by_stage(means: Mapping[str, float]) -> dict[str, dict[str, dict[float, float]]]:
+    """Return figures as a table shows them: stage -> metric -> cut (infinity: uncut) -> value."""
+    blocks: dict[str, dict[str, dict[float, float]]] = {}
+    for name, value in means.items():
+        stage, metric, k = split_name(name)
+        blocks.setdefault(stage, {}).setdefault(metric, {})[math.inf if k is None else k] = value
+    return blocks
 
 
 def hint(name: str, known: Collection[str]) -> str:

@@ -48,6 +48,9 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
     n_trials = Counter(run.parent for run in runs if not run.is_best)
     sweeps = {run.id: run for run in runs if run.tags.get("recx.role") == "sweep"}
     best = {run.parent: run for run in runs if run.parent in sweeps and run.folder == sweeps[run.parent].folder}
+    parts: dict[str, list[PastRun]] = defaultdict(list)
+    for run in runs:
+        parts[run.parent].append(run)
     shown = []
     for run in runs:
         if run.id in sweeps:
@@ -56,7 +59,7 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
         elif run.parent in sweeps and trials:
             shown.append(replace(run, varied=tuple(sweeps[run.parent].tags.get("recx.varied", "").split(", "))))
         elif trials or not run.parent:
-            figures = {**run.figures, **_best_ranker([one for one in runs if run.id and one.parent == run.id])}
+            figures = {**run.figures, **_best_ranker(parts[run.id])}
             shown.append(replace(run, trials=n_trials[run.id], figures=figures))
     return sorted(shown, key=lambda run: (-run.start, run.id))
 

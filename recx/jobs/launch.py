@@ -32,7 +32,7 @@ FILES = (
     *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
 )
 """The files and folders of a run."""
-IN_TABLES = ("data/", "weight/", "weight_low/", "weight_high/", "importance/")
+IN_TABLES = ("data/", "num_queries", "weight/", "weight_low/", "weight_high/", "importance/")
 """Prefixes of what a tracker gets as tables: in a chart of figures, nobody would find these among a hundred."""
 
 
@@ -156,7 +156,8 @@ class Output:
 
 def _tables(result: Result) -> dict[str, Mapping[str, Sequence[Any]]]:
     """Return what a tracker keeps as tables: counts, and the weights or importances of features."""
-    counts = {name.removeprefix("data/"): x for name, x in result.metrics.items() if name.startswith("data/")}
+    counted = ("data/", "num_queries")
+    counts = {name.removeprefix("data/"): x for name, x in result.metrics.items() if name.startswith(counted)}
     tables: dict[str, Mapping[str, Sequence[Any]]] = {"counts": {"count": list(counts), "value": list(counts.values())}}
     if "weights" in result.tables:
         tables["weights"] = {name: column.tolist() for name, column in result.tables["weights"].items()}

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from recx.core.chosen import chain, data_name, params
 from recx.core.fold_names import outside_name
-from recx.report.terminal.formats import QUESTIONS, count, figure, percent, split_name, words
+from recx.core.metric_names import by_stage
+from recx.report.terminal.formats import QUESTIONS, count, figure, percent, words
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Result
 
 LONGEST_TABLE = 20
 """Rows of a sweep's table."""
+OF_BENCHMARK = ("name", "status", "latency/p95_ms", "cost/total", "balance", "reason")
+"""Columns of a benchmark's table beside the means of its quality."""
 
 
 def of_run(result: Result, config: Mapping[str, Any], advice: Sequence[str]) -> str:
@@ -54,6 +57,21 @@ def of_sweep(title: str, columns: Mapping[str, Sequence[object]], objective: str
     return "\n\n".join([f"**{escaped(title)}**", table(list(map(escaped, head)), shown), *more])
 
 
+def of_benchmark(sentences: Sequence[str], columns: Mapping[str, Sequence[object]]) -> str:
+    """Return the summary of a benchmark: its conclusions, and the main figures of each ranker.
+
+    Args:
+        sentences: The conclusions.
+        columns: The table of its rankers (see ``recx.jobs.benchmark.outcome``).
+    """
+    said = "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+    shown = [name for name in columns if name.rpartition("quality/")[1] or name in OF_BENCHMARK]
+    shown = [name for name in shown if not name.endswith(("_low", "_high", "_p_holm"))]
+    rows = zip(*(columns[name] for name in shown), strict=True)
+    cells = [[figure(cell) if isinstance(cell, float) else escaped(str(cell)) for cell in row] for row in rows]
+    return "\n\n".join(filter(None, (said, table(list(map(escaped, shown)), cells))))
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table whose first column is aligned left and the others right; cells are Markdown already."""
     ruler = [":--", *["--:"] * (len(head) - 1)]
@@ -66,12 +84,8 @@ def escaped(text: str) -> str:
 
 
 def _stages(means: Mapping[str, float], fold: str) -> Iterator[str]:
-    """Yield a table per stage: a row per metric, a column per cut."""
-    blocks: dict[str, dict[str, dict[float, float]]] = {}
-    for name, value in means.items():
-        stage, metric, k = split_name(name)
-        blocks.setdefault(stage, {}).setdefault(metric, {})[math.inf if k is None else k] = value
-    for stage, rows in blocks.items():
+    """Yield a table per stage: a row per metric, a column per cut; what users get first, as pages cut the rest off."""
+    for stage, rows in sorted(by_stage(means).items(), key=lambda block: block[0] != "end_to_end"):
         users = rows.pop("users", {}).get(math.inf)
         counted = "" if users is None else f" ({count(users)} users)"
         cuts = sorted({cut for cells in rows.values() for cut in cells})

@@ -61,7 +61,7 @@ def fetch(uri: str, run: FoundRun, home: Path) -> Path:
     part = place.with_name(f".{run.id}.{secrets.token_hex(4)}.part")
     part.mkdir(parents=True)
     try:
-        with store.errors_explained(uri), TemporaryDirectory() as scratch:
+        with store.errors_explained(uri), TemporaryDirectory(dir=place.parent) as scratch:
             client = store.open_client(uri)
             listed = _listed(Path(client.download_artifacts(run.id, MANIFEST, scratch)), run)
             for name, (size, digest) in listed.items():

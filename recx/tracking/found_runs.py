@@ -70,7 +70,7 @@ def runs_of(uri: str) -> list[PastRun]:
     file = store.database(uri)
     if file is not None:
         if not file.is_file():
-            raise InputError(f"--uri={uri}: there is no such file: name a store that has runs")
+            raise InputError(f"{uri}: there is no such store yet: name one that has runs (--uri, {store.VARIABLE})")
         return stored_runs(file)
     with store.errors_explained(uri):
         client = store.open_client(uri)

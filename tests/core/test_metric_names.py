@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from recx.core.metric_names import hint, spelled
+from recx.core.metric_names import by_stage, hint, spelled, split_name
 from recx.evaluation.definitions import METRICS
 
 
@@ -56,3 +58,15 @@ def test_a_hint_names_what_is_there() -> None:
     assert hint("retrieval/nDCG@5", known) == "it is called retrieval/ndcg_at_5 here"
     assert hint("HR@10", known).startswith("choose one of: coverage")  # not at this cut
     assert hint("end_to_end/hit_at_6", known) == "did you mean 'end_to_end/hit_at_5'?"
+
+
+def test_a_figure_has_a_stage_a_metric_and_perhaps_a_cut() -> None:
+    assert split_name("end_to_end/ndcg_at_5") == ("end_to_end", "ndcg", 5)
+    assert split_name("valid/end_to_end/mrr") == ("valid/end_to_end", "mrr", None)
+    assert split_name("ndcg_at_5") == ("", "ndcg", 5)
+
+
+def test_figures_are_laid_out_by_stage_metric_and_cut() -> None:
+    means = {"end_to_end/hit_at_5": 0.5, "end_to_end/hit_at_10": 0.75, "end_to_end/mrr": 0.25, "auc": 1.0}
+    rows = {"hit": {5: 0.5, 10: 0.75}, "mrr": {math.inf: 0.25}}
+    assert by_stage(means) == {"end_to_end": rows, "": {"auc": {math.inf: 1.0}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recx.config.compose import compose, plain
 from recx.experiment.build import experiment
-from recx.report.markdown import escaped, of_run, of_sweep, table
+from recx.report.markdown import escaped, of_benchmark, of_run, of_sweep, table
 
 WORDS = ["+experiment=news", "dataset.readers=80", "dataset.articles=60", "n_candidates=20", "ranker=identity"]
 
@@ -15,7 +15,8 @@ def test_the_summary_of_a_run_says_what_ran_how_good_it_is_and_whom_ranking_coun
     text = of_run(result, config, ["mrr of the ranking is low: look at the features"])
     means = result.report.means if result.report else {}
     assert text.startswith("**union\\_news + identity** on news (made up), fold valid, ")
-    assert "| **valid/end_to_end** | at 5 | at 10 | uncut |\n" in text
+    first = next(line for line in text.splitlines() if line.startswith("| **"))
+    assert first == "| **valid/end_to_end** | at 5 | at 10 | uncut |", "pages cut the rest off"
     ndcg = [f"{means[f'end_to_end/ndcg_at_{k}']:.4f}" for k in (5, 10)]
     assert f"\n| ndcg | {ndcg[0]} | {ndcg[1]} |  |\n" in text
     share = 100 * (1 - means["funnel/lost_in_retrieval"])
@@ -48,3 +49,17 @@ def test_a_table_has_one_line_per_row() -> None:
 
 def test_texts_of_data_mean_nothing_in_markdown() -> None:
     assert escaped("<b>x</b>\n# [a](b) | *c* `d`") == "\\<b>x\\</b> \\# \\[a\\](b) \\| \\*c\\* \\`d\\`"
+
+
+def test_the_summary_of_a_benchmark_is_its_conclusions_and_main_figures() -> None:
+    columns = {
+        "name": ["bm25", "dead"],
+        "queries": [9, 0],
+        "quality/mrr": [0.5, float("nan")],
+        "quality/mrr_low": [0.4, float("nan")],
+        "latency/p95_ms": [1.25, float("nan")],
+        "reason": ["", "no luck"],
+    }
+    head = "| name | quality/mrr | latency/p95\\_ms | reason |\n| :-- | --: | --: | --: |"
+    rows = "| bm25 | 0.5000 | 1.2500 |  |\n| dead | – | – | no luck |"
+    assert of_benchmark(["best quality: bm25"], columns) == f"- best quality: bm25\n\n{head}\n{rows}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,16 +11,13 @@ from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
 from recx.core.system.durations import milliseconds
 from recx.core.system.screen import echo
-from recx.core.system.sizes import n_bytes
+from recx.core.system.sizes import n_bytes, readable
 from recx.storage.cache.settings import StageCache
 from recx.storage.cache.store import CACHE
 
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
 
 def run(arguments: Sequence[str]) -> int:
-    """Print one line per stage: its entries, their size, and when the oldest and the newest were last used;
-    then the limit.
+    """Print one line per stage: its entries, their size, and when the oldest and newest were last used; the limit.
 
     ``--keep`` removes the least recently used entries until the others fit, ``--older`` those that were not used for
     so long.
@@ -34,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--older", metavar="DURATION", help="remove what was not used for so long, such as 30d")
     parser.add_argument("--folder", type=Path, default=Path(CACHE), help="(%(default)s)")
     chosen = parser.parse_args(arguments)
-    keep = None if chosen.keep is None else _bytes(chosen.keep)
+    keep = None if chosen.keep is None else n_bytes(chosen.keep, "--keep")
     older = None if chosen.older is None else milliseconds(chosen.older, "--older") / 1000
     if not chosen.folder.is_dir() and chosen.folder != Path(CACHE):
         raise InputError(f"--folder={chosen.folder}: the folder does not exist: give one that holds a stage cache")
@@ -42,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
     if keep is not None or older is not None:
         removed = prune(chosen.folder, keep, older)
-        echo(f"{len(removed)} entries removed, {_size(sum(entry.bytes for entry in removed))}")
+        echo(f"{len(removed)} entries removed, {readable(sum(entry.bytes for entry in removed))}")
     by_stage: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries(chosen.folder):
         by_stage[entry.stage].append(entry)
@@ -53,23 +49,11 @@ def run(arguments: Sequence[str]) -> int:
     sizes = {stage: sum(entry.bytes for entry in found) for stage, found in by_stage.items()}
     for stage, found in sorted(by_stage.items()):
         oldest, newest = (_moment(choose(entry.used for entry in found)) for choose in (min, max))
-        echo(f"{stage:<16}{len(found):>8}{_size(sizes[stage]):>12}  {oldest:<18}{newest}")
-    echo(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{_size(sum(sizes.values())):>12}")
-    limit = _size(n_bytes(str(StageCache.limit), "cache.limit"))
+        echo(f"{stage:<16}{len(found):>8}{readable(sizes[stage]):>12}  {oldest:<18}{newest}")
+    echo(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{readable(sum(sizes.values())):>12}")
+    limit = readable(n_bytes(str(StageCache.limit), "cache.limit"))
     echo(f"{'limit':<24}{limit:>12}  by default (cache.limit): a run removes the least recently used beyond its own")
     return 0
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?B)", text.strip().upper())
-    if not found:
-        raise InputError(f"--keep={text!r} is not a size: write a number and a unit, such as 500MB or 20GB")
-    return round(float(found[1]) * UNITS[found[2]])
-
-
-def _size(n: int) -> str:
-    unit = max((unit for unit in UNITS if n >= UNITS[unit]), key=UNITS.__getitem__, default="B")
-    return f"{n / UNITS[unit]:,.1f} {unit}" if unit != "B" else f"{n} B"
 
 
 def _moment(seconds: float) -> str:

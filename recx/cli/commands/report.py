@@ -36,10 +36,8 @@ def run(arguments: Sequence[str]) -> int:
         folder = _folder(chosen.runs[0], chosen.uri)
         text, path = page_of(folder), folder / PAGE
     else:
-        text, path = (
-            _comparison(chosen.runs, chosen.uri, chosen.anyway),
-            REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html",
-        )
+        text = _comparison(chosen.runs, chosen.uri, chosen.anyway)
+        path = REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
     path = chosen.output or path
     _refuse_other(path)
     path.parent.mkdir(parents=True, exist_ok=True)

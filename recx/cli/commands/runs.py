@@ -91,13 +91,15 @@ def _filtered(found: Sequence[PastRun], runs: Sequence[PastRun], text: str) -> l
     key, equals, value = text.partition("=")
     if not equals:
         return [run for run in found if text.lower() in " ".join(_texts(run).values()).lower()]
-    known = {name for run in runs for name in (*_texts(run), *run.settings, *run.configuration)}
+    chosen_by_all = all(key in _texts(run) or key in run.settings for run in runs)
+    settings = {run: run.settings if chosen_by_all else run.configuration for run in runs}  # which is read from files
+    known = {name for run in runs for name in (*_texts(run), *settings[run])}
     groups = {name.removesuffix("._target_") for name in known if name.endswith("._target_")}
     if key not in known | groups:
         raise InputError(f"--filter {text}: no run has a setting {key!r}: {did_you_mean(key, known | groups)}")
 
     def values(run: PastRun) -> tuple[str | None, ...]:
-        return _texts(run).get(key), run.configuration.get(key), option(run.settings, key)
+        return _texts(run).get(key), settings[run].get(key), option(run.settings, key)
 
     return [run for run in found if value in values(run)]
 

@@ -1,4 +1,4 @@
-"""Sizes of files as text: ``500kB``, ``20MB``, ``10GB``, ``1.5TB``."""
+"""Sizes of files as text: ``500kB``, ``20MB``, ``10GB``, ``1.5TB``, in powers of 1,000."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LARGEST = 10**15
 
 
-def _parsed(text: str) -> int:
-    """Return the size in bytes; 0 if the text is not a size."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT]?B)\s*", text)
-    return round(float(found[1]) * _UNITS[found[2]]) if found else 0
+def _parsed(text: str) -> int | None:
+    """Return the size in bytes; None if the text is not a size. A unit may be written in small letters."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b)\s*", text.lower())
+    units = {unit.lower(): n for unit, n in _UNITS.items()}
+    return round(float(found[1]) * units[found[2]]) if found else None
+
+
+def _is_size(text: str) -> bool:
+    size = _parsed(text)
+    return size is not None and size <= LARGEST
 
 
 Size = Annotated[
-    str,
-    Predicate(lambda text: 1 <= _parsed(text) <= LARGEST),
-    doc("a positive number and a unit, B, kB, MB, GB or TB (powers of 1,000), such as 20MB, and at most 1000TB"),
+    str, Predicate(_is_size), doc("a number and a unit, B, kB, MB, GB or TB, such as 20MB, and at most 1000TB")
 ]
 
 
@@ -34,12 +38,12 @@ def n_bytes(text: str, key: str) -> int:
         key: The key of the setting, for errors.
 
     Raises:
-        InputError: The text is not a positive size.
+        InputError: The text is not a size.
     """
-    return _parsed(coerce(text, Size, key))
+    return _parsed(coerce(text, Size, key)) or 0
 
 
 def readable(size: float) -> str:
-    """Return a number of bytes with three digits, in the largest unit of which it has at least one."""
+    """Return a number of bytes in the largest unit of which it has at least one, with one decimal above bytes."""
     unit = max((unit for unit in _UNITS if size >= _UNITS[unit]), key=_UNITS.__getitem__, default="B")
-    return f"{float(f'{size / _UNITS[unit]:.3g}'):g} {unit}"  # never 1e+03
+    return f"{size / _UNITS[unit]:,.1f} {unit}" if unit != "B" else f"{size:.0f} B"

@@ -58,6 +58,7 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         from recx.jobs.benchmark.page import write_page
         from recx.jobs.benchmark.prepare import read
         from recx.jobs.benchmark.processes import Processes
+        from recx.report.markdown import of_benchmark
         from recx.report.terminal.console import console_of_stdout
         from recx.storage.cache.store import CACHE
 
@@ -72,7 +73,8 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         own = folder_of_benchmark(folder, settings.names)
         rankers = ", ".join(settings.names)
         context, common = RunContext(name=f"benchmark of {rankers}", role="benchmark"), shared(config, ("ranker",))
-        with own.held(), plan.tracker.run(config["name"], common, context) as run, shown_on(console):
+        tracked = plan.tracker.run(config["name"], common, context)
+        with suppress(_FailedError), own.held(), tracked as run, shown_on(console):
             own.begin()
             run.log_tags({"recx.rankers": rankers})
             machine = _machine(threads)
@@ -82,13 +84,16 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
             outcome = _evaluated(settings, jobs, results, machine)
             write_benchmark(outcome, config, folder)
             _track_rankers(plan, outcome, run)
-            run.log_table("rankers", outcome.columns(config["fold"]))
+            columns = outcome.columns(config["fold"])
+            run.log_table("rankers", columns)
             run.log_metrics(_headline(outcome, config["fold"]))
-            sentences = "\n".join(conclusions(outcome))
-            run.log_tags({"recx.conclusions": sentences, "recx.failed": str(len(outcome.failed))})
+            run.log_tags({"recx.failed": str(len(outcome.failed))})
+            run.describe(of_benchmark(conclusions(outcome), columns))
             write_page(folder)
             run.log_files(folder, inner=False)  # those of a ranker belong to its own run
             own.seal()
+            if not outcome.finished:
+                raise _FailedError(f"all rankers failed, the first since {outcome.rows[0].reason}")
         print_benchmark(console, outcome, folder, run.address)
         return outcome
 
@@ -188,7 +193,7 @@ def _params_of(row: Row, plan: Plan) -> dict[str, Any]:
 
 
 class _FailedError(RecxError):
-    """Ends the tracked run of a ranker that failed with its reason."""
+    """Ends the tracked run of a ranker that failed with its reason, or that of a benchmark of none that did not."""
 
 
 def _headline(outcome: Outcome, fold: str) -> dict[str, float]:

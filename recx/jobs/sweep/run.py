@@ -16,7 +16,7 @@ from recx.core.secrets import hidden, hidden_in
 from recx.core.system.screen import echo
 from recx.jobs.sweep import plan
 from recx.jobs.sweep.journal import Trial, TrialJournal
-from recx.jobs.sweep.trial import TrialRunner, of_axes
+from recx.jobs.sweep.trial import TrialRunner, axes_of
 
 if TYPE_CHECKING:
     from recx.core.trackers import Run
@@ -154,7 +154,7 @@ def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:
 
     overrides = [*(override for override in best.overrides if not override.startswith("fold=")), "fold=test"]
     journal = TrialJournal(current.folder / "final")
-    varied = " ".join(of_axes(best.overrides, current.varied))
+    varied = axes_of(best.overrides, current.varied)
     context = replace(context, name=f"best{varied and f', {varied}'}")
     runner = TrialRunner(0, overrides, current.folder / "best", journal, context, whole=True)
     path = [override for override in current.overrides if override.startswith("hydra.searchpath=")]

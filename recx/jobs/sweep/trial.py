@@ -109,13 +109,19 @@ class TrialRunner:
         return min((other.objective or 0.0 for other in self.journal.before(trial.number)), default=0.0)
 
 
-def of_axes(overrides: Sequence[str], varied: Collection[str]) -> list[str]:
-    """Return the overrides of a trial that its sweep varies; ``varied`` may have ``without``, which are deletions."""
+def axes_of(overrides: Sequence[str], varied: Collection[str]) -> str:
+    """Return what a sweep varies in a trial, for its name.
+
+    Args:
+        overrides: Those of the trial.
+        varied: The keys that differ between trials; ``without`` stands for deletions.
+    """
 
     def axis(override: str) -> str:
         return "without" if override.startswith("~") else override.lstrip("+").partition("=")[0]
 
-    return [override for override in overrides if axis(override) in varied]
+    found = [override for override in overrides if axis(override) in varied]
+    return " ".join(found) or ("nothing left out" if "without" in varied else "")
 
 
 def _check_place(folder: Path, home: Path) -> None:
@@ -145,7 +151,7 @@ def job(config: DictConfig) -> float | None:
     sweep = description_of(home)
     if not sweep:
         raise InputError(f"{home}: no sweep was started here: put -m in front of the overrides instead of hydra.mode")
-    context = replace(RunContext.from_environment(), name=" ".join(of_axes(overrides, sweep.get("varied", ()))))
+    context = replace(RunContext.from_environment(), name=axes_of(overrides, sweep.get("varied", ())))
     fixed = {key: sweep[key] for key in FIXED}
     runner = TrialRunner(int(hydra.job.num), overrides, folder, TrialJournal(home / "trials"), context, fixed=fixed)
     known = runner.journal.done(runner.number, overrides) is not None

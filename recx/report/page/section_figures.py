@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from recx.core.evaluation import Evaluation
+from recx.core.metric_names import split_name
 from recx.core.resampling import bootstrap
 from recx.core.types import Array, Doubles
 from recx.evaluation.definitions import FUNNEL, METRICS
 from recx.evaluation.metrics.ranking import means_by_cut
 from recx.report.page.report_data import KINDS, ReportData
-from recx.report.terminal.formats import split_name
 
 RESAMPLES = 1_000
 """Of the bootstrap: enough for the intervals on a page; `recx compare` takes 10,000."""

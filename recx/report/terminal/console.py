@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from recx.core.live_output import in_notebook
+from recx.core.metric_names import by_stage
 from recx.core.system.screen import tolerant
-from recx.report.terminal.formats import QUESTIONS, count, figure, percent, split_name, words
+from recx.report.terminal.formats import QUESTIONS, count, figure, percent, words
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
 
 if TYPE_CHECKING:
@@ -86,10 +87,7 @@ def _sizes(folder: Path) -> dict[str, str]:
 
 def _figures(means: Mapping[str, float]) -> Iterator[Text]:
     """Yield the text lines of the table: a block per stage, a row per metric, a column per cut."""
-    blocks: dict[str, dict[str, dict[float, float]]] = {}
-    for name, value in means.items():
-        stage, metric, k = split_name(name)
-        blocks.setdefault(stage, {}).setdefault(metric, {})[k or math.inf] = value
+    blocks = by_stage(means)
     users = {stage: rows.pop("users")[math.inf] for stage, rows in blocks.items() if "users" in rows}
     cuts = sorted({cut for rows in blocks.values() for cells in rows.values() for cut in cells})
     head = "".join(f"{'uncut' if cut == math.inf else f'at {cut:.0f}':>{CELL}}" for cut in cuts)

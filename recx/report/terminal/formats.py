@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TypeGuard
 
 from rich.cells import cell_len, set_cell_size
@@ -60,13 +59,6 @@ def p_value(value: float | None) -> str:
 def words(name: object) -> str:
     """Return a name with spaces instead of underscores."""
     return str(name).replace("_", " ")
-
-
-def split_name(name: str) -> tuple[str, str, int | None]:
-    """Return the stage, the metric and the cut (None if there is none) of a figure such as ``ranking/ndcg_at_5``."""
-    stage, _, metric = name.rpartition("/")
-    found = re.fullmatch(r"(.+)_at_(\d+)", metric)
-    return (stage, found[1], int(found[2])) if found else (stage, metric, None)
 
 
 def cut(text: str, longest: int) -> str:

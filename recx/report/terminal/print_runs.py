@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.fold_names import VALID, outside_name
-from recx.report.terminal.formats import ABSENT, figure, split_name
+from recx.core.metric_names import split_name
+from recx.report.terminal.formats import ABSENT, figure
 from recx.report.terminal.text_table import cut, room, show, table, width_of
 from recx.tracking.past_run import SHOWN, PastRun, differing
 
@@ -87,7 +88,7 @@ def is_of_ranking(name: str) -> bool:
 def _share(run: PastRun, ranking: str) -> float | None:
     """Return the share of the evaluated users that the figures of the ranking stage count."""
     users = run.metrics.get(f"{ranking}/users")
-    judged = run.metrics.get(outside_name("num_queries", run.fold))
+    judged = run.metrics.get(outside_name("end_to_end/users", run.fold))
     return users / judged if users is not None and judged else None
 
 

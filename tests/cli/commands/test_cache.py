@@ -22,13 +22,13 @@ def test_it_shows_what_is_kept_and_prunes(
     assert run([]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:4] for line in lines[1:]] == [
-        ["load", "2", "200.3", "KB"],
-        ["rank", "1", "100.2", "KB"],
-        ["total", "3", "300.5", "KB"],
+        ["load", "2", "200.3", "kB"],
+        ["rank", "1", "100.2", "kB"],
+        ["total", "3", "300.5", "kB"],
         ["limit", "10.0", "GB", "by"],
     ]
     assert run(["--keep", "150KB"]) == 0
-    assert capsys.readouterr().out.startswith("2 entries removed, 200.3 KB\n")
+    assert capsys.readouterr().out.startswith("2 entries removed, 200.3 kB\n")
     assert run(["--older", "1d", "--folder", "outputs/cache"]) == 0
     assert capsys.readouterr().out.startswith("0 entries removed, 0 B\n")
 

@@ -118,7 +118,7 @@ def test_the_tests_of_all_kinds_pass_and_the_parts_run(here: Path) -> None:
         ("tools", "finished"),
         ("table", "finished"),
     ]
-    assert runs[3]["metrics"]["num_queries"] == 30
+    assert runs[3]["metrics"]["end_to_end/users"] == 30
 
 
 @pytest.mark.parametrize("name", ["", "Mine", "1st", "a b", "../x", "mine_", "é", "a--b", "a/b"])

@@ -158,7 +158,11 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     assert [runs[name].info.status for name in ("identity", "raises")] == ["FINISHED", "FAILED"]
     assert "no luck" in runs["raises"].data.tags["recx.reason"]
     assert parent.info.status == "FINISHED"
-    assert parent.data.tags["recx.conclusions"].startswith("best quality: identity")
+    summary = parent.data.tags["mlflow.note.content"]
+    assert summary.startswith("- best quality: identity")
+    assert "\n| name | status | quality/" in summary
+    assert " | quality/ndcg\\_at\\_10 | " in summary
+    assert "| raises | failed | – |" in summary
     figures = runs["identity"].data.metrics
     assert figures["quality/ndcg_at_10"] == pytest.approx(outcome.quality(outcome.rows[0]))
     assert {"latency/p95_ms", "throughput/queries_per_s", "memory/peak_mb", "cost/total"} <= set(figures)
@@ -166,6 +170,24 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     assert {"benchmark.csv", "benchmark.json", "report.html", "rankers.json"} <= kept
     assert not kept & {"identity", "raises"}  # their files lie in their own runs
     assert "per_user.parquet" in {file.path for file in client.list_artifacts(runs["identity"].info.run_id)}
+
+
+def test_a_benchmark_of_which_every_ranker_failed_is_failed_in_mlflow_too(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recx.tracking.store import open_client
+
+    (here / "bad_rankers.py").write_text(BAD)
+    monkeypatch.syspath_prepend(here)
+    config = configured(*NO_OTHERS, "~benchmark.rankers.identity", *named("raises", "Raises"), "tracker=mlflow")
+    assert benchmark(config, here / "run").finished == []
+    [parent] = [
+        run
+        for run in open_client(f"sqlite:///{here / 'outputs' / 'mlflow.db'}").search_runs(["1"])
+        if run.data.tags.get("recx.role") == "benchmark"
+    ]
+    assert parent.info.status == "FAILED"
+    assert "all rankers failed, the first since" in parent.data.tags["recx.reason"]
 
 
 def test_rankers_are_named_added_and_taken_out_on_the_command_line() -> None:

@@ -15,7 +15,7 @@ from recx.core.run_context import RunContext
 from recx.core.system.own_folder import OwnFolder
 from recx.jobs import launch
 from recx.jobs.sweep.journal import Trial, TrialJournal
-from recx.jobs.sweep.trial import TrialRunner
+from recx.jobs.sweep.trial import TrialRunner, axes_of
 
 VALUES = {"a": [0.3, 0.4, 0.5], "b": [0.2, 0.3, 0.4], "c": [0.4, 0.1, 0.9], "d": [0.5, 0.5, 0.2], "e": [0.1, 0.2, 0.3]}
 
@@ -117,3 +117,17 @@ def test_without_a_pruner_and_for_the_best_on_test_nothing_ends(tmp_path: Path) 
 def test_the_course_outlives_the_process(tmp_path: Path) -> None:
     written = run(tmp_path, 0, "a")
     assert TrialJournal(tmp_path / "trials").done(0, ["x=a"]) == written
+
+
+@pytest.mark.parametrize(
+    ("overrides", "varied", "name"),
+    [
+        (["+experiment=news", "ranker.l2=0.1", "seed=1"], ["ranker.l2"], "ranker.l2=0.1"),
+        (["seed=1", "+ranker.note=a"], ["ranker.note", "seed"], "seed=1 +ranker.note=a"),
+        (["+experiment=news", "~feature.age"], ["without"], "~feature.age"),
+        (["+experiment=news"], ["without"], "nothing left out"),
+        (["+experiment=news"], [], ""),
+    ],
+)
+def test_a_trial_is_named_after_what_its_sweep_varies(overrides: list[str], varied: list[str], name: str) -> None:
+    assert axes_of(overrides, varied) == name

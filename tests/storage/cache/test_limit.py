@@ -77,7 +77,7 @@ def test_a_result_larger_than_the_limit_is_not_kept_and_one_line_says_so(tmp_pat
     assert numbers(cache.folder) == {1}
     [line] = path.read_text().splitlines()
     assert line.startswith("  the cache keeps no load: its 20")
-    assert line.endswith("kB are more than cache.limit (15 kB)")
+    assert line.endswith("kB are more than cache.limit (15.0 kB)")
     assert cache.too_large == ["load", "load"]
 
 
@@ -91,7 +91,7 @@ def test_a_run_that_reached_the_limit_says_so_once(tmp_path: Path) -> None:
         with Cache(tmp_path / "cache", limit=25_000).used():
             keep(cache, 3)
     assert path.read_text().splitlines() == [
-        "  the stage cache reached cache.limit (25 kB): 2 entries (20.3 kB), the least recently used, were removed"
+        "  the stage cache reached cache.limit (25.0 kB): 2 entries (20.3 kB), the least recently used, were removed"
     ]
 
 
