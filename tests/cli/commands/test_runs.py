@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from recx.cli.commands import runs
 from recx.core.errors import InputError, RecxError
+from recx.core.system.serialize import flat
 from recx.experiment import saved_runs
 from recx.jobs.history import past_runs
 from recx.report.terminal import print_runs as table
@@ -50,24 +52,22 @@ class Store:
     def __init__(self, outputs: Path) -> None:
         outputs.mkdir(parents=True, exist_ok=True)
         self.path = outputs / "mlflow.db"
-        self.connection = sqlite3.connect(self.path)
-        self.connection.executescript(SCHEMA)
+        with closing(sqlite3.connect(self.path)) as store:
+            store.executescript(SCHEMA)
 
     def add(self, run: str, status: str = "FINISHED", at: int = 0, **more: Any) -> None:
         end = START + at + 2500 if status != "RUNNING" else None
         row = (run, more.get("name", "union + linear"), status, START + at, end, more.get("stage", "active"), 1)
-        self.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        from recx.core.system.serialize import flat
-
-        for kind, values in (("tags", more.get("tags", {})), ("params", flat(more.get("config", LINEAR)))):
-            rows = [(key, value, run) for key, value in values.items()]
-            self.connection.executemany(f"INSERT INTO {kind} VALUES (?, ?, ?)", rows)
         figures = [
             (key, 0.0 if value != value else value, value != value, run)
             for key, value in more.get("metrics", {}).items()
         ]
-        self.connection.executemany("INSERT INTO latest_metrics VALUES (?, ?, ?, ?)", figures)
-        self.connection.commit()
+        with closing(sqlite3.connect(self.path)) as store, store:
+            store.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            for kind, values in (("tags", more.get("tags", {})), ("params", flat(more.get("config", LINEAR)))):
+                rows = [(key, value, run) for key, value in values.items()]
+                store.executemany(f"INSERT INTO {kind} VALUES (?, ?, ?)", rows)
+            store.executemany("INSERT INTO latest_metrics VALUES (?, ?, ?, ?)", figures)
 
 
 def write_folder(folder: Path, ndcg: float, config: Any = LINEAR) -> Path:
@@ -102,7 +102,6 @@ def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         figures = {"end_to_end/ndcg_at_5": float(l2) if run == F else float("nan")}
         store.add(run, at=5000, name=f"ranker.l2={l2}", tags=tags, config=config, metrics=figures)
     store.add("0" * 32, stage="deleted")
-    store.connection.close()
     write_folder(outputs / "2026-09-21" / "11-00-00_tools", 0.125, {**LINEAR, "name": "tools"})
     return outputs
 
@@ -362,7 +361,6 @@ def test_a_benchmark_is_one_line_and_its_rankers_are_parts_of_it(
     ranked = {"ranker": target}
     for run, name in ((B, "mine"), (C, "bm25")):
         store.add(run, name=name, config=ranked, tags={"mlflow.parentRunId": A}, metrics={"quality/ndcg_at_10": 0.5})
-    store.connection.close()
     [whole] = as_rows(capsys)
     assert (whole["id"], whole["what"]) == (A[:8], "benchmark of mine, bm25")
     assert [row["quality/ndcg_at_10"] for row in as_rows(capsys, "--trials")] == ["0.5", "0.5", "0.5"]
