@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from recx.config import option_sources
+
+settings.register_profile("recx", deadline=None)  # the first example of a test may compile a kernel
+settings.load_profile("recx")
 
 SET_DATA = "set RECX_DATA"
 """Part of the reason of every test that is skipped because its data is missing."""

@@ -33,8 +33,9 @@ _turn = RLock()  # Numba's setting of the folder is one for the process
 def compiled(*writes: str) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Return a decorator that compiles a function at its first call; it then runs without Python's global lock.
 
-    Kernels may call one another. They take positional arguments, and see every array as contiguous and, apart from
-    those that they write into, as read-only, so that one compilation serves arrays in memory and in mapped files.
+    Kernels may call one another. They take arrays, numbers and named tuples of them, by position, and see every array
+    as contiguous and, apart from those that they write into, as read-only, so that one compilation serves arrays in
+    memory and in mapped files.
 
     Args:
         *writes: The names of the arguments that are written into.
@@ -103,6 +104,8 @@ class Kernel(Generic[P, R]):
 
 
 def _prepared(value: Any, written: bool) -> Any:
+    if isinstance(value, tuple):
+        return type(value)(*(_prepared(part, written) for part in value))
     if not isinstance(value, np.ndarray) or written:
         return value
     view = np.ascontiguousarray(value).view()

@@ -9,11 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
+from recx.core.compiled import compiled
 from recx.core.protocols import Seen
+from recx.core.ragged import blocks, blocks_of_groups, indptr_of, position_of_rows, rows_by_group
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.click_counts import keep_largest, last_clicks, pairs_within
-from recx.parts.shared.top_k import top_k
+from recx.core.system.threads import side_by_side
+from recx.core.types import Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.shared.heap import push, sort_heap
+from recx.parts.shared.top_k import Eligibility, Rules, lists_of
+
+PIECES = 64  # of the items, about equal in their events, counted side by side
+LISTS = 10_000  # requests answered by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -52,25 +58,30 @@ class ItemKNN:
 
     def fit(self, history: Interactions) -> FittedItemKNN:
         """Count and normalise the co-clicks of all users."""
-        n = history.n_items
-        total = sparse.csr_array((n, n), dtype=np.float32)
-        for apart, earlier, later in pairs_within(history, self.distance):
-            weight = np.full(len(earlier), self.position_decay ** (apart - 1), dtype=np.float32)
-            if self.half_life is not None and history.time is not None:
-                gap = history.time[later] - history.time[earlier]
-                weight *= np.exp2(-gap / milliseconds(self.half_life, "retriever.half_life"))
-            pair = (history.item[earlier], history.item[later])
-            total += sparse.coo_array((weight, pair), shape=(n, n)).tocsr()
-            total += sparse.coo_array((weight * np.float32(self.backward), pair[::-1]), shape=(n, n)).tocsr()
-        total.setdiag(0)
-        total.eliminate_zeros()
-        return FittedItemKNN(self, keep_largest(self._normalised(total.tocsr(), history), self.neighbours))
-
-    def _normalised(self, total: Any, history: Interactions) -> Any:
+        n_items, clicks = history.n_items, history.clicks
+        time, half_life = np.zeros(0, dtype=np.int64), 1.0
+        if self.half_life is not None and history.time is not None:
+            time, half_life = history.time, float(milliseconds(self.half_life, "retriever.half_life"))
+        rows, borders = rows_by_group(history.item), indptr_of(clicks)
+        events = (history.item, history.user, time, rows, borders)
+        near = (self.position_decay ** np.arange(self.distance)).astype(np.float32)
         power = {"cosine": 0.5, "lift": 1.0, "none": 0.0}[self.normalise]
-        scale = ((np.maximum(history.clicks, 1) + self.shrink) ** -power).astype(np.float32)
-        total.data *= scale[np.repeat(np.arange(total.shape[0]), np.diff(total.indptr))] * scale[total.indices]
-        return total
+        scale = ((np.maximum(clicks, 1) + self.shrink) ** -power).astype(np.float32)
+
+        def count(piece: tuple[int, int]) -> tuple[Longs, Ints, Floats]:
+            start, stop = piece
+            # An item has at most as many neighbours as there are events beside its own.
+            most = np.minimum(2 * self.distance * clicks[start:stop], min(self.neighbours, n_items))
+            first, length = indptr_of(most), np.zeros(stop - start, dtype=np.int64)
+            item, weight = np.empty(first[-1], dtype=np.int32), np.empty(first[-1], dtype=np.float32)
+            _count(*events, start, near, half_life, self.backward, scale, first, item, weight, length)
+            used = position_of_rows(first) < np.repeat(length, most)
+            return length, item[used], weight[used]
+
+        found = side_by_side(count, blocks_of_groups(borders, max(1, len(rows) // PIECES)))
+        found = found or [(np.zeros(n_items, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))]
+        length, item, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+        return FittedItemKNN(self, sparse.csr_array((weight, item, indptr_of(length)), shape=(n_items, n_items)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +98,139 @@ class FittedItemKNN:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
+        settings, eligibility = self.settings, Eligibility(history, self.settings.seen)
+        worth = (settings.recency ** np.arange(settings.last)).astype(np.float32)
+        table = (self.similarity.indptr.astype(np.int64), self.similarity.indices, self.similarity.data)
 
-        def score(block: Requests) -> Any:
-            return last_clicks(history, block, self.settings.last, self.settings.recency) @ self.similarity
+        n_lists = len(requests)
+        item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
+        length = np.zeros(n_lists, dtype=np.int64)
 
-        return top_k(score, history, requests, k, self.settings.seen)
+        def find(piece: tuple[int, int]) -> None:
+            block = slice(*piece)
+            rules = eligibility.rules(requests[block])
+            _retrieve(*table, worth, history.indptr, history.item, rules, item[block], score[block], length[block])
+
+        side_by_side(find, blocks(n_lists if k else 0, LISTS))
+        return lists_of(requests.user, length, item, score)
+
+
+@compiled("item", "weight", "length")
+def _count(
+    clicked: Ints,
+    user: Ints,
+    time: Longs,
+    rows: Longs,
+    borders: Longs,
+    start: int,
+    near: Floats,
+    half_life: float,
+    backward: float,
+    scale: Floats,
+    first: Longs,
+    item: Ints,
+    weight: Floats,
+    length: Longs,
+) -> None:
+    """Count the co-clicks of the items from ``start`` on and keep the neighbours of the largest normalised weights.
+
+    Args:
+        clicked: The item of each event [n].
+        user: The user of each event [n].
+        time: The time of each event [n] in ms; empty if the gap in time does not count.
+        rows: The events by item [n].
+        borders: Where the events of each item begin in ``rows`` [n_items + 1].
+        start: The first item.
+        near: The weight of a pair by its distance in the user's sequence, from 1 [distance].
+        half_life: The gap in time in ms that halves a weight.
+        backward: The weight of a pair from the later item to the earlier one.
+        scale: Factor of each item on the weights of its pairs [n_items].
+        first: Where the neighbours of each item are written [n + 1].
+        item: The neighbours, to write into.
+        weight: Their weights, to write into.
+        length: The number of each item's neighbours, to write into [n].
+    """
+    total, touched = np.zeros(len(scale)), np.empty(len(scale), dtype=np.int32)
+    for at in range(len(length)):
+        own, n = start + at, 0
+        for place in range(borders[own], borders[own + 1]):
+            row = rows[place]
+            for step in range(-len(near), len(near) + 1):
+                other = row + step
+                if step == 0 or other < 0 or other >= len(clicked) or user[other] != user[row] or clicked[other] == own:
+                    continue
+                value = np.float64(near[abs(step) - 1]) * (1.0 if step > 0 else backward)
+                if len(time) > 0:
+                    value *= 2.0 ** (-abs(time[other] - time[row]) / half_life)
+                if value > 0:
+                    if total[clicked[other]] == 0:
+                        touched[n] = clicked[other]
+                        n += 1
+                    total[clicked[other]] += value
+        best, best_item, size = weight[first[at] : first[at + 1]], item[first[at] : first[at + 1]], 0
+        for place in range(n):
+            other = touched[place]
+            value = np.float32(total[other]) * (scale[own] * scale[other])
+            total[other] = 0
+            if value > 0:
+                size = push(best, best_item, size, len(best), value, other)
+        length[at] = size
+
+
+@compiled("item", "score", "length")
+def _retrieve(
+    borders: Longs,
+    neighbour: Ints,
+    weight: Floats,
+    worth: Floats,
+    indptr: Longs,
+    clicked: Ints,
+    rules: Rules,
+    item: Ints,
+    score: Floats,
+    length: Longs,
+) -> None:
+    """Write the best items of each request into ``item`` and ``score`` [n_lists, k], their number into ``length``.
+
+    Args:
+        borders: Where the neighbours of each item begin [n_items + 1].
+        neighbour: The neighbours [n].
+        weight: Their weights [n].
+        worth: The weight of a user's last click, of the one before, and so on [last].
+        indptr: Borders of the users' events [n_users + 1].
+        clicked: The items of those events.
+        rules: Which items may be shown.
+        item: The items found, to write into.
+        score: Their scores, to write into.
+        length: The number of items of each list, to write into [n_lists].
+    """
+    k, n_items = item.shape[1], len(borders) - 1
+    total, touched = np.zeros(n_items, dtype=np.float32), np.empty(n_items, dtype=np.int32)
+    for at in range(len(length)):
+        user, n = rules.user[at], 0
+        newest = indptr[user + 1] - 1
+        for back in range(min(len(worth), newest + 1 - indptr[user])):
+            query = clicked[newest - back]
+            for place in range(borders[query], borders[query + 1]):
+                near, value = neighbour[place], worth[back] * weight[place]
+                if total[near] == 0 and value > 0:
+                    touched[n] = near
+                    n += 1
+                total[near] += value
+        for event in range(rules.indptr[user], rules.indptr[user + 1]):
+            total[rules.seen[event]] = 0
+        best, best_item, size = score[at], item[at], 0
+        for place in range(n):
+            near = touched[place]
+            value = total[near]
+            total[near] = 0
+            if (
+                value == 0
+                or (size == k and value < best[0])
+                or (len(rules.now) > 0 and rules.since[near] >= rules.now[at])
+            ):
+                continue
+            if size < k or value > best[0] or near < best_item[0]:
+                size = push(best, best_item, size, k, value, near)
+        sort_heap(best, best_item, size)
+        length[at] = size

@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from recx.core.compiled import compiled
 from recx.core.errors import RecxError
 from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, indptr_of, order_in_groups, position_of_rows, rows_of_groups
-from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.ragged import blocks, indptr_of, rows_of_groups
+from recx.core.system.threads import available, side_by_side
+from recx.core.types import Array, Bools, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.shared.heap import push, sort_heap
 
 Scores = Any
 """Floats [n_lists, n_items]: a dense array (-inf: not eligible), a CSR (not stored: not eligible), or ``OfItems``."""
 
 CELLS = 16_000_000  # cells of one block of scores: 64 MB
-LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,24 @@ class OfItems:
 
     score: Reals
     item: Longs
+
+
+class Rules(NamedTuple):
+    """Which items may be shown, as arrays for kernels; without times, the first two are empty.
+
+    Attributes:
+        since: Time in ms from which on each item is eligible [n_items].
+        now: Time of each request [n_lists].
+        user: The user of each request [n_lists].
+        indptr: Borders of the users' events that are hidden [n_users + 1].
+        seen: The items of those events.
+    """
+
+    since: Longs
+    now: Longs
+    user: Ints
+    indptr: Longs
+    seen: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +86,16 @@ class Eligibility:
         """Return (list, item) of all events in the histories of the requests' users."""
         rows = rows_of_groups(self.history.indptr, requests.user)
         return np.repeat(np.arange(len(requests)), self.history.lengths[requests.user]), self.history.item[rows]
+
+    def rules(self, requests: Requests) -> Rules:
+        """Return what kernels need to know of these requests."""
+        since, now, none = self.since, requests.time, np.zeros(0, dtype=np.int64)
+        if since is None or now is None:
+            since, now = none, none
+        events = (self.history.indptr, self.history.item)
+        if self.seen == "keep":
+            events = (np.zeros(self.history.n_users + 1, dtype=np.int64), none.astype(np.int32))
+        return Rules(since, now, requests.user, *events)
 
     def hidden(self, requests: Requests) -> Bools:
         """Return the mask of the items that are not eligible [n_lists, n_items]."""
@@ -98,36 +128,25 @@ def top_k(
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
     for start, stop in track(borders, "blocks of requests"):
         block = requests[start:stop]
-        table = score(block)
-        hidden = eligibility.hidden(block)
+        table, rules = score(block), eligibility.rules(block)
         if sparse.issparse(table):
-            lengths, item, value = _best_stored(table, hidden, k)
-        elif isinstance(table, OfItems):
-            lengths, column, value = _best_dense(table.score, hidden[:, table.item], k)
-            item = table.item[column].astype(np.int32)
+            found = _best(table.data, table.indptr, table.indices, history.n_items, rules, k)
         else:
-            lengths, item, value = _best_dense(table, hidden, k)
-        lists.append(RankedLists(block.user, indptr_of(lengths), item, value))
+            of = table if isinstance(table, OfItems) else OfItems(table, np.arange(table.shape[1]))
+            found = _best_dense(of.score, of.item, history.n_items, rules, k)
+        lists.append(lists_of(block.user, *found))
     return RankedLists.concat(lists)
 
 
-def _best_dense(table: Reals, hidden: Bools, k: int) -> tuple[Longs, Ints, Reals]:
-    return top_of_table(np.where(hidden, np.float32(-np.inf), table), k)  # a copy: the table may belong to the model
+def lists_of(user: Ints, length: Longs, item: Ints, score: Reals) -> RankedLists:
+    """Return the lists of these users, given the items and scores [n_lists, k] of which the first ``length`` count."""
+    return RankedLists(user, indptr_of(length), _first(length, item), _first(length, score))
 
 
-def _best_stored(table: Any, hidden: Bools, k: int) -> tuple[Longs, Ints, Reals]:
-    """Pad the stored entries of the rows to the same width, so that the cost depends on them, not on the catalogue."""
-    table.sort_indices()
-    lengths = np.diff(table.indptr)
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    position = position_of_rows(table.indptr.astype(np.int64))
-    width = int(lengths.max(initial=0))
-    score = np.full((len(lengths), width), -np.inf, dtype=np.result_type(table.dtype, np.float32))
-    item = np.zeros((len(lengths), width), dtype=np.int32)
-    score[row, position] = np.where(hidden[row, table.indices], -np.inf, table.data)
-    item[row, position] = table.indices
-    counts, column, value = top_of_table(score, k)
-    return counts, item[np.repeat(np.arange(len(lengths)), counts), column], value
+def _first(length: Longs, table: Array) -> Array:
+    """Return the first ``length`` [n_lists] numbers of each row, row after row; without copying if they are all."""
+    width = table.shape[1]
+    return table.ravel() if (length == width).all() else table[np.arange(width) < length[:, None]]
 
 
 def top_of_table(table: Array, k: int) -> tuple[Longs, Ints, Reals]:
@@ -136,41 +155,87 @@ def top_of_table(table: Array, k: int) -> tuple[Longs, Ints, Reals]:
     Scores of another type than float32 are ranked as float64.
 
     Returns:
-        The number of entries of each row [n_lists], and the columns and scores of all entries.
+        The number of entries of each row [n_lists], and the columns and scores of all entries, row after row.
 
     Raises:
         RecxError: A score is NaN.
         InputError: A score is a whole number that float64 does not hold.
     """
-    table = np.ascontiguousarray(floats_of(table, "scores of the retriever"))
-    if np.isnan(table).any():
-        raise RecxError("a score of the retriever is NaN: its model did not converge, or its data contains NaN")
-    worth = table > -np.inf
-    if table.shape[1] > k:
-        # Rounding never reverses an order, so that no score as high as the k-th largest is left out.
-        rounded = table if table.dtype == np.float32 else np.clip(table, -LARGEST, LARGEST).astype(np.float32)
-        worth &= rounded >= _kth_largest(rounded, k)[:, None]
-    row, column = np.divmod(np.flatnonzero(worth), max(1, table.shape[1]))
-    value = table[row, column]
-    indptr = indptr_of(np.bincount(row, minlength=len(table)))
-    rows = order_in_groups(value, indptr)
-    rows = rows[position_of_rows(indptr) < k]
-    return np.minimum(np.diff(indptr), k), column[rows].astype(np.int32), value[rows]
+    none = np.zeros(0, dtype=np.int64)
+    rules = Rules(none, none, np.zeros(len(table), np.int32), np.zeros(2, np.int64), none.astype(np.int32))
+    length, column, score = _best_dense(table, np.arange(table.shape[1]), table.shape[1], rules, k)
+    return length, _first(length, column), _first(length, score)
 
 
-def _kth_largest(table: Floats, k: int) -> Floats:
-    """Return the k-th largest score of each row [n_lists], or the lowest float if fewer are above -inf.
+def _best_dense(table: Array, numbers: Array, n_items: int, rules: Rules, k: int) -> tuple[Longs, Ints, Reals]:
+    borders = np.arange(len(table) + 1) * table.shape[1]
+    return _best(np.ravel(table), borders, numbers, n_items, rules, min(k, table.shape[1]))
 
-    FAISS's heaps take one multi-threaded pass; NumPy's partition is forty times slower on the many equal scores of
-    counts. Only the threshold is taken from the heaps, since they break ties arbitrarily.
+
+def _best(
+    entries: Array, borders: Array, numbers: Array, n_items: int, rules: Rules, k: int
+) -> tuple[Longs, Ints, Reals]:
+    """Return the length of each list [n_lists], and the items and scores of the lists [n_lists, k], best first.
+
+    Args:
+        entries: The scores of list after list [n].
+        borders: Where the entries of each list begin, and the end [n_lists + 1].
+        numbers: The item of each entry [n], or, if all lists have the same items, of each entry of a list.
+        n_items: The number of items.
+        rules: Which items may be shown.
+        k: The longest length of a list.
     """
-    import faiss
+    entries = floats_of(entries, "scores of the retriever")
+    borders, numbers = borders.astype(np.int64, copy=False), numbers.astype(np.int32, copy=False)
+    n_lists = len(borders) - 1
+    item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=entries.dtype)
+    length = np.zeros(n_lists, dtype=np.int64)
 
-    value = np.empty((len(table), k), dtype=np.float32)
-    number = np.empty((len(table), k), dtype=np.int64)
-    heaps: Any = faiss.float_minheap_array_t()
-    heaps.nh, heaps.k = len(table), k
-    heaps.val, heaps.ids = faiss.swig_ptr(value), faiss.swig_ptr(number)
-    heaps.heapify()
-    heaps.addn(table.shape[1], faiss.swig_ptr(table), 0, 0, len(table))
-    return np.asarray(value.min(axis=1))
+    def find(piece: tuple[int, int]) -> int:
+        start, stop = piece
+        made = (item[start:stop], score[start:stop], length[start:stop])
+        own = rules._replace(now=rules.now[start:stop], user=rules.user[start:stop])
+        return best_entries(entries, borders[start : stop + 1], numbers, n_items, own, *made)
+
+    pieces = list(blocks(n_lists if k else 0, max(1, -(-n_lists // available()))))
+    if any(side_by_side(find, pieces)):
+        raise RecxError("a score of the retriever is NaN: its model did not converge, or its data contains NaN")
+    return length, item, score
+
+
+@compiled("item", "score", "length")
+def best_entries(
+    entries: Reals,
+    borders: Longs,
+    numbers: Ints,
+    n_items: int,
+    rules: Rules,
+    item: Ints,
+    score: Reals,
+    length: Longs,
+) -> bool:
+    """Write the best entries of each list into ``item`` and ``score`` [n_lists, k], their number into ``length``.
+
+    Returns:
+        Whether an entry that may be shown is NaN. (For the other arguments see ``_best``.)
+    """
+    k, shared = item.shape[1], len(numbers) != len(entries)
+    hidden_in = np.full(n_items, -1, dtype=np.int32)
+    for at in range(len(borders) - 1):
+        for event in range(rules.indptr[rules.user[at]], rules.indptr[rules.user[at] + 1]):
+            hidden_in[rules.seen[event]] = at
+        best, best_item, size, first = score[at], item[at], 0, borders[at]
+        for entry in range(first, borders[at + 1]):
+            value = entries[entry]
+            if value == -np.inf or (size == k and value < best[0]):
+                continue
+            number = numbers[entry - first] if shared else numbers[entry]
+            if hidden_in[number] == at or (len(rules.now) > 0 and rules.since[number] >= rules.now[at]):
+                continue
+            if value != value:
+                return True
+            if size < k or value > best[0] or number < best_item[0]:
+                size = push(best, best_item, size, k, value, number)
+        sort_heap(best, best_item, size)
+        length[at] = size
+    return False

@@ -41,19 +41,19 @@ def _shown(lists: RankedLists) -> list[list[int]]:
     return [lists.item[a:b].tolist() for a, b in zip(lists.indptr[:-1], lists.indptr[1:], strict=True)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def drawn() -> Callable[..., Interactions]:
     """Make a world from each user's (item, time) pairs, oldest first."""
     return _drawn
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def asking() -> Callable[..., Requests]:
     """Make requests of users 0, 1, ... at these times."""
     return _asking
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shown() -> Callable[[RankedLists], list[list[int]]]:
     """Return the items of every list."""
     return _shown

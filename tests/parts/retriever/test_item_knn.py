@@ -4,10 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recx.core.errors import InputError
-from recx.core.types import Interactions
+from recx.core.types import Interactions, Requests
+from recx.parts.retriever import item_knn as module
 from recx.parts.retriever.item_knn import ItemKNN
+from recx.parts.shared.top_k import Eligibility
 
 H = 3_600_000  # ms
 
@@ -86,3 +90,99 @@ def test_what_is_near_to_none_of_the_clicks_is_not_retrieved(
 def test_bad_settings_are_refused(key: str, value: object) -> None:
     with pytest.raises(InputError, match=f"retriever.{key}="):
         ItemKNN(**{key: value})
+
+
+WORLDS = st.lists(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=7), min_size=1, max_size=6
+)  # the events of each user: item, and hours since the last one
+SETTINGS = st.fixed_dictionaries(
+    {
+        "neighbours": st.integers(1, 8),
+        "distance": st.integers(1, 8),
+        "position_decay": st.sampled_from([0.5, 1.0]),
+        "half_life": st.sampled_from([None, "1h"]),
+        "backward": st.sampled_from([0.0, 0.25, 1.0]),
+        "normalise": st.sampled_from(["cosine", "lift", "none"]),
+        "last": st.integers(1, 4),
+        "recency": st.sampled_from([0.5, 1.0]),
+        "seen": st.sampled_from(["drop", "keep"]),
+    }
+)
+
+
+def as_history(users: list[list[tuple[int, int]]], drawn: Callable[..., Interactions]) -> Interactions:
+    return drawn(
+        [list(zip([i for i, _ in user], np.cumsum([g * H for _, g in user]), strict=True)) for user in users], 8
+    )
+
+
+def by_pairs(history: Interactions, of: ItemKNN) -> np.ndarray:
+    """Return the normalised co-clicks of all pairs of items, before the neighbours are chosen."""
+    total, n = np.zeros((history.n_items, history.n_items)), history.indptr
+    for user in range(history.n_users):
+        for a in range(n[user], n[user + 1]):
+            for b in range(a + 1, min(a + of.distance + 1, n[user + 1])):
+                weight = of.position_decay ** (b - a - 1)
+                if of.half_life:
+                    weight *= 0.5 ** ((history.time[b] - history.time[a]) / H)
+                total[history.item[a], history.item[b]] += weight
+                total[history.item[b], history.item[a]] += weight * of.backward
+    np.fill_diagonal(total, 0)
+    scale = (np.maximum(history.clicks, 1) + of.shrink) ** -{"cosine": 0.5, "lift": 1.0, "none": 0.0}[of.normalise]
+    return total * np.outer(scale, scale)
+
+
+@given(users=WORLDS, settings=SETTINGS)
+def test_neighbours_are_the_largest_of_all_pairs(
+    users: list[list[tuple[int, int]]], settings: dict, drawn: Callable[..., Interactions]
+) -> None:
+    history, of = as_history(users, drawn), ItemKNN(**settings)
+    found, expected = of.fit(history).similarity.toarray(), by_pairs(history, of)
+    largest = -np.sort(-expected, axis=1)[:, : of.neighbours]
+    assert -np.sort(-found, axis=1)[:, : of.neighbours] == pytest.approx(largest, rel=1e-6)
+    assert found[found > 0] == pytest.approx(expected[found > 0], rel=1e-6)
+    assert ((found > 0).sum(axis=1) == np.minimum((expected > 0).sum(axis=1), of.neighbours)).all()
+
+
+@given(users=WORLDS, settings=SETTINGS, k=st.integers(1, 9), hour=st.integers(0, 12))
+def test_the_lists_are_those_of_the_matrix_product(
+    users: list[list[tuple[int, int]]], settings: dict, k: int, hour: int, drawn: Callable[..., Interactions]
+) -> None:
+    history = as_history(users, drawn)
+    fitted = ItemKNN(**settings).fit(history)
+    requests = Requests(np.arange(history.n_users, dtype=np.int32), np.full(history.n_users, hour * H))
+    lists = fitted.retrieve(history, requests, k)
+    hidden, similarity = Eligibility(history, settings["seen"]).hidden(requests), fitted.similarity.toarray()
+    for user in range(history.n_users):
+        clicked = history.item[history.indptr[user] : history.indptr[user + 1]][::-1][: settings["last"]]
+        score = np.zeros(history.n_items, dtype=np.float32)
+        for back, item in enumerate(clicked):
+            score += np.float32(settings["recency"] ** back) * similarity[item]
+        shown = sorted(np.flatnonzero((score > 0) & ~hidden[user]).tolist(), key=lambda item: (-score[item], item))[:k]
+        rows = slice(lists.indptr[user], lists.indptr[user + 1])
+        assert lists.item[rows].tolist() == shown
+        assert lists.score[rows].tolist() == score[shown].tolist()
+
+
+def test_threads_and_blocks_change_no_bit(monkeypatch: pytest.MonkeyPatch, drawn: Callable[..., Interactions]) -> None:
+    rng = np.random.default_rng(0)
+    history = as_history([[(rng.integers(0, 8), rng.integers(0, 2)) for _ in range(9)] for _ in range(40)], drawn)
+    requests = Requests(np.arange(40, dtype=np.int32), np.full(40, 9 * H))
+
+    def made() -> list[list[float]]:
+        fitted = ItemKNN(neighbours=3, last=4).fit(history)
+        lists = fitted.retrieve(history, requests, 3)
+        return [
+            fitted.similarity.data.tolist(),
+            fitted.similarity.indices.tolist(),
+            lists.item.tolist(),
+            lists.score.tolist(),
+        ]
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    whole = made()
+    assert len(whole[-1]) > 40
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(module, "LISTS", 3)
+    monkeypatch.setattr(module, "PIECES", 5)
+    assert made() == whole
