@@ -10,7 +10,7 @@ from recx.core.bounds import Decay, PositiveFloat, PositiveInt, checked
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.memo import once_per_input
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.feature.rows import clicks_within, events_within, of_rows
 from recx.parts.shared.click_counts import item_counter, pair_counter
 
@@ -36,8 +36,8 @@ class CoClicks:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
-        for back in range(self.last):
-            counts = _together(candidates, history, requests, back, self.distance, self.both_ways)
+        together = _together(candidates, history, requests, self.last, self.distance, self.both_ways)
+        for back, counts in enumerate(together):
             total += np.float32(self.recency**back) * counts
         return np.log1p(total)
 
@@ -64,35 +64,33 @@ class Transition:
 
     def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window")
-        together = _together(candidates, history, requests, 0, self.distance, self.both_ways)
+        (together,) = _together(candidates, history, requests, 1, self.distance, self.both_ways)
         total = of_rows(events_within(history, requests, window) + 1, candidates)
         prior = (clicks_within(candidates, history, requests, window) + 0.1) / total
-        clicked, exists = _last_click(history, requests, 0)
+        clicked = _last_clicks(history, requests, 1)[:, 0]
         if history.time is None or requests.time is None:
-            clicks = history.clicks[clicked]
+            clicks = np.where(clicked < 0, 0, history.clicks[clicked])
         else:
             clicks = item_counter(history).before(clicked, requests.time)
-        known = of_rows(np.where(exists, clicks, 0) + self.strength, candidates)
-        return np.log((together + self.strength * prior) / known).astype(np.float32)
+        known = of_rows(clicks + self.strength, candidates)
+        estimate: Floats = np.log((together + self.strength * prior) / known).astype(np.float32)
+        return estimate
 
 
 @once_per_input
 def _together(
-    candidates: RankedLists, history: Interactions, requests: Requests, back: int, distance: int, both_ways: bool
+    candidates: RankedLists, history: Interactions, requests: Requests, last: int, distance: int, both_ways: bool
 ) -> Longs:
-    """Return the co-clicks before the request of each row's item and a last click of the user [n_rows]."""
-    clicked, exists = _last_click(history, requests, back)
+    """Return the co-clicks before the request of each row's item and the user's last clicks [last, n_rows]."""
+    clicked = _last_clicks(history, requests, last)
     now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
-    counts = pair_counter(history, distance, both_ways).before(
-        of_rows(clicked, candidates), candidates.item, of_rows(now, candidates)
-    )
-    return np.where(of_rows(exists, candidates), counts, 0)
+    return pair_counter(history, distance, both_ways).before(clicked, candidates.item, now, candidates.indptr)
 
 
-def _last_click(history: Interactions, requests: Requests, back: int) -> tuple[Ints, Bools]:
-    """Return the item of each user's newest click but ``back`` [n_lists], and whether the user has that many."""
-    row = history.indptr[requests.user + 1] - 1 - back
-    exists = row >= history.indptr[requests.user]
-    clicked = np.zeros(len(requests), dtype=np.int32)
+def _last_clicks(history: Interactions, requests: Requests, last: int) -> Ints:
+    """Return the items of each user's last clicks, newest first [n_lists, last]; -1 where the user has fewer."""
+    row = history.indptr[requests.user + 1, None] - 1 - np.arange(last)
+    exists = row >= history.indptr[requests.user, None]
+    clicked = np.full(row.shape, -1, dtype=np.int32)
     clicked[exists] = history.item[row[exists]]
-    return clicked, exists
+    return clicked

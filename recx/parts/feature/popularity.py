@@ -70,11 +70,9 @@ class PeerClicks:
         if group is None or history.time is None or requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
         own = of_rows(group[requests.user], candidates)
-        now = of_rows(requests.time, candidates)
         kind = candidates.item.astype(np.int64) * (int(group.max(initial=0)) + 1) + own
-        clicks = _peer_counter(history, self.column).between(
-            kind, now - milliseconds(self.window, "feature.window"), now
-        )
+        since = requests.time - milliseconds(self.window, "feature.window")
+        clicks = _peer_counter(history, self.column).between(kind, since, requests.time, candidates.indptr)
         return np.where(own >= 0, np.log1p(clicks), 0).astype(np.float32)
 
 

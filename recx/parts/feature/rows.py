@@ -7,7 +7,7 @@ import numpy as np
 from recx.core.memo import once_per_input
 from recx.core.ragged import max_of_groups
 from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
-from recx.parts.shared.click_counts import item_counter, last_clicks
+from recx.parts.shared.click_counts import item_counter, last_clicks, sorted_times
 from recx.parts.shared.texts import products_of_pairs
 from recx.parts.shared.vectors import unit, unit_embedding
 
@@ -28,7 +28,7 @@ def clicks_before(candidates: RankedLists, history: Interactions, requests: Requ
     """Return the clicks on each row's item up to ``earlier`` ms before the request [n_rows]; without times, all."""
     if history.time is None or requests.time is None:
         return history.clicks[candidates.item]
-    return item_counter(history).before(candidates.item, of_rows(requests.time - earlier, candidates))
+    return item_counter(history).before(candidates.item, requests.time - earlier, candidates.indptr)
 
 
 def clicks_within(candidates: RankedLists, history: Interactions, requests: Requests, window: int | None) -> Longs:
@@ -43,15 +43,9 @@ def events_within(history: Interactions, requests: Requests, window: int | None)
     """Return all events in the last ``window`` ms before each request [n_lists]; None: at any time before it."""
     if history.time is None or requests.time is None:
         return np.full(len(requests), len(history))
-    times = _sorted_times(history)
+    times = sorted_times(history)
     before = np.searchsorted(times, requests.time)
     return before if window is None else before - np.searchsorted(times, requests.time - window)
-
-
-@once_per_input
-def _sorted_times(history: Interactions) -> Longs:
-    assert history.time is not None
-    return np.sort(history.time)
 
 
 @once_per_input

@@ -1,117 +1,123 @@
 """Counts of clicks and co-clicks, over the whole history or as of a point in time.
 
-A count as of a time includes only events strictly before it. The events are sorted once per history; each count is then
-one binary search.
+A count as of a time includes only events strictly before it. The events of each kind, and the co-clicks of each item,
+are sorted once per history; each count is then a binary search among those of one kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from recx.core.compiled import compiled
 from recx.core.memo import once_per_input
-from recx.core.ragged import distinct, indptr_of, order_in_groups, position_of_rows
-from recx.core.types import Array, Interactions, Longs, Requests
+from recx.core.ragged import blocks_of_groups, indptr_of, position_of_rows, rows_by_group
+from recx.core.system.threads import side_by_side
+from recx.core.types import Array, Interactions, Ints, Longs, Requests
 
-LARGE = 500_000  # keys; a binary search over more of them misses the CPU cache
-
-
-def positions(keys: Longs, queries: Longs) -> Longs:
-    """Return ``np.searchsorted(keys, queries)`` [m]; sorting the queries is six times as fast on millions of keys."""
-    if len(keys) < LARGE:
-        return np.searchsorted(keys, queries)
-    order = np.argsort(queries)
-    found = np.empty(len(queries), dtype=np.int64)
-    found[order] = np.searchsorted(keys, queries[order])
-    return found
+ROWS = 50_000  # rows that are counted together by one thread
 
 
-@dataclass(frozen=True, eq=False)
 class EventCounter:
     """Counts events of a kind before a point in time.
 
     Attributes:
-        kind: Kind of each event, whole numbers from 0 [n].
-        time: Time of each event [n], in ms.
+        indptr: Borders of the kinds' events [n_kinds + 1].
+        time: Time of each event [n], in ms, sorted within each kind.
     """
 
-    kind: Longs
-    time: Longs
+    def __init__(self, kind: Array, time: Longs) -> None:
+        """Sort the events.
 
-    @cached_property
-    def _ticks(self) -> tuple[Longs | None, int, int]:
-        """Distinct times (None if kind and ms together fit into an int64), the first tick and the number of ticks."""
-        if not len(self.time):
-            return None, 0, 2
-        start, span = int(self.time.min()), int(self.time.max()) - int(self.time.min()) + 2
-        if (int(self.kind.max()) + 2) * span <= np.iinfo(np.int64).max:
-            return None, start, span
-        times = distinct(self.time)
-        return times, 0, len(times) + 1
+        Args:
+            kind: Kind of each event [n], whole numbers from 0.
+            time: Time of each event [n], in ms.
+        """
+        by_time = np.argsort(time)
+        kind, time = kind[by_time], time[by_time]
+        self.indptr = indptr_of(np.bincount(kind))
+        self.time = time[rows_by_group(kind)].astype(np.int64, copy=False)
 
-    @cached_property
-    def _keys(self) -> Longs:
-        """Kind and time as one number, sorted: a count is a difference of positions in this array."""
-        return np.sort(self._key(self.kind, self.time))
+    def before(self, kind: Array, time: Longs, indptr: Longs | None = None) -> Longs:
+        """Return the number of events of each kind [m] before each time.
 
-    @cached_property
-    def _first(self) -> Longs:
-        """The position of the first key of each kind, and the number of keys [n_kinds + 1]."""
-        return indptr_of(np.bincount(self.kind))
+        Args:
+            kind: The kinds [m].
+            time: The times [m] or, with ``indptr``, the time of each list [n_lists].
+            indptr: Borders of the lists of rows that share a time [n_lists + 1].
+        """
+        kind, counts = kind.astype(np.int64, copy=False), np.zeros(len(kind), dtype=np.int64)
+        borders = np.arange(len(kind) + 1) if indptr is None else indptr
 
-    def _key(self, kind: Array, time: Longs) -> Longs:
-        times, start, span = self._ticks
-        tick = time if times is None else np.searchsorted(times, time)
-        return kind.astype(np.int64) * span + np.clip(tick - start, 0, span - 1)
+        def count(lists: tuple[int, int]) -> None:
+            start, stop = lists
+            _count_events(self.indptr, self.time, kind, borders[start : stop + 1], time[start:stop], counts)
 
-    def before(self, kind: Array, time: Longs) -> Longs:
-        """Return the number of events of each kind [m] before each time [m]."""
-        return self._position(kind, time) - self._first[np.minimum(kind, len(self._first) - 1)]
+        side_by_side(count, blocks_of_groups(borders, ROWS))
+        return counts
 
-    def between(self, kind: Array, start: Longs, stop: Longs) -> Longs:
-        """Return the number of events of each kind [m] at or after ``start`` and before ``stop`` [m]."""
-        return self._position(kind, stop) - self._position(kind, start)
-
-    def _position(self, kind: Array, time: Longs) -> Longs:
-        known = np.minimum(kind, len(self._first) - 1)  # the key of an unknown, larger kind could overflow int64
-        return positions(self._keys, self._key(known, time))
+    def between(self, kind: Array, start: Longs, stop: Longs, indptr: Longs | None = None) -> Longs:
+        """Return the number of events of each kind [m] at or after ``start`` and before ``stop``; see ``before``."""
+        return self.before(kind, stop, indptr) - self.before(kind, start, indptr)
 
 
 @once_per_input
 def item_counter(history: Interactions) -> EventCounter:
     """Return the counter of the clicks on each item; the history must have times."""
     assert history.time is not None
-    return EventCounter(history.item.astype(np.int64), history.time)
+    return EventCounter(history.item, history.time)
+
+
+@once_per_input
+def sorted_times(history: Interactions) -> Longs:
+    """Return the times of all events, sorted [n]; the history must have times."""
+    assert history.time is not None
+    return np.sort(history.time)
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounter:
     """Counts co-clicks before a point in time; a pair counts from its later event on.
 
+    The tick of a time is the number of events before it, so that it fits into half of an entry.
+
     Attributes:
-        pair: Sorted keys ``first item * n_items + second item`` of all pairs that occur.
-        counter: Counter of the pairs; their kind is the position in ``pair``.
-        n_items: Number of items.
+        indptr: Borders of the entries of each item [n_items + 1].
+        entry: ``other item << 32 | tick of the later event`` of each pair [n], sorted within each item.
+        times: The times of all events, sorted.
+        clicks: Number of events per item [n_items].
+        both_ways: Whether a pair counts in both orders. It is then kept once, with the item of fewer clicks, which
+            makes searches short; otherwise it is kept with the item of the earlier event.
     """
 
-    pair: Longs
-    counter: EventCounter
-    n_items: int
+    indptr: Longs
+    entry: Longs
+    times: Longs
+    clicks: Longs
+    both_ways: bool
 
-    def before(self, first: Array, second: Array, time: Longs) -> Longs:
-        """Return how often the second item was clicked shortly after the first one, before each time [m]."""
-        counts = np.zeros(len(first), dtype=np.int64)
-        if not len(self.pair):
-            return counts
-        key = first.astype(np.int64) * self.n_items + second
-        at = np.minimum(positions(self.pair, key), len(self.pair) - 1)
-        found = self.pair[at] == key
-        counts[found] = self.counter.before(at[found], time[found])
+    def before(self, first: Ints, second: Ints, time: Longs, indptr: Longs) -> Longs:
+        """Return how often each row's item was clicked shortly after each of its list's first items [n_first, n_rows].
+
+        Args:
+            first: The first items of each list [n_lists, n_first]; -1: no item.
+            second: The item of each row [n_rows].
+            time: The time of each list [n_lists]: pairs before it count.
+            indptr: Borders of the lists' rows [n_lists + 1].
+        """
+        tick, counts = np.searchsorted(self.times, time), np.zeros((first.shape[1], len(second)), dtype=np.int64)
+        stored = self.indptr, self.entry, self.clicks, self.both_ways
+
+        def count(lists: tuple[int, int]) -> None:
+            start, stop = lists
+            _count_pairs(*stored, first[start:stop], second, indptr[start : stop + 1], tick[start:stop], counts)
+
+        side_by_side(count, blocks_of_groups(indptr, ROWS))
         return counts
 
 
@@ -126,18 +132,130 @@ def pair_counter(history: Interactions, distance: int, both_ways: bool) -> PairC
         distance: Largest distance between the two events of a pair in the user's sequence.
         both_ways: Whether a pair counts in both orders; a pair of an item with itself counts once all the same.
     """
-    found = [rows for _, *rows in pairs_within(history, distance)]
-    earlier = np.concatenate([rows[0] for rows in found] or [np.zeros(0, np.int64)])
-    later = np.concatenate([rows[1] for rows in found] or [np.zeros(0, np.int64)])
-    time = np.zeros(len(later), dtype=np.int64) if history.time is None else history.time[later]
-    a, b = history.item[earlier].astype(np.int64), history.item[later].astype(np.int64)
-    keys = a * history.n_items + b
-    if both_ways:
-        other = a != b  # a pair of one item with itself is the same in both orders
-        turned = (b * history.n_items + a)[other]
-        keys, time = np.concatenate([keys, turned]), np.concatenate([time, time[other]])
-    pair, kind = np.unique(keys, return_inverse=True)
-    return PairCounter(pair, EventCounter(kind, time), history.n_items)
+    if history.time is None:
+        times, tick = np.zeros(1, dtype=np.int64), np.zeros(len(history), dtype=np.int32)
+    else:
+        times, tick = sorted_times(history), _ticks(history.time)
+    clicks, events = history.clicks, (history.indptr, history.item, tick)
+    end = np.zeros(history.n_items, dtype=np.int64)
+    _place_pairs(*events, clicks, distance, both_ways, end, np.zeros(0, dtype=np.int64))
+    indptr = indptr_of(end)
+    entry = np.empty(indptr[-1], dtype=np.int64)
+    _place_pairs(*events, clicks, distance, both_ways, indptr[:-1].copy(), entry)
+    for start, stop in pairwise(indptr.tolist()):
+        entry[start:stop].sort()
+    return PairCounter(indptr, entry, times, clicks, both_ways)
+
+
+def _ticks(time: Longs) -> Ints:
+    """Return the number of events before each event's time [n]."""
+    order = np.argsort(time)
+    rises = np.flatnonzero(np.diff(time[order], prepend=time[order[:1]]))
+    first = np.zeros(len(time), dtype=np.int32)
+    first[rises] = rises
+    tick = np.empty_like(first)
+    tick[order] = np.maximum.accumulate(first)
+    return tick
+
+
+@compiled()
+def _first_from(ordered: Longs, start: int, stop: int, value: int | np.int64) -> int:
+    """Return the first position from ``start`` on, before ``stop``, that is not below the value, or ``stop``."""
+    while start < stop:
+        middle = (start + stop) >> 1
+        if ordered[middle] < value:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@compiled("count")
+def _count_events(indptr: Longs, time: Longs, kind: Longs, borders: Longs, now: Longs, count: Longs) -> None:
+    """Write the number of events of each row's kind before its list's time into ``count`` [n_rows].
+
+    Args:
+        indptr: Borders of the kinds' events [n_kinds + 1].
+        time: Times of the events, sorted within each kind [n].
+        kind: The kind of each row [n_rows].
+        borders: Borders of the lists' rows [n_lists + 1].
+        now: The time of each list [n_lists].
+        count: The counts; those of rows of unknown kinds stay what they are.
+    """
+    n_kinds = len(indptr) - 1
+    for q in range(len(now)):
+        for row in range(borders[q], borders[q + 1]):
+            asked = kind[row]
+            if 0 <= asked < n_kinds:
+                start = indptr[asked]
+                count[row] = _first_from(time, start, indptr[asked + 1], now[q]) - start
+
+
+@compiled("end", "entry")
+def _place_pairs(
+    indptr: Longs, item: Ints, tick: Ints, clicks: Longs, distance: int, both_ways: bool, end: Longs, entry: Longs
+) -> None:
+    """Move the end of each item's entries by its pairs; write these there, unless ``entry`` is empty.
+
+    Args:
+        indptr: Borders of the users' events [n_users + 1].
+        item: The item of each event [n].
+        tick: The tick of each event [n].
+        clicks: Number of events per item [n_items].
+        distance: Largest distance between the two events of a pair.
+        both_ways: Whether a pair is kept with the item of fewer clicks, or else with that of the earlier event.
+        end: Where the next entry of each item goes [n_items].
+        entry: The entries.
+    """
+    for user in range(len(indptr) - 1):
+        for later in range(indptr[user] + 1, indptr[user + 1]):
+            for earlier in range(max(indptr[user], later - distance), later):
+                a, b = np.int64(item[earlier]), np.int64(item[later])
+                if both_ways and (clicks[b] < clicks[a] or (clicks[b] == clicks[a] and b < a)):
+                    a, b = b, a
+                if len(entry):
+                    entry[end[a]] = b << 32 | tick[later]
+                end[a] += 1
+
+
+@compiled("count")
+def _count_pairs(
+    indptr: Longs,
+    entry: Longs,
+    clicks: Longs,
+    both_ways: bool,
+    first: Ints,
+    second: Ints,
+    borders: Longs,
+    tick: Longs,
+    count: Longs,
+) -> None:
+    """Write the number of pairs of each row's item and each of its list's first items into ``count``.
+
+    Args:
+        indptr: Borders of the entries of each item [n_items + 1].
+        entry: See ``PairCounter``.
+        clicks: Number of events per item [n_items].
+        both_ways: Whether pairs are kept with the item of fewer clicks.
+        first: The first items of each list [n_lists, n_first]; -1: no item.
+        second: The item of each row [n_rows].
+        borders: Borders of the lists' rows [n_lists + 1].
+        tick: The tick of each list [n_lists]: pairs before it count.
+        count: The counts [n_first, n_rows], 0 before.
+    """
+    for q in range(len(tick)):
+        firsts = first[q]
+        for row in range(borders[q], borders[q + 1]):
+            for place in range(len(firsts)):
+                a, b = np.int64(firsts[place]), np.int64(second[row])
+                if a < 0:
+                    continue
+                if both_ways and (clicks[b] < clicks[a] or (clicks[b] == clicks[a] and b < a)):
+                    a, b = b, a
+                stop = indptr[a + 1]
+                start = _first_from(entry, indptr[a], stop, b << 32)
+                if start < stop and entry[start] >> 32 == b:
+                    count[place, row] = _first_from(entry, start, stop, b << 32 | tick[q]) - start
 
 
 def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:
@@ -156,13 +274,3 @@ def last_clicks(history: Interactions, requests: Requests, last: int, recency: f
     rows = np.repeat(history.indptr[requests.user + 1], lengths) - 1 - position
     weight = (recency**position).astype(np.float32)
     return sparse.csr_array((weight, history.item[rows], indptr), shape=(len(requests), history.n_items))
-
-
-def keep_largest(table: Any, n: int) -> Any:
-    """Return the CSR with the ``n`` largest entries of each row, ties broken by column."""
-    table.sort_indices()
-    indptr = table.indptr.astype(np.int64)
-    rows = order_in_groups(table.data, indptr)
-    rows = np.sort(rows[position_of_rows(indptr) < n])
-    lengths = np.minimum(np.diff(indptr), n)
-    return sparse.csr_array((table.data[rows], table.indices[rows], indptr_of(lengths)), shape=table.shape)

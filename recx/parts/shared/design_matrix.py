@@ -10,7 +10,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.precision import Reals, fits_float32, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Feature, FeatureSet
-from recx.core.ragged import blocks, rows_of_groups
+from recx.core.ragged import blocks
 from recx.core.types import Array, Interactions, Longs, RankedLists, Requests
 from recx.parts.shared import feature_cache
 from recx.parts.shared.feature_cache import Kept, Making
@@ -48,7 +48,7 @@ def design_matrix(features: Features, candidates: RankedLists, history: Interact
 def design_blocks(
     features: Features, candidates: RankedLists, history: Interactions, requests: Requests
 ) -> Iterator[tuple[Longs, Reals]]:
-    """Yield the design matrix in blocks of lists.
+    """Yield the design matrix in blocks of consecutive lists.
 
     A block is float32 if that holds every value that a feature returned, else float64: values that a feature tells
     apart must not become equal.
@@ -66,13 +66,10 @@ def design_blocks(
         RecxError: A feature is not finite, or does not return one number per row and column.
         InputError: A feature returns whole numbers that float64 does not hold.
     """
-    # Counts for requests close in time access the same few memory locations.
-    order = np.arange(len(requests)) if requests.time is None else np.argsort(requests.time, kind="stable")
     with feature_cache.columns(features, candidates, history, requests, LISTS) as kept:
-        for start, stop in track(list(blocks(len(order), LISTS)), "blocks of lists with features"):
-            chosen = np.sort(order[start:stop])
-            rows = rows_of_groups(candidates.indptr, chosen)
-            yield rows, _block(features, kept, candidates.take(chosen), history, requests[chosen])
+        for start, stop in track(list(blocks(len(requests), LISTS)), "blocks of lists with features"):
+            rows = np.arange(candidates.indptr[start], candidates.indptr[stop])
+            yield rows, _block(features, kept, candidates[start:stop], history, requests[start:stop])
 
 
 def _block(

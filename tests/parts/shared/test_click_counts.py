@@ -5,18 +5,18 @@ from __future__ import annotations
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.ragged import indptr_of
+from recx.core.system.threads import limited_to
 from recx.core.types import Interactions, Requests
 from recx.parts.shared import click_counts
 from recx.parts.shared.click_counts import (
     EventCounter,
     item_counter,
-    keep_largest,
     last_clicks,
     pair_counter,
     pairs_within,
@@ -57,14 +57,20 @@ def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretc
     assert found.tolist() == [count for count, is_late in zip(between, late, strict=True) if is_late]
 
 
-@given(st.lists(st.integers(-50, 50)), st.lists(st.integers(-60, 60)))
-def test_positions_in_many_keys_are_those_in_few(keys: list[int], asked: list[int]) -> None:
-    """The two ways to search, for keys that fit into the cache and for more, find the same."""
-    among, wanted = np.sort(np.array(keys, dtype=np.int64)), np.array(asked, dtype=np.int64)
-    expected = [sum(key < one for key in keys) for one in asked]
-    for large in (0, 10**6):
-        with mock.patch.object(click_counts, "LARGE", large):
-            assert click_counts.positions(among, wanted).tolist() == expected
+@given(EVENTS, st.lists(st.lists(st.integers(-1, 5), max_size=5), max_size=6), st.integers(1, 8), st.integers(1, 3))
+def test_lists_share_a_time_whatever_the_pieces_and_threads(
+    events: list[tuple[int, int]], lists: list[list[int]], rows: int, threads: int
+) -> None:
+    """Kinds that no event has, below 0 or above all others, have no events."""
+    kind, time = np.array(events, dtype=np.int64).reshape(-1, 2).T
+    now = np.arange(len(lists)) - 2
+    asked = np.array([asked for of_list in lists for asked in of_list], dtype=np.int32)
+    expected = [
+        sum(k == asked and t < now[q] for k, t in events) for q, of_list in enumerate(lists) for asked in of_list
+    ]
+    with mock.patch.object(click_counts, "ROWS", rows), limited_to(threads):
+        found = EventCounter(kind, time).before(asked, now, indptr_of(np.array([*map(len, lists)], dtype=np.int64)))
+    assert found.tolist() == expected
 
 
 @given(HISTORIES, st.integers(1, 3), st.booleans())
@@ -83,13 +89,44 @@ def test_a_pair_clock_counts_what_a_loop_counts(
         sum((a, b) == (x, y) and t < moment for a, b, t in pairs)
         for x, y, moment in zip(first, second, now, strict=True)
     ]
-    assert pair_counter(history, distance, both_ways).before(first, second, now).tolist() == expected
+    each = np.arange(len(first) + 1)
+    (found,) = pair_counter(history, distance, both_ways).before(first[:, None], second, now, each)
+    assert found.tolist() == expected
+
+
+@given(HISTORIES, st.booleans(), st.data())
+def test_pairs_with_several_first_items_are_those_with_each_whatever_the_pieces_and_threads(
+    events: list[list[tuple[int, int]]], both_ways: bool, data: st.DataObject
+) -> None:
+    items = st.integers(0, 3)
+    lists = data.draw(st.lists(st.tuples(st.lists(items, max_size=3), st.lists(items, max_size=5)), max_size=5))
+    indptr = indptr_of(np.array([len(second) for _, second in lists], dtype=np.int64))
+    first = np.array([[*first, -1, -1, -1][:3] for first, _ in lists], dtype=np.int32).reshape(-1, 3)
+    second = np.array([item for _, of_list in lists for item in of_list], dtype=np.int32)
+    now = np.arange(len(lists)) * 3
+    clock = pair_counter(history_of(events), 2, both_ways)
+    with (
+        mock.patch.object(click_counts, "ROWS", data.draw(st.integers(1, 8))),
+        limited_to(data.draw(st.integers(1, 3))),
+    ):
+        found = clock.before(first, second, now, indptr)
+    q = np.repeat(np.arange(len(lists)), np.diff(indptr))
+    for place, counts in enumerate(found):
+        alone = clock.before(first[q, place, None], second, now[q], np.arange(len(second) + 1))[0]
+        assert counts.tolist() == np.where(first[q, place] < 0, 0, alone).tolist()
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_a_pair_is_kept_once_in_eight_bytes(both_ways: bool) -> None:
+    clock = pair_counter(history_of([[(0, 0), (1, 1), (2, 2)], [(1, 0), (0, 5)], [(3, 1)]]), 2, both_ways)
+    assert clock.entry.nbytes == 8 * 4
 
 
 def test_without_times_every_pair_lies_before() -> None:
-    history = history_of([[(0, 0), (1, 0)]], times=False)
-    clock = pair_counter(history, 1, False)
-    assert clock.before(np.array([0, 1]), np.array([1, 0]), np.full(2, UNKNOWN_TIME)).tolist() == [1, 0]
+    clock = pair_counter(history_of([[(0, 0), (1, 0)]], times=False), 1, False)
+    first = np.array([[0], [1]], dtype=np.int32)
+    found = clock.before(first, np.array([1, 0], dtype=np.int32), np.full(2, UNKNOWN_TIME), np.arange(3))
+    assert found.tolist() == [[1, 0]]
 
 
 def test_item_clock_counts_the_histories_clicks() -> None:
@@ -110,9 +147,3 @@ def test_the_newest_clicks_weigh_most_and_repeats_add_up() -> None:
     table = last_clicks(history, Requests(np.array([0, 1, 2], dtype=np.int32)), 3, 0.5).toarray()
     assert table.tolist() == [[0.5, 1, 0.25, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
     assert last_clicks(history, Requests(np.zeros(0, dtype=np.int32)), 3, 0.5).shape == (0, 4)
-
-
-def test_the_largest_entries_of_each_line_are_kept_ties_by_column() -> None:
-    dense = np.array([[1, 3, 3, 0, 2], [0, 0, 0, 0, 0], [0, 0, 0, 0, 7], [5, 5, 5, 5, 5]], dtype=np.float32)
-    kept = keep_largest(sparse.csr_array(dense), 2).toarray()
-    assert kept.tolist() == [[0, 3, 3, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 7], [5, 5, 0, 0, 0]]
