@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from recx.core.errors import InputError
+from recx.core.progress import track
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, indptr_of
+from recx.core.ragged import blocks
 from recx.core.types import Bools, Floats, Interactions, Longs, RankedLists, Requests, Vectors
-from recx.parts.shared.top_k import CELLS, Eligibility, OfItems, top_k, top_of_table
+from recx.parts.shared.top_k import CELLS, Eligibility, OfItems, best_of_lists, lists_of, top_k
 
 
 def neighbours(vectors: Vectors, index: str = "Flat", nprobe: int = 16, ef_search: int = 128) -> Neighbours:
@@ -81,9 +82,8 @@ class Neighbours:
         if self.index is None:
             lists = self._exhaustive(query, history, requests, k, seen)
         else:
-            eligibility, dense = Eligibility(history, seen), np.ascontiguousarray(query, dtype=np.float32)
-            borders = blocks(len(requests), max(1, CELLS // max(1, history.n_items)))
-            lists = RankedLists.concat([self._search(dense[a:b], eligibility, requests[a:b], k) for a, b in borders])
+            dense = np.ascontiguousarray(query, dtype=np.float32)
+            lists = self._search(dense, history, requests, k, seen)
         notes = {
             "items_without_vector": history.n_items - len(self.listed),
             "requests_without_vector": int((~has_vector(query)).sum()),
@@ -108,25 +108,23 @@ class Neighbours:
 
         return top_k(score, history, requests, k, seen)
 
-    def _search(self, query: Floats, eligibility: Eligibility, block: Requests, k: int) -> RankedLists:
+    def _search(self, query: Floats, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
         """Query for more and more neighbours until every list has ``k`` eligible items, or the index is exhausted."""
-        hidden = eligibility.hidden(block)
-        wide = min(len(self.listed), 2 * k)
-        score = np.full((len(block), wide), -np.inf, dtype=np.float32)
-        item = np.zeros((len(block), wide), dtype=np.int32)
-        pending = np.flatnonzero(has_vector(query))
-        fetch = wide
+        eligibility, n_listed = Eligibility(history, seen), len(self.listed)
+        k, fetch = min(k, n_listed), min(2 * k, n_listed)
+        item, score = np.empty((len(requests), k), np.int32), np.empty((len(requests), k), np.float32)
+        length, pending = np.zeros(len(requests), dtype=np.int64), np.flatnonzero(has_vector(query))
         while len(pending) and fetch:
-            near, at = self._nearest(query[pending], fetch)
-            items = self.listed[at]
-            near[(at < 0) | hidden[pending[:, None], items]] = -np.inf
-            enough = (near > -np.inf).sum(axis=1) >= min(k, wide)
-            done = enough if fetch < len(self.listed) else np.ones(len(pending), dtype=bool)
-            score[pending[done]], item[pending[done]] = _eligible_first(near[done], items[done], wide)
-            pending = pending[~done]
-            fetch = min(len(self.listed), 4 * fetch)
-        counts, column, value = top_of_table(score, k)
-        return RankedLists(block.user, indptr_of(counts), item[np.repeat(np.arange(len(block)), counts), column], value)
+            for start, stop in track(list(blocks(len(pending), max(1, CELLS // fetch))), "blocks of requests"):
+                asked = pending[start:stop]
+                near, at = self._nearest(query[asked], fetch)
+                near[at < 0] = -np.inf
+                rules, borders = eligibility.rules(requests[asked]), np.arange(len(asked) + 1) * fetch
+                found = best_of_lists(near.ravel(), borders, self.listed[at].ravel(), history.n_items, rules, k)
+                length[asked], item[asked], score[asked] = found
+            pending = pending[length[pending] < k] if fetch < n_listed else pending[:0]
+            fetch = min(4 * fetch, n_listed)
+        return lists_of(requests.user, length, item, score)
 
     def _nearest(self, query: Floats, fetch: int) -> tuple[Floats, Longs]:
         import faiss
@@ -135,11 +133,3 @@ class Neighbours:
             faiss.ParameterSpace().set_index_parameter(self.index, "efSearch", max(self.ef_search, fetch))
         near, at = self.index.search(query, fetch)
         return near, at
-
-
-def _eligible_first(near: Floats, items: Longs, wide: int) -> tuple[Floats, Longs]:
-    """Return the nearest ``wide`` eligible columns (not -inf) sorted by item number, which breaks ties."""
-    first = np.argsort(near == -np.inf, axis=1, kind="stable")[:, :wide]
-    by_item = np.argsort(np.take_along_axis(items, first, axis=1), axis=1, kind="stable")
-    order = np.take_along_axis(first, by_item, axis=1)
-    return np.take_along_axis(near, order, axis=1), np.take_along_axis(items, order, axis=1)

@@ -130,7 +130,7 @@ def top_k(
         block = requests[start:stop]
         table, rules = score(block), eligibility.rules(block)
         if sparse.issparse(table):
-            found = _best(table.data, table.indptr, table.indices, history.n_items, rules, k)
+            found = best_of_lists(table.data, table.indptr, table.indices, history.n_items, rules, k)
         else:
             of = table if isinstance(table, OfItems) else OfItems(table, np.arange(table.shape[1]))
             found = _best_dense(of.score, of.item, history.n_items, rules, k)
@@ -169,10 +169,10 @@ def top_of_table(table: Array, k: int) -> tuple[Longs, Ints, Reals]:
 
 def _best_dense(table: Array, numbers: Array, n_items: int, rules: Rules, k: int) -> tuple[Longs, Ints, Reals]:
     borders = np.arange(len(table) + 1) * table.shape[1]
-    return _best(np.ravel(table), borders, numbers, n_items, rules, min(k, table.shape[1]))
+    return best_of_lists(np.ravel(table), borders, numbers, n_items, rules, min(k, table.shape[1]))
 
 
-def _best(
+def best_of_lists(
     entries: Array, borders: Array, numbers: Array, n_items: int, rules: Rules, k: int
 ) -> tuple[Longs, Ints, Reals]:
     """Return the length of each list [n_lists], and the items and scores of the lists [n_lists, k], best first.
@@ -184,6 +184,10 @@ def _best(
         n_items: The number of items.
         rules: Which items may be shown.
         k: The longest length of a list.
+
+    Raises:
+        RecxError: A score is NaN.
+        InputError: A score is a whole number that float64 does not hold.
     """
     entries = floats_of(entries, "scores of the retriever")
     borders, numbers = borders.astype(np.int64, copy=False), numbers.astype(np.int32, copy=False)
@@ -195,7 +199,7 @@ def _best(
         start, stop = piece
         made = (item[start:stop], score[start:stop], length[start:stop])
         own = rules._replace(now=rules.now[start:stop], user=rules.user[start:stop])
-        return best_entries(entries, borders[start : stop + 1], numbers, n_items, own, *made)
+        return _best_entries(entries, borders[start : stop + 1], numbers, n_items, own, *made)
 
     pieces = list(blocks(n_lists if k else 0, max(1, -(-n_lists // available()))))
     if any(side_by_side(find, pieces)):
@@ -204,7 +208,7 @@ def _best(
 
 
 @compiled("item", "score", "length")
-def best_entries(
+def _best_entries(
     entries: Reals,
     borders: Longs,
     numbers: Ints,
@@ -217,7 +221,7 @@ def best_entries(
     """Write the best entries of each list into ``item`` and ``score`` [n_lists, k], their number into ``length``.
 
     Returns:
-        Whether an entry that may be shown is NaN. (For the other arguments see ``_best``.)
+        Whether an entry that may be shown is NaN. (For the other arguments see ``best_of_lists``.)
     """
     k, shared = item.shape[1], len(numbers) != len(entries)
     hidden_in = np.full(n_items, -1, dtype=np.int32)
