@@ -29,11 +29,13 @@ class Cost:
 
     Attributes:
         seconds: Wall-clock time.
+        processor: Processor time of all threads, in seconds.
         gigabytes: Peak memory.
         metrics: The metrics that it wrote.
     """
 
     seconds: float
+    processor: float
     gigabytes: float
     metrics: dict[str, float]
 
@@ -60,7 +62,7 @@ def run(*arguments: str, module: tuple[str, ...] = ("-m", "recx"), folder: str |
         unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
         found = sorted(Path(place).glob("outputs/2*/*/metrics.json"))
         metrics = json.loads(found[-1].read_text()) if found else {}
-        return Cost(seconds, usage.ru_maxrss * unit / 1e9, metrics)
+        return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e9, metrics)
 
 
 def news(name: str) -> Iterator[tuple[str, str, str]]:
@@ -236,6 +238,20 @@ def tracker() -> Iterator[tuple[str, str, str]]:
     yield from measured()
 
 
+def scale() -> Iterator[tuple[str, str, str]]:
+    """What 300 thousand and a million users cost: see benchmarks/scale.py."""
+    from scale import figures
+
+    yield from figures()
+
+
+def growth() -> Iterator[tuple[str, str, str]]:
+    """How time and memory grow with users, items and events: see benchmarks/scale.py."""
+    from scale import growth
+
+    yield from growth()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -249,6 +265,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "latency": latency,
     "report": report,
     "tracker": tracker,
+    "scale": scale,
+    "growth": growth,
 }
 
 
