@@ -52,6 +52,8 @@ def is_inexact(text: str) -> bool:
 
 def fits_float32(values: Array) -> bool:
     """Return whether float32 holds every number exactly, or as NaN."""
+    if values.dtype == np.float32:
+        return True
     with np.errstate(over="ignore"):
         return bool(((values.astype(np.float32) == values) | (values != values)).all())
 

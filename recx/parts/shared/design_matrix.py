@@ -93,13 +93,11 @@ def _block(
 
 def _check_finite(values: Reals, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
     for column, name in enumerate(names):
-        finite = np.abs(values[column]) <= LARGEST
-        if not finite.all():
-            row = int(np.argmin(finite))
+        of_column = values[column]
+        if len(of_column) and not (of_column.min() >= -LARGEST and of_column.max() <= LARGEST):  # NaN is neither
+            row = int(np.argmin(np.abs(of_column) <= LARGEST))
             user = history.users.ids[lists.user[lists.list_of_row[row]]]
-            raise RecxError(
-                f"feature {name} is {values[column][row]} for user {user}: a feature must be finite in float32"
-            )
+            raise RecxError(f"feature {name} is {of_column[row]} for user {user}: a feature must be finite in float32")
 
 
 def _values(

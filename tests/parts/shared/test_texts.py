@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
+from recx.core.system.threads import limited_to
 from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.parts.encoder.tfidf import Tfidf
 from recx.parts.shared import texts
@@ -105,6 +111,23 @@ def test_products_of_lists_are_the_cosines(encoder: Tfidf, few: int, monkeypatch
     assert found.dtype == np.float32
     part = texts.products_of_lists(lists[2:4], every[user[2:4]], items)
     assert np.array_equal(part, found[2:])
+
+
+@given(st.integers(0, 9), st.integers(0, 12), st.sampled_from([np.asarray, sparse.csr_array]), st.integers(0, 99))
+def test_products_of_pairs_are_those_of_a_loop_whatever_the_pieces_and_threads(
+    d: int, n: int, kind: Callable[..., Any], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    one, other = (rng.integers(-2, 3, (rows, d + 1)).astype(np.float32) / 3 for rows in (3, 5))
+    user, item = rng.integers(0, 3, n), rng.integers(0, 5, n).astype(np.int32)
+    whole = texts.products_of_pairs(kind(one), user, kind(other), item)
+    expected = [
+        math.fsum(a * b for a, b in zip(one[u], other[i], strict=True)) for u, i in zip(user, item, strict=True)
+    ]
+    assert whole == pytest.approx(expected, abs=1e-6)
+    for rows, threads in ((1, 1), (3, 3), (100, 3)):
+        with mock.patch.object(texts, "ROWS", rows), limited_to(threads):
+            assert np.array_equal(texts.products_of_pairs(kind(one), user, kind(other), item), whole)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
