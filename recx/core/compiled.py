@@ -75,7 +75,11 @@ class Kernel(Generic[P, R]):
             config: Any = numba.config
             before, config.CACHE_DIR = config.CACHE_DIR, folder or ""
             try:
-                return numba.njit(nogil=True, cache=folder is not None, error_model="numpy")(self._linked())
+                ready: Any = numba.njit(nogil=True, cache=folder is not None, error_model="numpy")(self._linked())
+                # By itself, Numba compiles what another kernel calls once more for each constant that it is given.
+                of_call = ready.get_call_template
+                ready.get_call_template = lambda args, kws: of_call(tuple(map(numba.types.unliteral, args)), kws)
+                return ready
             finally:
                 config.CACHE_DIR = before
 

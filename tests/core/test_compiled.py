@@ -55,6 +55,20 @@ def forbidden(values: np.ndarray) -> None:
     values[0] = 1.0
 
 
+@compiled()
+def larger(one: float, other: float) -> float:
+    return one if one > other else other
+
+
+@compiled()
+def largest(values: np.ndarray) -> float:
+    found = larger(0, 1)
+    for value in values:
+        found = larger(found, 2)
+        found = larger(found, value)
+    return found
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder for compiled code of a user who has compiled nothing yet."""
@@ -151,6 +165,12 @@ def test_one_compilation_serves_every_layout(values: np.ndarray) -> None:
     assert add_up(values, total) == 6
     assert total[0] == values.sum()
     assert len(add_up.dispatcher.signatures) == 1
+
+
+def test_one_compilation_serves_every_constant(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "larger", Kernel(larger.function, ()))
+    assert Kernel(largest.function, ())(np.array([3, 7, 5])) == 7
+    assert len(larger.dispatcher.signatures) == 1
 
 
 def test_one_compilation_serves_mapped_files(tmp_path: Path) -> None:
