@@ -1,0 +1,265 @@
+"""The most clicked items as of each request, in one sweep over the clicks: kernels.
+
+Each click changes the total of one item. A pool holds the best items, all those that reach a bar, so that a request
+reads its list off the pool; it looks at the other items only if its user has seen too much of the pool.
+
+With a half-life, a click weighs 2^(half-lives since the start of its epoch) and totals are relative to the start of the
+current epoch: a total does not change as time passes, and neither does the order of the items. An epoch lasts ``SPAN``
+half-lives, far longer than any click counts; when the next one begins, all totals are divided by 2^SPAN, which is
+exact. So totals follow from the clicks alone, to the last bit, whichever requests share a sweep.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from recx.core.compiled import compiled
+from recx.core.precision import Reals
+from recx.core.types import Bools, Doubles, Ints, Longs
+from recx.parts.shared.heap import push, sort_heap
+from recx.parts.shared.top_k import Rules
+
+SPAN = 500  # half-lives: 2^SPAN times the number of clicks, and its inverse, fit into a float64
+NEXT_EPOCH = 2.0**-SPAN
+GRID = 2.0**29 + 1  # rounds a float64 to the 24 bits of a float32, see ``rounded``
+FEW = 64  # changes up to which the pool is always sorted rather than chosen anew
+
+
+class Clicks(NamedTuple):
+    """Clicks in the order of time, and how long they count.
+
+    Attributes:
+        item: The item of each click [n].
+        time: The time of each click [n], read if there is a reach.
+        weight: The weight of each click [n] (see ``weights_of``), read if there is a half-life.
+        reach: Largest age of a click that counts; -1: any. With a half-life there is one, far below ``SPAN`` of it.
+        half_life: Time after which a weight has halved; 0: every click counts 1.
+    """
+
+    item: Ints
+    time: Longs
+    weight: Doubles
+    reach: int
+    half_life: int
+
+
+class Totals(NamedTuple):
+    """What the clicks of each item sum up to.
+
+    Attributes:
+        weight: Sum of the weights of the clicks that count [n_items].
+        clicks: Their number [n_items].
+        grid: Factor that rounds the sums (see ``rounded``); 0 for sums that are exact.
+    """
+
+    weight: Doubles
+    clicks: Ints
+    grid: float
+
+
+class Pool(NamedTuple):
+    """The best items.
+
+    Attributes:
+        score: Their scores, in order after ``settle`` [n].
+        item: Their numbers [n].
+        holds: Whether each item is in the pool [n_items].
+    """
+
+    score: Doubles
+    item: Ints
+    holds: Bools
+
+
+def weights_of(time: Longs, half_life: int) -> Doubles:
+    """Return the weight of a click at each time [n], relative to the start of its epoch."""
+    whole, rest = np.divmod(time, half_life)
+    return np.asarray(np.exp2(rest / half_life) * (2.0 ** np.arange(SPAN))[whole % SPAN])
+
+
+@compiled("item", "score", "length")
+def most_clicked(
+    clicks: Clicks,
+    before: Longs,
+    place: Longs,
+    rules: Rules,
+    clicked: Ints,
+    n_items: int,
+    spare: int,
+    item: Ints,
+    score: Reals,
+    length: Longs,
+) -> None:
+    """Write the best items of requests, which come in the order of time, each into the list ``place`` [n].
+
+    Args:
+        clicks: The clicks.
+        before: Number of clicks before each request [n].
+        place: The number of each request's list [n].
+        rules: Time and user of each request, and what users must not get; times are read if there is a reach.
+        clicked: The items with a click, increasing.
+        n_items: The number of items.
+        spare: How many items the pool holds at least beyond the length of a list.
+        item: The items of the lists, to write into [n_lists, k], k at least 1.
+        score: Their scores, to write into [n_lists, k].
+        length: The number of items of each list, to write into [n_lists].
+    """
+    k, span = item.shape[1], SPAN * clicks.half_life
+    least, few = k + spare, max(FEW, len(clicked) // (k + spare))
+    totals = Totals(np.zeros(n_items), np.zeros(n_items, dtype=np.int32), GRID if span > 0 else 0.0)
+    pool = Pool(np.empty(3 * least + few), np.empty(3 * least + few, dtype=np.int32), np.zeros(n_items, dtype=np.bool_))
+    listed, hidden_in = np.empty(k), np.full(n_items, -1, dtype=np.int32)
+    size, bar, bar_item, gone, added = 0, 0.0, -1, 0, 0
+    start = clicks.time[0] - clicks.time[0] % span if span > 0 else 0
+    for at in range(len(before)):
+        now, old, changes = rules.now[at] if clicks.reach >= 0 else 0, added, added + gone
+        start, gone = advance(clicks, totals, before[at], now, start, gone, added)
+        added = before[at]
+        changes = added + gone - changes
+        if changes <= few:
+            # After a new epoch the bar is far too high, so that nothing is left in the pool.
+            size, bar, bar_item = settle(clicks.item[max(old, gone) : added], totals, pool, least, size, bar, bar_item)
+        if changes > few or (size < least and bar > 0):
+            size, bar, bar_item = refill(totals, pool, clicked, hidden_in, 2 * least, size)
+        for event in range(rules.indptr[rules.user[at]], rules.indptr[rules.user[at] + 1]):
+            hidden_in[rules.seen[event]] = at
+        own, scores, found = item[place[at]], score[place[at]], 0
+        for p in range(size):
+            if found == k:
+                break
+            if hidden_in[pool.item[p]] != at:
+                own[found], listed[found] = pool.item[p], pool.score[p]
+                found += 1
+        if found < k and bar > 0:
+            found = choose(totals, clicked, hidden_in, at, k, own, listed)
+        faded = np.exp2((start - now) / clicks.half_life) if span > 0 else 1.0
+        for p in range(found):
+            scores[p] = listed[p] * faded
+        length[place[at]] = found
+
+
+@compiled("totals")
+def advance(
+    clicks: Clicks, totals: Totals, before: int, now: int, start: int, gone: int, added: int
+) -> tuple[int, int]:
+    """Bring totals to a request: add the clicks before it, and take off each click when it becomes too old.
+
+    Args:
+        clicks: The clicks.
+        totals: The totals, to write into.
+        before: The number of clicks before the request.
+        now: The time of the request.
+        start: The start of the epoch.
+        gone: How many clicks have been taken off.
+        added: How many have been added.
+
+    Returns:
+        The start of the epoch, and how many clicks have been taken off.
+    """
+    reach, span = clicks.reach, SPAN * clicks.half_life
+    item, time, weight = clicks.item, clicks.time, clicks.weight
+    while True:
+        if reach >= 0:
+            at = time[added] if added < before else now
+            while gone < added and time[gone] < at - reach:
+                one, worth = item[gone], 1.0
+                if span > 0:
+                    worth = weight[gone] if time[gone] >= start else weight[gone] * NEXT_EPOCH
+                totals.clicks[one] -= 1
+                # Where no click is left, none of the sums' rounding is either.
+                totals.weight[one] = totals.weight[one] - worth if totals.clicks[one] > 0 else 0.0
+                gone += 1
+            if span > 0 and at >= start + span:
+                if gone < added:  # what still counts is of the last epoch
+                    for one in range(len(totals.weight)):
+                        totals.weight[one] *= NEXT_EPOCH
+                start = at - at % span
+        if added == before:
+            return start, gone
+        totals.weight[item[added]] += weight[added] if span > 0 else 1.0
+        totals.clicks[item[added]] += 1
+        added += 1
+
+
+@compiled()
+def reaches(value: float, one: int, bar: float, bar_item: int) -> bool:
+    """Return whether an item is as good as the item that set the bar."""
+    return value > bar or (value == bar and one <= bar_item)
+
+
+@compiled()
+def rounded(totals: Totals, one: int) -> float:
+    """Return an item's total rounded to 24 bits if weights fade (Dekker 1971).
+
+    Sums of the same weights differ in their last bits by what was added and taken off in between; items must tie.
+    """
+    value = float(totals.weight[one])
+    return totals.grid * value - (totals.grid * value - value)
+
+
+@compiled("pool")
+def settle(
+    new: Ints, totals: Totals, pool: Pool, least: int, size: int, bar: float, bar_item: int
+) -> tuple[int, float, int]:
+    """Take clicked items that reach the bar into the pool, sort it, and drop what fell below the bar.
+
+    Sorting is by insertion, as only a few are out of place. If more than three times the ``least`` is left, the bar is
+    raised.
+
+    Returns:
+        The number of items in the pool, and the bar.
+    """
+    score, item, holds = pool.score, pool.item, pool.holds
+    for one in new:
+        if not holds[one] and reaches(rounded(totals, one), one, bar, bar_item):
+            item[size], holds[one] = one, True
+            size += 1
+    for p in range(size):
+        value, one, at = rounded(totals, item[p]), item[p], p
+        while at > 0 and (score[at - 1] < value or (score[at - 1] == value and item[at - 1] > one)):
+            score[at], item[at] = score[at - 1], item[at - 1]
+            at -= 1
+        score[at], item[at] = value, one
+    keep = size
+    while keep > 0 and not reaches(score[keep - 1], item[keep - 1], bar, bar_item):
+        keep -= 1
+    if keep > 3 * least:
+        keep = 2 * least
+        bar, bar_item = score[keep - 1], item[keep - 1]
+    for p in range(keep, size):
+        holds[item[p]] = False
+    return keep, bar, bar_item
+
+
+@compiled("pool")
+def refill(
+    totals: Totals, pool: Pool, clicked: Ints, hidden_in: Ints, wanted: int, size: int
+) -> tuple[int, float, int]:
+    """Fill the pool with the ``wanted`` best of all items.
+
+    Returns:
+        The number of items in the pool, and the bar: 0 if every item that counts is in the pool.
+    """
+    for p in range(size):
+        pool.holds[pool.item[p]] = False
+    size = choose(totals, clicked, hidden_in, -2, wanted, pool.item, pool.score)
+    for p in range(size):
+        pool.holds[pool.item[p]] = True
+    if size < wanted:
+        return size, 0.0, -1
+    return size, pool.score[size - 1], pool.item[size - 1]
+
+
+@compiled("item", "score")
+def choose(totals: Totals, clicked: Ints, hidden_in: Ints, request: int, k: int, item: Ints, score: Doubles) -> int:
+    """Write the best ``k`` of all items that are not hidden in a request, best first, and return how many."""
+    size = 0
+    for one in clicked:
+        value = rounded(totals, one)
+        # Items come by increasing number: of equal ones, those that came first stay.
+        if value > 0 and (size < k or value > score[0]) and hidden_in[one] != request:
+            size = push(score, item, size, k, value, one)
+    sort_heap(score, item, size)
+    return size
