@@ -48,6 +48,7 @@ from recx.core.protocols import (
     Ranker,
     Reloadable,
     Retriever,
+    Sampling,
     Saveable,
     Scoring,
     Seen,
@@ -109,7 +110,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",
-    "Ranker", "Reloadable", "Retriever", "Run", "Saveable", "Scoring", "Seen", "SlateRetriever", "Splitter",
+    "Ranker", "Reloadable", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever", "Splitter",
     "SweepTracker", "Tracker", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",

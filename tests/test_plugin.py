@@ -66,6 +66,7 @@ NAMES = [
     "Run",
     "RunContext",
     "SECOND",
+    "Sampling",
     "Saveable",
     "Scoring",
     "Seed",

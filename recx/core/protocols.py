@@ -104,6 +104,15 @@ class Ranker(Protocol):
 
 
 @runtime_checkable
+class Sampling(Protocol):
+    """A ranker that learns from a random sample of the users: not all users of the past fold need candidates."""
+
+    @property
+    def sample(self) -> tuple[int, int] | None:
+        """The largest number of users and the seed of their draw; None: it learns from all."""
+
+
+@runtime_checkable
 class Saveable(Protocol):
     """A fitted retriever or ranker that is saved with the run, in a folder named after its stage.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary, summary_of
-from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Saveable
+from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling, Saveable
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.storage.cache import keys
@@ -94,6 +94,10 @@ class _Preflighted(_Stage):
 
 
 class _Ranker(_Preflighted):
+    @property
+    def sample(self) -> tuple[int, int] | None:
+        return self.part.sample if isinstance(self.part, Sampling) else None
+
     def fit(self, candidates: RankedLists, fold: Fold) -> _Fitted:
         key = partial(self.cache.key, "fit_ranker", self.part, candidates, fold)
         return _Fitted.of(self.cache, "fit_ranker", key, lambda: self.part.fit(candidates, fold))

@@ -35,6 +35,7 @@ from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
 from recx.experiment.doctor import Finding, cuts_of, examine
 from recx.experiment.files import frame_of, per_user_of
+from recx.experiment.past_sample import drawn
 from recx.experiment.shown import Overview
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ class Experiment:
             self.ranker.preflight()
         interactions, split = self.load_and_split(stage)
         early, ranker = self._learn_from_past(split.past, stage)
-
         now, late = split.fold, early
         if late is None:
             with stage("fit_retriever"):
@@ -107,7 +107,7 @@ class Experiment:
         return Result(self, interactions, split, late, ranker, *made, peaks=stage.peaks, passes=stage.passes)
 
     def load_and_split(self, stage: Stages | None = None) -> tuple[Interactions, Split]:
-        """Load the data and split it; the splitter does not see the names, which could give the answer away.
+        """Load the data and split it, without the names, which could give the answer away to a part.
 
         Args:
             stage: Times both steps; None: they are not timed.
@@ -122,7 +122,7 @@ class Experiment:
                 check_clock(interactions.time, interactions.notes)
         with stage("split"):
             split = self.splitter.split(interactions.unnamed(), self.fold)
-            return interactions, check_type(split, Split, "the splitter's split")
+            return interactions, drawn(check_type(split, Split, "the splitter's split"), self.ranker)
 
     def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
         """Train the ranker one step back, on labels later than everything that this retriever has seen."""

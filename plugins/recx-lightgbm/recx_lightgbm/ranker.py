@@ -89,6 +89,11 @@ class Lambdamart:
         if not self.features:
             raise InputError("ranker=lambdamart has no features: choose a set such as feature=news, or ranker=identity")
 
+    @property
+    def sample(self) -> tuple[int, int]:
+        """The largest number of users that it learns from, and the seed of their draw."""
+        return self.max_users, self.seed
+
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLambdamart:
         """Learn to rank each user's targets above their other candidates.
 

@@ -74,6 +74,11 @@ class Linear:
         """Whether the scores are probabilities."""
         return self.probabilities != "none"
 
+    @property
+    def sample(self) -> tuple[int, int]:
+        """The largest number of users that it learns from, and the seed of their draw."""
+        return self.max_users, self.seed
+
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedLinear:
         """Learn to rank ``fold.target`` first among its user's candidates.
 
