@@ -10,15 +10,20 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from recx.core.bounds import NonNegativeFloat, check
+from recx.core.compiled import compiled
+from recx.core.contracts import check_lists
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, Saveable, retrieves_slates
-from recx.core.ragged import blocks, distinct, max_of_groups
-from recx.core.types import Doubles, Interactions, RankedLists, Requests
+from recx.core.ragged import blocks, indptr_of, max_of_groups
+from recx.core.system.threads import side_by_side
+from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.shared.heap import push, sort_heap
 
-BLOCK = 20_000  # requests merged at once, which bounds the memory for the sources' lists
+BLOCK = 20_000  # requests asked for at once, which bounds the memory for the sources' lists
+PIECE = 2_500  # of these, requests merged by one thread
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class FittedUnion:
         """Return the ``k`` best of the items of all sources, each of which retrieves ``k``."""
         borders = list(blocks(len(requests), BLOCK)) or [(0, 0)]
         merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
-        return RankedLists.concat(list(merged))
+        return RankedLists.concat([part for parts in merged for part in parts])
 
     @property
     def summary(self) -> FitSummary:
@@ -93,31 +98,47 @@ class FittedUnion:
             if isinstance(source, Saveable):
                 source.save(folder / name)
 
-    def _merge(self, history: Interactions, block: Requests, k: int) -> RankedLists:
-        lists = {name: source.retrieve(history, block, k) for name, source in self.sources.items()}
-        keys = {name: found.list_of_row * history.n_items + found.item for name, found in lists.items()}
-        pairs = distinct(np.concatenate(list(keys.values())))
-        score = np.zeros(len(pairs), dtype=np.float64)
-        columns: dict[str, Reals] = {}
-        for name, found in lists.items():
-            at = np.searchsorted(pairs, keys[name])
-            score[at] += self._worth(found, self.settings.weights.get(name, 1.0))
-            score_there = floats_of(found.score, f"scores of {name}")
-            for kind, values in (("score", score_there), ("rank", found.rank.astype(np.float32))):
-                columns[f"{name}_{kind}"] = np.full(len(pairs), np.nan, dtype=values.dtype)
-                columns[f"{name}_{kind}"][at] = values
-        merged = RankedLists(
-            user=block.user,
-            indptr=np.searchsorted(pairs, np.arange(len(block) + 1) * history.n_items),
-            item=(pairs % max(1, history.n_items)).astype(np.int32),
-            score=score,
-            columns=columns,
-            notes={f"{name}_{note}": count for name, found in lists.items() for note, count in found.notes.items()},
+    def _merge(self, history: Interactions, block: Requests, k: int) -> list[RankedLists]:
+        """Return the merged lists of a block of requests, piece after piece."""
+        lists = {
+            name: check_lists(source.retrieve(history, block, k), block, history.n_items, f"the source {name}")
+            for name, source in self.sources.items()
+        }
+
+        def merged(piece: tuple[int, int]) -> RankedLists:
+            some = slice(*piece)
+            return self._merged(block[some], {name: found[some] for name, found in lists.items()}, history.n_items, k)
+
+        parts = side_by_side(merged, list(blocks(len(block), PIECE)) or [(0, 0)])
+        notes = {f"{name}_{note}": count for name, found in lists.items() for note, count in found.notes.items()}
+        return [replace(parts[0], notes=notes), *parts[1:]]  # once, since counts of requests add up
+
+    def _merged(self, piece: Requests, lists: Mapping[str, RankedLists], n_items: int, k: int) -> RankedLists:
+        """Return the merged lists of a piece of requests."""
+        sources = list(lists.values())
+        starts = indptr_of(np.array([len(found) for found in sources]))
+        borders = np.stack([found.indptr + start for found, start in zip(sources, starts, strict=False)])
+        together = np.diff(borders).sum(axis=0)
+        kept = int(np.minimum(together, k).sum())
+        indptr = np.zeros(len(together) + 1, dtype=np.int64)
+        item, score = np.empty(kept, dtype=np.int32), np.empty(kept, dtype=np.float64)
+        row = np.empty((len(sources), kept), dtype=np.int64)
+        _merge_rows(
+            np.concatenate([found.item.astype(np.int32, copy=False) for found in sources]),
+            np.concatenate([self._worth(found, self.settings.weights.get(name, 1.0)) for name, found in lists.items()]),
+            borders,
+            k,
+            np.full(n_items, -1, dtype=np.int32),
+            int(together.max(initial=0)),
+            indptr,
+            item,
+            score,
+            row,
         )
-        best = merged.reorder(score).top(k)
-        if self.settings.method == "score":
-            return best
-        return replace(best, score=best.score.astype(np.float32))  # in the order of the exact sums
+        n = int(indptr[-1])
+        exact = self.settings.method == "score"  # else float32, in the order of the exact sums
+        score = score[:n].astype(np.float64 if exact else np.float32, copy=False)
+        return RankedLists(piece.user, indptr, item[:n], score, _columns(lists, row[:, :n]))
 
     def _worth(self, found: RankedLists, weight: float) -> Doubles:
         if self.settings.method == "reciprocal_rank":
@@ -125,3 +146,71 @@ class FittedUnion:
             return np.asarray(np.rint(2.0**48 * weight / (self.settings.smoothing + found.rank)) / 2.0**48)
         largest = np.repeat(max_of_groups(np.abs(found.score), found.indptr), found.lengths)
         return np.asarray(weight * (found.score / np.maximum(largest, 1e-12, dtype=np.float64)))
+
+
+def _columns(lists: Mapping[str, RankedLists], row: Longs) -> dict[str, Reals]:
+    """Return the score and rank in every source of the items at its rows [n_sources, n], NaN where the row is -1."""
+    columns: dict[str, Reals] = {}
+    for (name, found), rows in zip(lists.items(), row, strict=True):
+        score = floats_of(found.score, f"scores of {name}")
+        for kind, values in (("score", score), ("rank", found.rank.astype(np.float32))):
+            columns[f"{name}_{kind}"] = np.append(values, values.dtype.type(np.nan))[rows]
+    return columns
+
+
+@compiled("place", "indptr", "item", "score", "row")
+def _merge_rows(
+    found: Ints,
+    worth: Doubles,
+    borders: Longs,
+    k: int,
+    place: Ints,
+    longest: int,
+    indptr: Longs,
+    item: Ints,
+    score: Doubles,
+    row: Longs,
+) -> None:
+    """Add up what every item is worth in each request's lists, and write the ``k`` best.
+
+    Args:
+        found: The items of all sources' lists, source after source [n].
+        worth: What each of them is worth [n].
+        borders: Borders of every source's lists in these [n_sources, n_lists + 1].
+        k: Length of a merged list at most.
+        place: -1 for every item of the catalogue, and again at the end [n_items].
+        longest: The most rows of one request, all sources together.
+        indptr: Takes the borders of the merged lists [n_lists + 1].
+        item: Takes the items.
+        score: Takes the sums, added in the order of the sources.
+        row: Takes the row of each item among those of every source, -1 where it is not [n_sources, ...].
+    """
+    n_sources = borders.shape[0]
+    shown, total = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.float64)
+    shown_at = np.empty((longest, n_sources), dtype=np.int64)
+    written = 0
+    for request in range(borders.shape[1] - 1):
+        size = 0
+        for source in range(n_sources):
+            for r in range(borders[source, request], borders[source, request + 1]):
+                number = found[r]
+                at = place[number]
+                if at < 0:
+                    at = place[number] = size
+                    shown[at], total[at] = number, 0.0
+                    shown_at[at, :] = -1
+                    size += 1
+                total[at] += worth[r]
+                shown_at[at, source] = r - borders[source, 0]
+        best_score, best_item, n_best = score[written:], item[written:], 0
+        for at in range(size):
+            n_best = push(best_score, best_item, n_best, k, total[at], shown[at])
+        sort_heap(best_score, best_item, n_best)
+        for x in range(n_best):
+            at = place[best_item[x]]
+            for source in range(n_sources):
+                row[source, written + x] = shown_at[at, source]
+        for at in range(size):
+            place[shown[at]] = -1
+        written += n_best
+        indptr[request + 1] = written

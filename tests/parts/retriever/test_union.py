@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recx.core.errors import InputError
+from recx.core.entities import Entities
+from recx.core.errors import InputError, RecxError
 from recx.core.ragged import indptr_of
+from recx.core.system.threads import limited_to
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.retriever import union
 from recx.parts.retriever.union import Union
@@ -84,6 +88,71 @@ def test_blocks_change_nothing_and_counts_of_requests_add_up(
     assert parts.item.tolist() == whole.item.tolist()
     assert parts.indptr.tolist() == whole.indptr.tolist()
     assert parts.notes == whole.notes == {"a_items_learnt": 3, "a_requests_seen": 3, "b_requests_seen": 3}
+
+
+def test_a_source_that_breaks_the_rules_of_lists_is_named(world: Interactions, asking: Callable) -> None:
+    fitted = Union({"a": A, "b": Fixed({0: [(10, 1.0)]})}).fit(world)
+    with pytest.raises(RecxError, match="the source b returned an item outside the catalogue for user 0"):
+        fitted.retrieve(world, asking(None), 3)
+
+
+N_ITEMS, N_USERS = 12, 4
+EMPTY = Interactions(
+    indptr=np.zeros(N_USERS + 1, dtype=np.int64),
+    item=np.zeros(0, dtype=np.int32),
+    time=None,
+    weight=np.zeros(0, dtype=np.float32),
+    users=Entities(np.arange(N_USERS)),
+    items=Entities(np.arange(N_ITEMS)),
+)
+SCORED = st.lists(
+    st.tuples(st.integers(0, N_ITEMS - 1), st.sampled_from([-2.0, -0.1, 0.0, 0.3, 1.0, 7.0])),
+    max_size=8,
+    unique_by=lambda pair: pair[0],
+).map(lambda pairs: sorted(pairs, key=lambda pair: -pair[1]))
+SOURCES = st.lists(st.dictionaries(st.integers(0, N_USERS - 1), SCORED).map(Fixed), min_size=1, max_size=3)
+
+
+def stored(score: float) -> float:
+    return float(np.float32(score))
+
+
+def all_of(lists: RankedLists) -> list[bytes]:
+    arrays = [lists.user, lists.indptr, lists.item, lists.score, *lists.columns.values()]
+    return [np.ascontiguousarray(array).tobytes() for array in arrays]
+
+
+@given(SOURCES, st.sampled_from(["reciprocal_rank", "score"]), st.integers(1, 10), st.integers(1, 3))
+def test_lists_are_those_of_a_loop_whatever_the_pieces_and_threads(
+    sources: list[Fixed], method: str, k: int, piece: int
+) -> None:
+    weights = {str(n): 0.5**n for n in range(len(sources))}
+    named = {str(n): source for n, source in enumerate(sources)}
+    fitted = Union(named, method=method, smoothing=1.0, weights=weights).fit(EMPTY)  # type: ignore[arg-type]
+    requests = Requests(np.arange(N_USERS, dtype=np.int32))
+    lists = fitted.retrieve(EMPTY, requests, k)
+    for user in range(N_USERS):
+        sums: dict[int, float] = {}
+        at: dict[tuple[int, str], tuple[float, int]] = {}
+        for name, source in named.items():
+            pairs = source.lists.get(user, [])[:k]
+            largest = max([1e-12, *(np.float32(abs(score)) for _, score in pairs)])
+            for rank, (item, score) in enumerate(pairs, 1):
+                by_rank = round(2**48 * weights[name] / (1 + rank)) / 2**48
+                share = by_rank if method == "reciprocal_rank" else weights[name] * float(np.float32(score) / largest)
+                sums[item] = sums.get(item, 0.0) + share
+                at[item, name] = (np.float32(score), rank)
+        best = sorted(sums, key=lambda item: (-sums[item], item))[:k]
+        rows = slice(lists.indptr[user], lists.indptr[user + 1])
+        assert lists.item[rows].tolist() == best
+        assert lists.score[rows].tolist() == pytest.approx([sums[item] for item in best], rel=1e-6)
+        for name in named:
+            for kind, which in (("score", 0), ("rank", 1)):
+                expected = [at.get((item, name), (np.nan, np.nan))[which] for item in best]
+                np.testing.assert_array_equal(lists.columns[f"{name}_{kind}"][rows], expected)
+    with pytest.MonkeyPatch.context() as patch, limited_to(3):
+        patch.setattr(union, "PIECE", piece)
+        assert all_of(fitted.retrieve(EMPTY, requests, k)) == all_of(lists)
 
 
 @pytest.mark.parametrize(
