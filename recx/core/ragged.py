@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from recx.core.system.threads import side_by_side
+
 Array = npt.NDArray[Any]
 Longs = npt.NDArray[np.int64]
 
-FEW = 16
-"""Group size up to which comparing all pairs is faster than sorting."""
+ROWS_AT_ONCE = 100_000  # keeps a block of groups in the processor's cache
 
 
 def indptr_of(lengths: Array) -> Longs:
@@ -38,6 +39,15 @@ def rows_of_groups(indptr: Longs, groups: Array) -> Longs:
     """Return the rows of the chosen groups, group after group in the given order."""
     lengths = np.diff(indptr)[groups]
     return np.repeat(indptr[:-1][groups], lengths) + position_of_rows(indptr_of(lengths))
+
+
+def first_rows(indptr: Longs, k: int) -> tuple[Longs | slice, Longs]:
+    """Return the first ``k`` rows of each group (a slice of all rows if no group has more), and their ``indptr``."""
+    lengths = np.minimum(np.diff(indptr), k)
+    kept = indptr_of(lengths)
+    if kept[-1] == indptr[-1]:
+        return slice(None), kept
+    return np.repeat(indptr[:-1], lengths) + position_of_rows(kept), kept
 
 
 def sum_of_groups(values: Array, indptr: Longs) -> Array:
@@ -79,14 +89,15 @@ def blocks_of_groups(indptr: Longs, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def rows_by_group(group: Array) -> Longs:
-    """Return the rows sorted by group (integers from 0, [n_rows]), each group's in the given order.
+    """Return the rows sorted by group (int32 from 0, [n_rows]), each group's in the given order.
 
-    A radix sort, for which NumPy has a fast path on 16 bits: five times as fast as its stable sort on 32.
+    Sorts numbers made of group and row, which on 30 million rows takes a quarter of the time of a stable sort.
     """
-    order = np.argsort((group & 0xFFFF).astype(np.uint16), kind="stable")
-    if len(group) and int(group.max()) > 0xFFFF:
-        order = order[np.argsort((group[order] >> 16).astype(np.uint16), kind="stable")]
-    return order
+    key: Longs = group.astype(np.int64) << 32
+    key |= np.arange(len(group))
+    key.sort()
+    key &= 2**32 - 1
+    return key
 
 
 def in_order(score: Array, indptr: Longs) -> bool:
@@ -103,45 +114,79 @@ def rises(score: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
     return rising
 
 
-def has_twice(item: Array, indptr: Longs, rows: int = 100_000) -> bool:
+def has_twice(item: Array, indptr: Longs, rows: int = ROWS_AT_ONCE) -> bool:
     """Return whether a group holds an item (integers from 0, [n_rows]) more than once."""
-    lengths = np.diff(indptr)
-    if int(lengths.max(initial=0)) <= FEW:
-        group = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        pairs = ((item[d:] == item[:-d]) & (group[d:] == group[:-d]) for d in range(1, int(lengths.max(initial=0))))
-        return any(bool(same.any()) for same in pairs)
     n_items = int(item.max(initial=0)) + 1
-    ordered = _sorted_blocks(item, indptr, n_items, rows)
-    return any(bool((block[..., 1:] == block[..., :-1]).any()) for block in ordered)
+    blocks = blocks_of_groups(indptr, rows)
+    return any(side_by_side(lambda block: _twice(_sorted(item, indptr, n_items, *block)), blocks))
 
 
-def repeats(item: Array, indptr: Longs) -> npt.NDArray[np.bool_]:
+def repeats(item: Array, indptr: Longs, rows: int = ROWS_AT_ONCE) -> npt.NDArray[np.bool_]:
     """Return which rows repeat an item of an earlier row of their group [n_rows]."""
     again = np.zeros(len(item), dtype=bool)
-    if has_twice(item, indptr):
-        order, group = order_in_groups(-item, indptr), group_of_rows(indptr)
-        again[order[1:]] = (item[order[1:]] == item[order[:-1]]) & (group[1:] == group[:-1])
+    n_items = int(item.max(initial=0)) + 1
+
+    def mark(block: tuple[int, int]) -> None:
+        if _twice(_sorted(item, indptr, n_items, *block)):
+            key = _keys(item, indptr, n_items, *block)
+            order = np.argsort(key, kind="stable")
+            same = key[order[1:]] == key[order[:-1]]
+            again[indptr[block[0]] + order[1:][same]] = True
+
+    side_by_side(mark, blocks_of_groups(indptr, rows))
     return again
 
 
-def same_items(item: Array, other: Array, indptr: Longs, rows: int = 100_000) -> bool:
+def same_items(item: Array, other: Array, indptr: Longs, rows: int = ROWS_AT_ONCE) -> bool:
     """Return whether every group holds the same items (integers from 0, [n_rows] each), in any order."""
     n_items = int(max(item.max(initial=0), other.max(initial=0))) + 1
-    return all(map(np.array_equal, *(_sorted_blocks(some, indptr, n_items, rows) for some in (item, other))))
+
+    def same(block: tuple[int, int]) -> bool:
+        return np.array_equal(_sorted(item, indptr, n_items, *block), _sorted(other, indptr, n_items, *block))
+
+    return all(side_by_side(same, blocks_of_groups(indptr, rows)))
 
 
-def _sorted_blocks(item: Array, indptr: Longs, n_items: int, rows: int) -> Iterator[Array]:
-    """Yield blocks of groups, each group's items sorted: one row per group if all have one length, else end to end.
+def _sorted(item: Array, indptr: Longs, n_items: int, start: int, stop: int) -> Array:
+    """Return the items of a block of groups, each group's sorted: a table if all have one length, else keys."""
+    length = int(indptr[start + 1] - indptr[start])
+    if (np.diff(indptr[start : stop + 1]) == length).all():
+        return np.sort(item[indptr[start] : indptr[stop]].reshape(stop - start, length), axis=1)
+    return np.sort(_keys(item, indptr, n_items, start, stop))
 
-    Items that lie end to end are offset by the group's position in the block, so that no two groups share one.
+
+def _keys(item: Array, indptr: Longs, n_items: int, start: int, stop: int) -> Array:
+    """Return the items of a block of groups, offset by the group's position, so that no two groups share one."""
+    narrow = (stop - start) * n_items < 2**31  # half the size, half the time
+    first = np.arange(stop - start, dtype=np.int32 if narrow else np.int64) * n_items
+    key: Array = np.repeat(first, np.diff(indptr[start : stop + 1]))
+    key += item[indptr[start] : indptr[stop]].astype(key.dtype, copy=False)
+    return key
+
+
+def _twice(ordered: Array) -> bool:
+    return bool((ordered[..., 1:] == ordered[..., :-1]).any())
+
+
+def sorted_in_groups(score: Array, indptr: Longs, *others: Array) -> tuple[Array, ...]:
+    """Return a score and other arrays [n_rows each], sorted by it as ``order_in_groups`` does; themselves if they are.
+
+    Works in blocks, so that no order of all rows is held, which would be larger than the arrays.
     """
-    n_groups, lengths = len(indptr) - 1, np.diff(indptr)
-    if n_groups and lengths[0] and (lengths == lengths[0]).all():
-        yield np.sort(item.reshape(n_groups, -1), axis=1)
-        return
-    for start, stop in blocks_of_groups(indptr, rows):
-        key = np.repeat(np.arange(stop - start) * n_items, lengths[start:stop]) + item[indptr[start] : indptr[stop]]
-        yield np.sort(key.astype(np.int32) if (stop - start) * n_items < 2**31 else key)  # half the size, half the time
+    arrays = (score, *others)
+    if in_order(score, indptr):
+        return arrays
+    results = tuple(map(np.empty_like, arrays))
+
+    def fill(block: tuple[int, int]) -> None:
+        borders = indptr[block[0] : block[1] + 1]
+        rows = slice(int(borders[0]), int(borders[-1]))
+        order = order_in_groups(score[rows], borders - borders[0])
+        for array, result in zip(arrays, results, strict=True):
+            result[rows] = array[rows][order]
+
+    side_by_side(fill, blocks_of_groups(indptr, ROWS_AT_ONCE))
+    return results
 
 
 def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:

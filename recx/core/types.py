@@ -20,7 +20,7 @@ from recx.core.errors import RecxError
 from recx.core.event_frame import Duplicates, arrays_of
 from recx.core.event_order import EventOrder
 from recx.core.precision import Reals, floats_of
-from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, rows_of_groups
+from recx.core.ragged import first_rows, group_of_rows, indptr_of, position_of_rows, rows_of_groups, sorted_in_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,13 +225,12 @@ class RankedLists:
         for name, count in (note for part in parts for note in part.notes.items()):
             notes[name] = notes.get(name, 0) + count if "requests" in name else count
         names = parts[0].columns if parts else ()
-        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in names}
         return cls(
             user=np.concatenate([np.zeros(0, np.int32), *(part.user for part in parts)]),
             indptr=indptr_of(np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])),
             item=np.concatenate([np.zeros(0, np.int32), *(part.item for part in parts)]),
             score=np.concatenate([np.zeros(0, np.float32), *(part.score for part in parts)]),
-            columns=columns,
+            columns={name: np.concatenate([part.columns[name] for part in parts]) for name in names},
             notes=notes,
         )
 
@@ -270,13 +269,13 @@ class RankedLists:
         numbers = np.flatnonzero(lists) if lists.dtype == bool else lists
         if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():
             return self[int(numbers[0]) : int(numbers[-1]) + 1]  # without copying
-        rows = rows_of_groups(self.indptr, numbers)
+        rows = np.repeat(lists, self.lengths) if lists.dtype == bool else rows_of_groups(self.indptr, numbers)
         return replace(self.picked(rows), user=self.user[numbers], indptr=indptr_of(self.lengths[numbers]))
 
     def top(self, k: int) -> RankedLists:
         """Return the first ``k`` of every list."""
-        keep = position_of_rows(self.indptr) < k
-        return replace(self.picked(keep), indptr=indptr_of(np.minimum(self.lengths, k)))
+        rows, indptr = first_rows(self.indptr, k)
+        return replace(self.picked(rows), indptr=indptr)
 
     def reorder(self, score: Array) -> RankedLists:
         """Return the same pairs sorted by a new score [n] (float32, or else float64), best first, ties in their order.
@@ -291,8 +290,8 @@ class RankedLists:
             row = int(np.argmax(~np.isfinite(new)))
             user = self.user[np.searchsorted(self.indptr, row, side="right") - 1]
             raise RecxError(f"the score of item {self.item[row]} for user {user} is {new[row]}: scores must be finite")
-        order = order_in_groups(new, self.indptr)
-        return replace(self.picked(order), score=new[order], indptr=self.indptr)
+        new, item, *columns = sorted_in_groups(new, self.indptr, self.item, *self.columns.values())
+        return replace(self, item=item, score=new, columns=dict(zip(self.columns, columns, strict=True)))
 
     def picked(self, rows: Array | slice) -> RankedLists:
         """Return chosen rows (numbers, a slice or a mask [n]) with the old borders, which the caller must replace."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recx.core.errors import InputError, did_you_mean
-from recx.core.ragged import in_order, indptr_of, order_in_groups, position_of_rows, rises, rows_by_group
+from recx.core.ragged import indptr_of, position_of_rows, rises, rows_by_group, sorted_in_groups
 from recx.core.types import Array, Ints, Longs
 from recx.evaluation.telling_columns import ranks_of, telling
 from recx.storage.readers.names import GRADES, WEIGHTS, column_of_grades
@@ -77,10 +77,8 @@ def lists_of(frame: pd.DataFrame, order: Order = "auto", name: str = "recommenda
 
 
 def _best_first(lists: Grouped) -> Grouped:
-    if in_order(lists.value, lists.indptr):
-        return lists
-    order = order_in_groups(lists.value, lists.indptr)
-    return replace(lists, item=lists.item[order], value=lists.value[order])
+    value, item = sorted_in_groups(lists.value, lists.indptr, lists.item)
+    return replace(lists, item=item, value=value)
 
 
 def _agreeing(user: Array, item: Array, score: Array, place: Array, names: tuple[str, str]) -> Grouped:
@@ -93,8 +91,8 @@ def _agreeing(user: Array, item: Array, score: Array, place: Array, names: tuple
     rows: Longs = by_place.item
     equal = np.flatnonzero(by_place.value[1:] != by_place.value[:-1]) + 1
     equal = np.union1d(equal, by_place.indptr[:-1])  # runs of one place, within which the score decides
-    rows = rows[order_in_groups(score[rows], np.append(equal, len(rows)))]
-    rising = rises(score[rows], by_place.indptr)
+    score, rows = sorted_in_groups(score[rows], np.append(equal, len(rows)), rows)
+    rising = rises(score, by_place.indptr)
     if rising.any():
         last = int(np.argmax(rising))
         pair = (
@@ -106,7 +104,7 @@ def _agreeing(user: Array, item: Array, score: Array, place: Array, names: tuple
             f'{shown_id(user[rows[last]])}, {" and ".join(pair)}: set order="rank" (--order rank)'
             f'{"" if names[0] == "rank" else " and call the column rank"}, or order="score" if the highest is best'
         )
-    return replace(by_place, item=item[rows], value=score[rows])
+    return replace(by_place, item=item[rows], value=score)
 
 
 def truth_of(frame: pd.DataFrame, name: str = "relevance") -> Grouped:

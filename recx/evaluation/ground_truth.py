@@ -21,6 +21,7 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.memo import once_per_input
 from recx.core.protocols import Evaluator, Thresholded
 from recx.core.ragged import blocks_of_groups, has_twice, indptr_of, order_in_groups, rows_of_groups
+from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
 
 ANY_GAIN = float(np.finfo(np.float32).tiny)
@@ -243,10 +244,12 @@ def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints)
     takes a few instructions per row; groups with more than ``MANY`` targets are searched instead.
     """
     many = np.diff(target_indptr) > MANY
-    few = (
-        _compared(indptr[start : stop + 1], item, target_indptr[start : stop + 1], target_item, ~many[start:stop])
-        for start, stop in blocks_of_groups(indptr, ROWS_AT_ONCE)
-    )
+
+    def compared(block: tuple[int, int]) -> tuple[Longs, Longs]:
+        borders = slice(block[0], block[1] + 1)
+        return _compared(indptr[borders], item, target_indptr[borders], target_item, ~many[slice(*block)])
+
+    few = side_by_side(compared, blocks_of_groups(indptr, ROWS_AT_ONCE))
     nothing = np.zeros((2, 0), dtype=np.int64)
     found = [nothing, *few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
     rows, targets = (np.concatenate(part) for part in zip(*found, strict=True))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from recx.core import ragged
 from recx.core.ragged import Array
+from recx.core.system.threads import limited_to
 
 LENGTHS = st.lists(st.integers(0, 6), max_size=8)
 NUMBERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0])
@@ -35,6 +36,15 @@ def test_rows_of_groups_come_in_the_order_asked_for(data: st.DataObject, lengths
     groups = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=6))
     expected = [row for group in groups for row in range(indptr[group], indptr[group + 1])]
     assert ragged.rows_of_groups(indptr, np.array(groups, dtype=np.int64)).tolist() == expected
+
+
+@given(LENGTHS, st.integers(0, 7))
+def test_the_first_of_each_group(lengths: list[int], k: int) -> None:
+    indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))
+    rows, kept = ragged.first_rows(indptr, k)
+    expected = [start + place for start, n in zip(indptr.tolist(), lengths, strict=False) for place in range(min(n, k))]
+    assert np.arange(sum(lengths))[rows].tolist() == expected
+    assert np.diff(kept).tolist() == [min(n, k) for n in lengths]
 
 
 @given(st.data(), LENGTHS)
@@ -64,6 +74,18 @@ def test_order_in_groups_is_a_stable_sort_of_each(
     ]
     assert len(groups) == len(lengths)
     assert ragged.order_in_groups(values, indptr, cells).tolist() == expected
+
+
+@given(st.data(), LENGTHS, st.integers(1, 9))
+def test_arrays_sorted_along_are_those_of_the_order(data: st.DataObject, lengths: list[int], rows: int) -> None:
+    score, _ = values_for(data, lengths)
+    indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))
+    order = ragged.order_in_groups(score, indptr)
+    with pytest.MonkeyPatch.context() as patch, limited_to(3):
+        patch.setattr(ragged, "ROWS_AT_ONCE", rows)
+        ordered, places = ragged.sorted_in_groups(score, indptr, np.arange(len(score)))
+    assert places.tolist() == order.tolist()
+    assert ordered.tolist() == score[order].tolist()
 
 
 def test_a_score_of_minus_infinity_is_last_and_never_taken_for_padding() -> None:
@@ -104,12 +126,12 @@ def test_scores_that_rise_within_a_group_are_found(data: st.DataObject, lengths:
     assert ragged.in_order(values, indptr) == (not any(expected))
 
 
-# Short groups, groups of one length and uneven ones are dealt with each in its own way.
+# Groups of one length and uneven ones are dealt with each in its own way.
 ITEMS = st.lists(st.integers(0, 400), max_size=25, unique=True)
 SHAPES = st.one_of(
-    st.lists(st.lists(st.integers(0, 20), max_size=ragged.FEW), max_size=6),
+    st.lists(st.lists(st.integers(0, 20), max_size=16), max_size=6),
     st.lists(ITEMS, max_size=6),
-    st.integers(ragged.FEW + 1, 25).flatmap(
+    st.integers(17, 25).flatmap(
         lambda n: st.lists(st.lists(st.integers(0, 400), min_size=n, max_size=n, unique=True), max_size=4)
     ),
 )
@@ -125,6 +147,8 @@ def test_an_item_twice_in_a_group_is_found(
     item = np.array([item for group in groups for item in group], dtype=np.int32)
     indptr = ragged.indptr_of(np.array([len(group) for group in groups], dtype=np.int64))
     assert ragged.has_twice(item, indptr, rows) == any(len(set(group)) < len(group) for group in groups)
+    again = [item in group[:place] for group in groups for place, item in enumerate(group)]
+    assert ragged.repeats(item, indptr, rows).tolist() == again
 
 
 @given(st.data(), SHAPES, st.booleans(), st.sampled_from([1, 30, 100_000]))
