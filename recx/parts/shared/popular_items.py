@@ -24,7 +24,6 @@ from recx.parts.shared.top_k import Rules
 SPAN = 500  # half-lives: 2^SPAN times the number of clicks, and its inverse, fit into a float64
 NEXT_EPOCH = 2.0**-SPAN
 GRID = 2.0**29 + 1  # rounds a float64 to the 24 bits of a float32, see ``rounded``
-FEW = 64  # changes up to which the pool is always sorted rather than chosen anew
 
 
 class Clicks(NamedTuple):
@@ -63,13 +62,17 @@ class Pool(NamedTuple):
     """The best items.
 
     Attributes:
-        score: Their scores, in order after ``settle`` [n].
+        score: Their scores, best first after ``settle`` [n].
         item: Their numbers [n].
+        aside: Room for the scores of those that ``settle`` sorts [n].
+        aside_item: Room for their numbers [n].
         holds: Whether each item is in the pool [n_items].
     """
 
     score: Doubles
     item: Ints
+    aside: Doubles
+    aside_item: Ints
     holds: Bools
 
 
@@ -107,10 +110,10 @@ def most_clicked(
         length: The number of items of each list, to write into [n_lists].
     """
     k, span = item.shape[1], SPAN * clicks.half_life
-    least, few = k + spare, max(FEW, len(clicked) // (k + spare))
+    n, least = len(clicked), k + spare
     totals = Totals(np.zeros(n_items), np.zeros(n_items, dtype=np.int32), GRID if span > 0 else 0.0)
-    pool = Pool(np.empty(3 * least + few), np.empty(3 * least + few, dtype=np.int32), np.zeros(n_items, dtype=np.bool_))
-    listed, hidden_in = np.empty(k), np.full(n_items, -1, dtype=np.int32)
+    holds, hidden_in, listed = np.zeros(n_items, dtype=np.bool_), np.full(n_items, -1, dtype=np.int32), np.empty(k)
+    pool = Pool(np.empty(n), np.empty(n, dtype=np.int32), np.empty(n), np.empty(n, dtype=np.int32), holds)
     size, bar, bar_item, gone, added = 0, 0.0, -1, 0, 0
     start = clicks.time[0] - clicks.time[0] % span if span > 0 else 0
     for at in range(len(before)):
@@ -118,10 +121,10 @@ def most_clicked(
         start, gone = advance(clicks, totals, before[at], now, start, gone, added)
         added = before[at]
         changes = added + gone - changes
-        if changes <= few:
+        if changes <= n:
             # After a new epoch the bar is far too high, so that nothing is left in the pool.
             size, bar, bar_item = settle(clicks.item[max(old, gone) : added], totals, pool, least, size, bar, bar_item)
-        if changes > few or (size < least and bar > 0):
+        if changes > n or (size < least and bar > 0):
             size, bar, bar_item = refill(totals, pool, clicked, hidden_in, 2 * least, size)
         for event in range(rules.indptr[rules.user[at]], rules.indptr[rules.user[at] + 1]):
             hidden_in[rules.seen[event]] = at
@@ -203,34 +206,49 @@ def rounded(totals: Totals, one: int) -> float:
 def settle(
     new: Ints, totals: Totals, pool: Pool, least: int, size: int, bar: float, bar_item: int
 ) -> tuple[int, float, int]:
-    """Take clicked items that reach the bar into the pool, sort it, and drop what fell below the bar.
+    """Take clicked items that reach the bar into the pool, drop those that fell below it, and put the pool into order.
 
-    Sorting is by insertion, as only a few are out of place. If more than three times the ``least`` is left, the bar is
-    raised.
+    What is out of order is set aside, sorted by a heap and merged. If more than three times the ``least`` is left, the
+    bar is raised.
 
     Returns:
         The number of items in the pool, and the bar.
     """
-    score, item, holds = pool.score, pool.item, pool.holds
+    score, item, aside, aside_item, holds = pool
+    n, kept, m = len(item), 0, 0
     for one in new:
-        if not holds[one] and reaches(rounded(totals, one), one, bar, bar_item):
-            item[size], holds[one] = one, True
-            size += 1
+        value = rounded(totals, one)
+        if not holds[one] and reaches(value, one, bar, bar_item):
+            holds[one] = True
+            m = push(aside, aside_item, m, n, value, one)
     for p in range(size):
-        value, one, at = rounded(totals, item[p]), item[p], p
-        while at > 0 and (score[at - 1] < value or (score[at - 1] == value and item[at - 1] > one)):
-            score[at], item[at] = score[at - 1], item[at - 1]
-            at -= 1
-        score[at], item[at] = value, one
-    keep = size
-    while keep > 0 and not reaches(score[keep - 1], item[keep - 1], bar, bar_item):
-        keep -= 1
-    if keep > 3 * least:
-        keep = 2 * least
-        bar, bar_item = score[keep - 1], item[keep - 1]
-    for p in range(keep, size):
-        holds[item[p]] = False
-    return keep, bar, bar_item
+        one = item[p]
+        value = rounded(totals, one)
+        holds[one] = reaches(value, one, bar, bar_item)
+        if not holds[one]:
+            continue
+        if kept > 0 and reaches(value, one, score[kept - 1], item[kept - 1]):
+            kept -= 1  # one of the two has moved, whichever it is
+            m = push(aside, aside_item, m, n, score[kept], item[kept])
+            m = push(aside, aside_item, m, n, value, one)
+        else:
+            score[kept], item[kept] = value, one
+            kept += 1
+    sort_heap(aside, aside_item, m)
+    size, p = kept + m, kept - 1
+    while m > 0:
+        if p >= 0 and reaches(aside[m - 1], aside_item[m - 1], score[p], item[p]):
+            score[p + m], item[p + m] = score[p], item[p]
+            p -= 1
+        else:
+            m -= 1
+            score[p + m + 1], item[p + m + 1] = aside[m], aside_item[m]
+    if size > 3 * least:
+        for p in range(2 * least, size):
+            holds[item[p]] = False
+        size = 2 * least
+        bar, bar_item = score[size - 1], item[size - 1]
+    return size, bar, bar_item
 
 
 @compiled("pool")

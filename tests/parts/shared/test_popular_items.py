@@ -192,7 +192,8 @@ def test_the_pool_holds_what_reaches_the_bar(scores: list[int], bar: int, bar_it
     n = len(scores)
     held, new = np.split(np.random.default_rng(seed).permutation(n).astype(np.int32), [n // 2])
     totals = Totals(np.array(scores, dtype=np.float64), np.ones(n, dtype=np.int32), 0.0)
-    pool = Pool(np.zeros(n), np.concatenate([held, new]), np.isin(np.arange(n), held))
+    room = np.zeros(n), np.zeros(n, dtype=np.int32)
+    pool = Pool(np.zeros(n), np.concatenate([held, new]), *room, np.isin(np.arange(n), held))
     size, raised, raised_item = settle(new, totals, pool, least, len(held), float(bar), bar_item)
     reach = [(-score, item) for item, score in enumerate(scores) if (-score, item) <= (-bar, bar_item)]
     expected = sorted(reach)[: 2 * least if len(reach) > 3 * least else None]
