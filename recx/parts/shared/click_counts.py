@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy import sparse
 
 from recx.core.compiled import compiled
 from recx.core.memo import once_per_input
-from recx.core.ragged import blocks_of_groups, indptr_of, position_of_rows, rows_by_group
+from recx.core.ragged import blocks_of_groups, indptr_of, position_of_rows
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Interactions, Ints, Longs, Requests
 
@@ -38,10 +37,11 @@ class EventCounter:
             kind: Kind of each event [n], whole numbers from 0.
             time: Time of each event [n], in ms.
         """
-        by_time = np.argsort(time)
-        kind, time = kind[by_time], time[by_time]
+        kind = kind.astype(np.int64, copy=False)
         self.indptr = indptr_of(np.bincount(kind))
-        self.time = time[rows_by_group(kind)].astype(np.int64, copy=False)
+        self.time = np.empty(len(kind), dtype=np.int64)
+        _place_events(kind, time, self.indptr[:-1].copy(), self.time)
+        _sort_groups(self.time, self.indptr)
 
     def before(self, kind: Array, time: Longs, indptr: Longs | None = None) -> Longs:
         """Return the number of events of each kind [m] before each time.
@@ -142,9 +142,15 @@ def pair_counter(history: Interactions, distance: int, both_ways: bool) -> PairC
     indptr = indptr_of(end)
     entry = np.empty(indptr[-1], dtype=np.int64)
     _place_pairs(*events, clicks, distance, both_ways, indptr[:-1].copy(), entry)
-    for start, stop in pairwise(indptr.tolist()):
-        entry[start:stop].sort()
+    _sort_groups(entry, indptr)
     return PairCounter(indptr, entry, times, clicks, both_ways)
+
+
+def _sort_groups(values: Longs, indptr: Longs) -> None:
+    """Sort the values of each group in place."""
+    several = np.flatnonzero(np.diff(indptr) > 1)
+    for start, stop in zip(indptr[several].tolist(), indptr[several + 1].tolist(), strict=True):
+        values[start:stop].sort()
 
 
 def _ticks(time: Longs) -> Ints:
@@ -189,6 +195,14 @@ def _count_events(indptr: Longs, time: Longs, kind: Longs, borders: Longs, now: 
             if 0 <= asked < n_kinds:
                 start = indptr[asked]
                 count[row] = _first_from(time, start, indptr[asked + 1], now[q]) - start
+
+
+@compiled("end", "placed")
+def _place_events(kind: Longs, time: Longs, end: Longs, placed: Longs) -> None:
+    """Write the time of each event [n] to the end of its kind's in ``placed``, and move that end [n_kinds] by one."""
+    for row in range(len(kind)):
+        placed[end[kind[row]]] = time[row]
+        end[kind[row]] += 1
 
 
 @compiled("end", "entry")
