@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from itertools import chain, islice
 from threading import Lock
 from typing import TypeVar
 
@@ -98,17 +101,46 @@ def cores() -> int:
 
 
 def side_by_side(work: Callable[[S], T], pieces: Iterable[S]) -> list[T]:
-    """Return the result of ``work`` for each piece, in order, computed by as many threads as are available.
+    """Return the result of ``work`` for each piece, in order; see ``ahead``."""
+    return list(ahead(work, pieces))
+
+
+def ahead(work: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
+    """Yield the result of ``work`` for each piece, in order, while as many threads as are available compute the next.
+
+    What is called within ``work`` finds one thread available, so that nested work shares the cores. No more results
+    are held than there are threads.
 
     Args:
-        work: A function that releases Python's global lock while it computes, as NumPy does.
-        pieces: The arguments; the results never depend on the number of threads.
+        work: A function that releases Python's global lock while it computes, as NumPy and kernels do.
+        pieces: The arguments, taken one after the other; the results never depend on the number of threads.
     """
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-    pieces = list(pieces)
-    workers = min(available(), len(pieces))
-    if workers < 2:
-        return list(map(work, pieces))
+    pieces, workers = iter(pieces), 1 if _inside.get() else available()
+    first = list(islice(pieces, 2))
+    if workers < 2 or len(first) < 2:
+        yield from map(work, chain(first, pieces))
+        return
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, pieces))
+        coming: deque[Future[T]] = deque()
+        try:
+            for piece in chain(first, pieces):
+                coming.append(pool.submit(copy_context().run, _alone, work, piece))
+                if len(coming) > workers:
+                    yield coming.popleft().result()
+            while coming:
+                yield coming.popleft().result()
+        finally:
+            for future in coming:
+                future.cancel()
+
+
+def _alone(work: Callable[[S], T], piece: S) -> T:
+    """Work on a piece in the context of this thread alone."""
+    _inside.set(True)
+    return work(piece)
+
+
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether this is one of several threads of ``ahead``."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from recx.core.errors import InputError, RecxError
 from recx.core.precision import Reals, fits_float32, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Feature, FeatureSet
 from recx.core.ragged import blocks
+from recx.core.system.threads import ahead
 from recx.core.types import Array, Interactions, Longs, RankedLists, Requests
 from recx.parts.shared import feature_cache
 from recx.parts.shared.feature_cache import Kept, Making
@@ -48,7 +51,7 @@ def design_matrix(features: Features, candidates: RankedLists, history: Interact
 def design_blocks(
     features: Features, candidates: RankedLists, history: Interactions, requests: Requests
 ) -> Iterator[tuple[Longs, Reals]]:
-    """Yield the design matrix in blocks of consecutive lists.
+    """Yield the design matrix in blocks of consecutive lists, which are computed side by side on threads.
 
     A block is float32 if that holds every value that a feature returned, else float64: values that a feature tells
     apart must not become equal.
@@ -67,28 +70,47 @@ def design_blocks(
         InputError: A feature returns whole numbers that float64 does not hold.
     """
     with feature_cache.columns(features, candidates, history, requests, LISTS) as kept:
-        for start, stop in track(list(blocks(len(requests), LISTS)), "blocks of lists with features"):
-            rows = np.arange(candidates.indptr[start], candidates.indptr[stop])
-            yield rows, _block(features, kept, candidates[start:stop], history, requests[start:stop])
+
+        def known() -> Iterator[tuple[Longs, RankedLists, Requests, dict[str, Reals]]]:
+            for start, stop in track(list(blocks(len(requests), LISTS)), "blocks of lists with features"):
+                rows = np.arange(candidates.indptr[start], candidates.indptr[stop])
+                stored = {name: column.next(len(rows)) for name, column in kept.items() if isinstance(column, Kept)}
+                found = {name: values for name, values in stored.items() if values is not None}
+                yield rows, candidates[start:stop], requests[start:stop], found
+
+        def made(block: tuple[Longs, RankedLists, Requests, dict[str, Reals]]) -> tuple[Longs, dict[str, Reals]]:
+            rows, lists, asked, found = block
+            values = {
+                name: found[name] if name in found else _column(name, feature, lists, history, asked)
+                for name, feature in features.items()
+            }
+            return rows, values
+
+        some = known()
+        with threadpool_limits(1, user_api="blas"):  # the blocks take all cores
+            # The first block makes what depends on the history alone, once for all threads.
+            for rows, values in chain(map(made, islice(some, 1)), ahead(made, some)):
+                yield rows, _table(values, kept)
 
 
-def _block(
-    features: Features, kept: Mapping[str, Kept | Making], lists: RankedLists, history: Interactions, requests: Requests
+def _column(
+    name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
 ) -> Reals:
-    parts: list[Reals] = []
-    for name, feature in features.items():
-        column = kept.get(name)
-        part = column.next(len(lists)) if isinstance(column, Kept) else None
-        if part is None:
-            values = floats_of(_values(name, feature, lists, history, requests), f"feature {name}")
-            _check_finite(values, names_of({name: feature}, lists), lists, history)
-            part = values.astype(np.float32, copy=False) if fits_float32(values) else values
+    """Return the columns of a feature [n_columns, n_rows]: float32, or float64 where that is not enough."""
+    values = floats_of(_values(name, feature, lists, history, requests), f"feature {name}")
+    _check_finite(values, names_of({name: feature}, lists), lists, history)
+    return values.astype(np.float32, copy=False) if fits_float32(values) else values
+
+
+def _table(values: Mapping[str, Reals], kept: Mapping[str, Kept | Making]) -> Reals:
+    """Return the columns of all features as one table [n_rows, n_columns], and store those that are not yet."""
+    for name, column in kept.items():
         if isinstance(column, Making):
-            column.add(part)
-        parts.append(part)
-    block = np.empty((sum(map(len, parts)), len(lists)), dtype=np.result_type(np.float32, *parts))
-    np.concatenate(parts, out=block)
-    return block.T  # contiguous per feature
+            column.add(values[name])
+    parts = list(values.values())
+    table = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=np.result_type(np.float32, *parts))
+    np.concatenate(parts, out=table)
+    return table.T  # contiguous per feature
 
 
 def _check_finite(values: Reals, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:

@@ -6,15 +6,17 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, current_thread
 from typing import Any
 
 import pytest
 
 from recx.core.errors import InputError
-from recx.core.system.threads import limited_to, side_by_side
+from recx.core.system.threads import ahead, available, limited_to, side_by_side
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -114,3 +116,53 @@ def test_an_error_in_a_piece_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     with pytest.raises(ZeroDivisionError):
         side_by_side(lambda piece: 1 / piece, [1, 0, 2])
+
+
+def test_results_come_in_order_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    taken: list[int] = []
+
+    def pieces() -> Iterator[int]:
+        for piece in range(12):
+            taken.append(piece)
+            yield piece
+
+    def work(piece: int) -> int:
+        time.sleep(0.01 * (piece % 3))
+        return piece * piece
+
+    for at, result in enumerate(ahead(work, pieces())):
+        assert result == at * at
+        assert len(taken) <= at + 4
+
+
+def test_nested_work_shares_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+
+    def names(_: int) -> set[str]:
+        return set(side_by_side(lambda _: (time.sleep(0.01), current_thread().name)[1], range(6)))
+
+    assert len(names(0)) > 1
+    assert [len(inner) for inner in side_by_side(names, range(4))] == [1] * 4
+
+
+def test_threads_see_the_context_of_their_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    where: ContextVar[str] = ContextVar("where", default="nowhere")
+    where.set("here")
+    assert side_by_side(lambda _: where.get(), range(4)) == ["here"] * 4
+
+
+def test_an_error_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    begun: list[int] = []
+
+    def work(piece: int) -> int:
+        begun.append(piece)
+        time.sleep(0.01)
+        return 1 // (piece - 1)
+
+    with pytest.raises(ZeroDivisionError):
+        list(ahead(work, range(100)))
+    assert len(begun) < 10
+    assert available() == 2

@@ -30,9 +30,11 @@ def test_a_column_a_feature_in_the_order_named(generated: Callable[..., Problem]
     assert np.array_equal(table, np.stack([lists.columns["b"], lists.columns["a"]], axis=1))
 
 
-def test_blocks_change_nothing(
-    generated: Callable[..., Problem], column: Callable, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_blocks_and_threads_change_nothing(
+    generated: Callable[..., Problem], column: Callable, monkeypatch: pytest.MonkeyPatch, threads: str
 ) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
     lists, fold = generated(users=50)
     features = {name: column(name) for name in "abcd"}
     whole = design_matrix(features, lists, fold.history, fold.requests)
