@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.own_items import in_history
 from recx.core.protocols import Loading, Seen
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.system.serialize import plain, settings
-from recx.core.types import Fold, Interactions, RankedLists
+from recx.core.types import Fold, Interactions
 from recx.parts.split.folds import after_last_event
 from recx.storage.cache.keys import parts_of
 
@@ -28,18 +29,10 @@ def seen_rule(result: Result) -> Seen:
 
     A retriever without the setting ``seen`` is taken at its lists.
     """
-    rules = {getattr(part, "seen", "drop") for part in parts_of(result.experiment.retriever)}
-    return "keep" if "keep" in rules or _clicked(result.candidates, result.split.fold.history) else "drop"
-
-
-def _clicked(lists: RankedLists, history: Interactions) -> bool:
-    """Return whether a list has an item of its user's history."""
-    wanted = np.zeros(history.n_users, dtype=bool)
-    wanted[lists.user] = True
-    rows = wanted[history.user]
-    known = history.user[rows].astype(np.int64) * history.n_items + history.item[rows]
-    shown = lists.user[lists.list_of_row].astype(np.int64) * history.n_items + lists.item
-    return bool(np.isin(shown, known).any())
+    rules, lists = {getattr(part, "seen", "drop") for part in parts_of(result.experiment.retriever)}, result.candidates
+    if "keep" in rules:
+        return "keep"
+    return "keep" if in_history(lists.user, lists.indptr, lists.item, result.split.fold.history).any() else "drop"
 
 
 def seeds_apart(experiment: Experiment, seed: int | None) -> dict[str, int]:

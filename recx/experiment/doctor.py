@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from recx.core.clock import RELATIVE
+from recx.core.own_items import among, in_history, repeats_of
 from recx.core.protocols import Cutting, Evaluator, FoldName
-from recx.core.ragged import distinct
-from recx.core.types import Bools, Fold, Interactions, Longs, Split
+from recx.core.types import Bools, Fold, Interactions, Ints, Longs, RankedLists, Split
 from recx.experiment.id_precision import lost_precision
 from recx.experiment.repeated_texts import repeated_texts
 from recx.experiment.scripts import Scripts, scripts
@@ -72,11 +72,11 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name:
     Returns:
         One finding for each count; counts that need times, targets, embeddings or texts only where there are some.
     """
-    fold, had = split.fold, distinct(_pairs(split.fold.history))
+    fold = split.fold
     measured = {**_rows(interactions), **_times(interactions), **_users(interactions), **_items(interactions)}
-    measured |= _requests(fold, had)
+    measured |= _requests(fold)
     if fold.target is not None:
-        measured |= _targets(fold, fold.target, had)
+        measured |= _targets(fold, fold.target)
         if "later_events_per_target" in split.notes:
             measured["events_later_than_target"] = (split.notes["later_events_per_target"], len(fold.history))
     measured["cuts_beyond_catalogue"] = (sum(k >= _choice(interactions) for k in cuts), len(cuts))
@@ -140,28 +140,15 @@ def _scripts(texts: Scripts | None) -> list[Finding]:
     ]
 
 
-def _pairs(events: Interactions) -> Longs:
-    """Return user and item of every event in one number [n]."""
-    return events.user.astype(np.int64) * events.n_items + events.item
-
-
-def _among(keys: Longs, known: Longs) -> Bools:
-    """Return which keys [n] are among the sorted known ones."""
-    return np.searchsorted(known, keys, side="right") > np.searchsorted(known, keys)
-
-
 def _rows(events: Interactions) -> Counts:
-    pair = _pairs(events)
-    order = np.argsort(pair, kind="stable")  # the events of a user, and so of a pair, are ordered by time
-    again = pair[order][1:] == pair[order][:-1]
-    time = None if "duplicate_rows" in events.notes else events.time  # dropped already, by finer times than these
-    at_once = again & (False if time is None else np.diff(time[order]) == 0)
+    # Duplicates that are dropped already were recognised by finer times than these.
+    at_once, later, _ = repeats_of(events, timed="duplicate_rows" not in events.notes)
     dropped, unchosen = (events.notes.get(name, 0) for name in ("duplicate_rows", "rows_of_weight_0"))
     return {
         "rows_of_weight_0": (unchosen, len(events) + unchosen),
         "duplicate_rows_dropped": (dropped, len(events) + dropped),
-        "duplicate_rows": (int(at_once.sum()), len(events)),
-        "repeated_pairs": (int((again & ~at_once).sum()), len(events)),
+        "duplicate_rows": (at_once, len(events)),
+        "repeated_pairs": (later, len(events)),
     }
 
 
@@ -212,25 +199,24 @@ def _items(events: Interactions) -> Counts:
     return found
 
 
-def _requests(fold: Fold, had: Longs) -> Counts:
+def _requests(fold: Fold) -> Counts:
     users, history = fold.requests.user, fold.history
-    n_had = np.bincount(had // max(1, history.n_items), minlength=history.n_users)
+    n_had = repeats_of(history)[2]
     return {
         "users_unseen": (int((history.lengths[users] == 0).sum()), len(users)),
         "users_who_saw_everything": (int((n_had[users] >= history.n_items).sum()), len(users)),
     }
 
 
-def _targets(fold: Fold, target: Interactions, had: Longs) -> Counts:
-    history, users, wanted = fold.history, fold.requests.user, _pairs(target)
+def _targets(fold: Fold, target: Interactions) -> Counts:
+    history, users = fold.history, fold.requests.user
+    wanted = (np.arange(target.n_users), target.indptr, target.item)
     unseen = history.clicks[target.item] == 0
     if history.slates is not None:  # items that the data offers can be reached without clicks
-        slates = history.slates
-        offered = slates.user[slates.list_of_row].astype(np.int64) * history.n_items + slates.item
-        unseen &= ~_among(wanted, distinct(offered))
+        unseen &= ~_offered(history.slates, *wanted, history.n_items)
     found: Counts = {
         "targets_unseen": (int(unseen.sum()), len(target)),
-        "targets_already_had": (int(_among(wanted, had).sum()), len(target)),
+        "targets_already_had": (int(in_history(*wanted, history).sum()), len(target)),
     }
     known = users[history.lengths[users] > 0]
     if target.time is None or history.time is None or not len(known):
@@ -242,6 +228,13 @@ def _targets(fold: Fold, target: Interactions, had: Longs) -> Counts:
         "median_hours_to_target": (round(float(np.median(gap)) / HOUR, 4), round(span / HOUR, 4)),
         "targets_after_one_same_gap": (int(same) if same > 1 else 0, len(known)),
     }
+
+
+def _offered(slates: RankedLists, user: Longs, indptr: Longs, item: Ints, n_items: int) -> Bools:
+    """Return which rows of lists (see ``among``) show an item of a slate of their user [n]."""
+    slates = slates.take(np.argsort(slates.user, kind="stable"))
+    borders = slates.indptr[np.searchsorted(slates.user, np.arange(len(user) + 1))]
+    return among(user, indptr, item, borders, slates.item, n_items)
 
 
 def _choice(events: Interactions) -> int:
