@@ -2,16 +2,22 @@
 
 A NaN leaves its user out of its column. Columns share their random draws, so the result of a column does not depend on
 the other columns, and every number depends on the seed alone.
+
+Of ``MANY`` users or more, a column is not drawn where its effective number of users is large: what infinitely many
+draws would give is then known more exactly than from ten thousand. The resampled mean has exactly the mean and variance
+of the formula, and its distribution is normal but for a skewness of at most 1 / sqrt(``effective``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from recx.core.bounds import PositiveInt, Seed, Share, checked
+from recx.core.ragged import blocks_of_groups, indptr_of, sum_of_groups
 from recx.core.types import Array, Doubles
 
 CELL = 2**14
@@ -23,6 +29,15 @@ ROUNDING = 1e-12
 """Two sums are considered equal if they differ by less than this share of the sum of absolute values."""
 EXACT = 16
 """With up to so many differences that are not 0, all choices of their signs are counted instead of drawn."""
+MANY = 10_000
+"""From this number of users on, a column on its own is approximated, or drawn without the users who add nothing."""
+ENOUGH, ENOUGH_TO_TEST = 2_000, 10_000
+"""The effective numbers of users (see ``effective``) from which intervals and tests are approximated.
+
+The ends of a 95 % interval of shares are then within 0.6 % of its width of the bootstrap's (the chance in 10,000
+resamples: 0.7 %), and a p of 0.05 within 3 % of its value (the chance in 10,000 draws: 4 %)."""
+DRAWN_AT_ONCE = 1_000_000
+"""Users drawn at once of a column on its own."""
 FEW_USERS = 30
 """Below this number of users, intervals and tests say little."""
 
@@ -46,6 +61,15 @@ class Procedure:
     draws: PositiveInt = 10_000
     seed: Seed = 0
 
+    def in_words(self, users: int) -> dict[str, str]:
+        """Return how ``intervals`` and ``flips`` of so many users are computed."""
+        resampled = f"{100 * self.level:.4g} % percentile bootstrap over users, {self.resamples:,} resamples"
+        flipped = f"sign-flip randomisation, {self.draws:,} draws (exact with up to {EXACT} users that differ"
+        if users >= MANY:
+            resampled += f", or its normal approximation where {ENOUGH:,} users or more are effective"
+            flipped += f", the normal approximation where {ENOUGH_TO_TEST:,} or more are effective"
+        return {"intervals": resampled, "flips": f"{flipped})"}
+
 
 def bootstrap(
     values: Doubles, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
@@ -54,8 +78,9 @@ def bootstrap(
 
     Users are resampled with replacement, the same resamples for all columns; a NaN leaves the user out of its column,
     and a resample without any remaining user is ignored. The bounds are NaN if fewer than two users have a value, which
-    say nothing about how much users differ. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
-    chapter 13.
+    say nothing about how much users differ. Of ``MANY`` users, the interval is that of the normal approximation where
+    ``ENOUGH`` of them are effective. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters 12
+    and 13; Hall, The Bootstrap and Edgeworth Expansion (1992), section 3.3, on how far the two differ.
 
     Args:
         values: One row per user [n_users, n_columns].
@@ -66,6 +91,9 @@ def bootstrap(
     n_users, n_columns = values.shape
     if not n_users:
         return np.full(n_columns, np.nan), np.full(n_columns, np.nan)
+    if n_users >= MANY:
+        ends = np.array([_interval_of_many(column, level, resamples, seed) for column in values.T]).reshape(-1, 2)
+        return ends[:, 0], ends[:, 1]
     missing = np.isnan(values)
     partial = missing.any(axis=0)
     columns = np.hstack([np.where(missing, 0.0, values), ~missing[:, partial]])
@@ -73,10 +101,60 @@ def bootstrap(
     users = np.full((resamples, n_columns), float(n_users))
     users[:, partial] = sums[:, n_columns:]
     means = np.divide(sums[:, :n_columns], users, out=np.full_like(users, np.nan), where=users > 0)
-    tail = (1 - level) / 2
-    bounds = np.array([_quantiles(column, [tail, 1 - tail]) for column in means.T]).reshape(n_columns, 2)
+    bounds = np.array([_percentiles(column, level) for column in means.T]).reshape(n_columns, 2)
     bounds[(~missing).sum(axis=0) < 2] = np.nan
     return bounds[:, 0], bounds[:, 1]
+
+
+def _interval_of_many(column: Doubles, level: float, resamples: int, seed: int) -> tuple[float, float]:
+    """Return the interval of one column of many users [n_users], without drawing if enough of them are effective."""
+    known = column[~np.isnan(column)]
+    if len(known) < 2:
+        return np.nan, np.nan
+    mean = float(known.mean())
+    deviations = known - mean
+    if effective(deviations) >= ENOUGH:
+        error = float(np.sqrt(deviations @ deviations)) / len(known)
+        reach = NormalDist().inv_cdf((1 + level) / 2) * error
+        return mean - reach, mean + reach
+    low, high = _percentiles(_means_of_few(known[known != 0], len(known), len(column), resamples, seed), level)
+    return float(low), float(high)
+
+
+def _means_of_few(values: Doubles, n_known: int, n_users: int, resamples: int, seed: int) -> Doubles:
+    """Return the resampled means of a column in which few users have a value other than 0, NaN without users.
+
+    How many of them, of those with a 0 and of those without a value fall into each resample is drawn first.
+
+    Args:
+        values: The values other than 0 [n].
+        n_known: The number of users with a value.
+        n_users: The number of users, with or without one.
+        resamples: The number of resamples.
+        seed: The seed of the resamples.
+    """
+    rng = np.random.default_rng(seed)
+    parts = np.array([len(values), n_known - len(values), n_users - n_known])
+    drawn, zeros, _ = rng.multinomial(n_users, parts / n_users, size=resamples).T
+    borders, sums = indptr_of(drawn), np.zeros(resamples)
+    for start, stop in blocks_of_groups(borders, DRAWN_AT_ONCE):
+        own = borders[start : stop + 1] - borders[start]
+        sums[start:stop] = sum_of_groups(values[rng.integers(len(values), size=own[-1])], own)
+    users = drawn + zeros
+    means: Doubles = np.divide(sums, users, out=np.full(resamples, np.nan), where=users > 0)
+    return means
+
+
+def effective(deviations: Doubles) -> float:
+    """Return the number of users that a sum of deviations rests on: all that are not 0, if these are of one size.
+
+    It is (sum of squares)² / sum of fourth powers, at most the number of deviations that are not 0, and infinite if
+    there are none. The skewness of the sum's distribution, over resamples or signs, is at most 1 / sqrt of it, and its
+    excess kurtosis at most 2 / it, by Cauchy's inequality.
+    """
+    squares: Doubles = deviations**2
+    fourth = float(squares @ squares)
+    return float(squares.sum()) ** 2 / fourth if fourth else np.inf
 
 
 def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Doubles:
@@ -84,7 +162,8 @@ def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Do
 
     Under the null hypothesis the sign of every difference is arbitrary. With up to ``EXACT`` differences other than 0,
     p is the share of all choices of signs whose mean is at least as far from 0 as the observed one. With more,
-    p = (b + 1) / (draws + 1), where b counts such choices among random ones. NaN for a column without pairs. Source:
+    p = (b + 1) / (draws + 1), where b counts such choices among random ones; of ``MANY`` users, b is the number that
+    the normal approximation expects where ``ENOUGH_TO_TEST`` are effective. NaN for a column without pairs. Source:
     Fisher (1935); Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for Information
     Retrieval Evaluation (CIKM 2007).
 
@@ -94,13 +173,34 @@ def sign_flip(differences: Doubles, *, draws: int = 10_000, seed: int = 0) -> Do
         seed: The seed of the draws.
     """
     known = np.where(np.isnan(differences), 0.0, differences)
-    observed = known.sum(axis=0)
-    flipped = 2 * _weighted_sums(known, draws, seed, _coins) - observed
-    least = np.abs(observed) - ROUNDING * np.abs(known).sum(axis=0)
-    p: Doubles = ((np.abs(flipped) >= least).sum(axis=0) + 1) / (draws + 1)
+    if len(known) < MANY:
+        p = (_as_far(known, draws, seed) + 1) / (draws + 1)
+    else:
+        p = np.array([(_as_far_of_many(column[column != 0], draws, seed) + 1) / (draws + 1) for column in known.T])
     for column in np.flatnonzero((known != 0).sum(axis=0) <= EXACT):
-        p[column] = (np.abs(_sums_of_all_signs(known[:, column])) >= least[column]).mean()
+        p[column] = (np.abs(_sums_of_all_signs(known[:, column])) >= _least(known[:, column])).mean()
     return np.where(np.isnan(differences).all(axis=0), np.nan, p)
+
+
+def _as_far(differences: Doubles, draws: int, seed: int) -> Doubles:
+    """Return in how many draws of signs each column's sum is as far from 0 as the observed one [m]."""
+    flipped = 2 * _weighted_sums(differences, draws, seed, _coins) - differences.sum(axis=0)
+    far: Doubles = (np.abs(flipped) >= _least(differences)).sum(axis=0).astype(np.float64)
+    return far
+
+
+def _as_far_of_many(differences: Doubles, draws: int, seed: int) -> float:
+    """Return the same for the differences other than 0 of one column; if enough are effective, what is expected."""
+    if effective(differences) < ENOUGH_TO_TEST:
+        return float(_as_far(differences[:, None], draws, seed)[0])
+    error = float(np.sqrt(differences @ differences))
+    return draws * 2 * NormalDist().cdf(-abs(float(differences.sum())) / error) if error else draws
+
+
+def _least(differences: Doubles) -> Doubles:
+    """Return the distance from 0 [m] from which a sum counts as at least as far as that of the differences [n, m]."""
+    least: Doubles = np.abs(differences.sum(axis=0)) - ROUNDING * np.abs(differences).sum(axis=0)
+    return least
 
 
 def _sums_of_all_signs(differences: Doubles) -> Doubles:
@@ -157,6 +257,7 @@ def _cells(n_users: int) -> Array:
     return np.diff(np.append(np.arange(0, n_users, CELL), n_users))
 
 
-def _quantiles(means: Doubles, shares: list[float]) -> Doubles:
-    known = means[~np.isnan(means)]
-    return np.quantile(known, shares) if len(known) else np.full(len(shares), np.nan)
+def _percentiles(means: Doubles, level: float) -> Doubles:
+    """Return the two quantiles of resampled means between which a share ``level`` of them lies [2]."""
+    known, tail = means[~np.isnan(means)], (1 - level) / 2
+    return np.quantile(known, [tail, 1 - tail]) if len(known) else np.full(2, np.nan)

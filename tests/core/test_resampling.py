@@ -12,7 +12,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from recx.core import resampling
-from recx.core.resampling import bootstrap, sign_flip
+from recx.core.resampling import Procedure, bootstrap, effective, sign_flip
 from recx.core.types import Doubles
 
 NAN = np.nan
@@ -112,12 +112,122 @@ def test_columns_share_their_resamples() -> None:
 
 
 def test_the_seed_alone_decides() -> None:
-    values = np.random.default_rng(0).random((20_000, 3))
+    values = np.random.default_rng(0).random((9_000, 3))
     with threadpool_limits(1):
         one = [*bootstrap(values, resamples=70, seed=4), sign_flip(values - 0.5, draws=70, seed=4)]
     two = [*bootstrap(values, resamples=70, seed=4), sign_flip(values - 0.5, draws=70, seed=4)]
     assert all(np.allclose(a, b, rtol=1e-13) for a, b in zip(one, two, strict=True))
     assert not np.allclose(one[0], bootstrap(values, resamples=70, seed=5)[0], rtol=1e-9)
+
+
+# Many users
+
+SHARES = [(10_000, 3_000), (30_000, 2_010), (300_000, 2_010), (300_000, 60_000)]
+
+
+@pytest.mark.parametrize(("n_users", "hits"), SHARES)
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_the_interval_of_many_is_within_a_hundredth_of_the_bootstrap(n_users: int, hits: int, level: float) -> None:
+    """The sum of a resample of hits is binomial, so that the ends of infinitely many resamples are known."""
+    values = np.zeros((n_users, 1))
+    values[:hits] = 1
+    low, high = bootstrap(values, level=level, resamples=1)
+    exactly = stats.binom.ppf([(1 - level) / 2, (1 + level) / 2], n_users, hits / n_users) / n_users
+    assert (low[0], high[0]) == pytest.approx(tuple(exactly), abs=0.006 * (exactly[1] - exactly[0]))
+
+
+def test_the_interval_of_many_skewed_values_is_that_of_their_resamples() -> None:
+    values = np.random.default_rng(3).gamma(0.3, size=(20_000, 1))
+    approximated = np.ravel(bootstrap(values))
+    drawn = values[:, 0] @ np.random.default_rng(0).multinomial(20_000, np.full(20_000, 1 / 20_000), size=4_000).T
+    width = approximated[1] - approximated[0]
+    assert approximated == pytest.approx(np.quantile(drawn / 20_000, [0.025, 0.975]), abs=0.04 * width)
+
+
+def test_the_interval_of_many_counts_users_with_a_value() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.random((20_000, 1))
+    values[rng.random(20_000) < 0.6] = NAN
+    known = values[~np.isnan(values)]
+    error = known.std() / np.sqrt(len(known))
+    ends = known.mean() - 1.959964 * error, known.mean() + 1.959964 * error
+    assert np.ravel(bootstrap(values)) == pytest.approx(ends, rel=1e-9)
+
+
+def test_few_of_many_are_drawn_as_all_of_them_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    values = np.where(rng.random((600, 2)) < 0.05, rng.gamma(1.0, size=(600, 2)), 0.0)
+    values[:400, 1] = NAN
+    whole = np.array(bootstrap(values, resamples=20_000))
+    monkeypatch.setattr(resampling, "MANY", 600)
+    monkeypatch.setattr(resampling, "DRAWN_AT_ONCE", 1_000)
+    apart = np.array(bootstrap(values, resamples=20_000))
+    assert apart == pytest.approx(whole, abs=0.05 * (whole[1] - whole[0]).max())
+    assert (apart != whole).any()
+    alone = np.array(bootstrap(values[:, 1:], resamples=20_000))
+    assert (alone[:, 0] == apart[:, 1]).all()
+
+
+def test_nobody_and_equals_of_many() -> None:
+    values = np.full((10_000, 4), NAN)
+    values[0, 1] = values[1, 2] = 0.5
+    values[:, 3] = 0.25
+    values[2, 2] = 0.5
+    low, high = bootstrap(values, resamples=20)
+    assert np.isnan([low[:2], high[:2]]).all()
+    assert low[2:].tolist() == high[2:].tolist() == [0.5, 0.25]
+
+
+def test_a_user_who_alone_decides_is_drawn() -> None:
+    """One user among 10,000 has a value: it occurs 0 to 3 times in 98 % of the resamples (Poisson)."""
+    values = np.zeros((10_000, 1))
+    values[7] = 1
+    low, high = bootstrap(values)
+    assert (low[0], high[0]) == (0, 3 / 10_000)
+
+
+@pytest.mark.parametrize("more", [70, 196, 260])
+def test_p_of_many_is_that_of_all_choices_of_signs(more: int) -> None:
+    """Of equal differences, the number of one sign is binomial."""
+    n, zeros = 12_000, 5_000
+    up = (n + more) // 2
+    differences = np.concatenate([np.ones(up), -np.ones(n - up), np.zeros(zeros)])[:, None]
+    exactly = 2 * stats.binom.sf(up - 1, n, 0.5)
+    assert sign_flip(differences)[0] == pytest.approx(exactly, rel=0.03, abs=1e-4)
+
+
+def test_flips_of_few_among_many_are_drawn_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    differences = np.zeros((700, 2))
+    differences[300:360] = np.random.default_rng(8).normal(0.25, 1, size=(60, 2))
+    alone = sign_flip(differences[300:360])
+    monkeypatch.setattr(resampling, "MANY", 700)
+    assert sign_flip(differences).tolist() == alone.tolist()
+    assert np.isnan(sign_flip(np.full((700, 1), NAN))).all()
+    assert sign_flip(np.zeros((700, 1))).tolist() == [1.0]
+
+
+def test_p_of_many_is_never_0() -> None:
+    assert sign_flip(np.full((20_000, 1), 0.5), draws=199)[0] == 1 / 200
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=40))
+def test_the_effective_number_lies_between_1_and_those_that_differ(wholes: list[int]) -> None:
+    deviations = np.array(wholes, dtype=np.float64)
+    n = int((deviations != 0).sum())
+    found = effective(deviations)
+    assert 1 - 1e-9 <= found <= n + 1e-9 if n else found == np.inf
+    assert effective(np.full(7, 0.3)) == pytest.approx(7)
+
+
+def test_the_words_say_where_nothing_is_drawn() -> None:
+    few, many = Procedure().in_words(9_999), Procedure(level=0.9, resamples=50).in_words(10_000)
+    assert few["intervals"] == "95 % percentile bootstrap over users, 10,000 resamples"
+    assert few["flips"] == "sign-flip randomisation, 10,000 draws (exact with up to 16 users that differ)"
+    assert many["intervals"] == (
+        "90 % percentile bootstrap over users, 50 resamples, or its normal approximation where 2,000 users or more are "
+        "effective"
+    )
+    assert "normal approximation where 10,000 or more are effective" in many["flips"]
 
 
 # Sign flips

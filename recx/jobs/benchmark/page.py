@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.resampling import Procedure
 from recx.core.secrets import hidden_in
 from recx.core.system.git import git_state
 from recx.core.system.plain_files import read_text
@@ -91,6 +92,7 @@ def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
         ],
         measured=measured_rows([{**row["figures"], "balance": row["balance"]} for row in rankers], currency),
         tests=document["tests"],
+        procedure=Procedure().in_words(int(document["queries"])),
         fronts=fronts,
         note=f"{NOTE[0].upper()}{NOTE[1:]}.",
         grades=document["grades"],

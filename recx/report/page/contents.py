@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain as one_after_another
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from recx.core.chosen import chain
+from recx.core.resampling import Procedure
 from recx.core.system.serialize import plain
 from recx.core.types import Array
 from recx.experiment.experiment import Result
 from recx.report.page.report_data import ReportData
 from recx.report.page.section_examples import examples
-from recx.report.page.section_figures import answer, curves_of, intervals, metric_rows
+from recx.report.page.section_figures import RESAMPLES, answer, curves_of, intervals, metric_rows
 from recx.report.page.section_run import run_data
 from recx.report.page.section_slices import columns_of, groups_of, slices_of
 from recx.report.page.section_training import learned
@@ -54,11 +56,12 @@ def contents(
     if data is not None and result.report is not None:
         objective, groups = str(config.get("objective", "")), groups_of(data, result.report)
         values = list(result.report.values.values())
-        ends = intervals([*values, *columns_of(data, groups)])
+        ends = intervals(one_after_another(values, columns_of(data, groups)))
         rows = metric_rows(result.report, ends[: len(values)])
         page |= {
             "objective": objective,
             "metrics": rows,
+            "intervals": Procedure(resamples=RESAMPLES).in_words(data.n_users)["intervals"],
             "unsure": result.report.warnings,
             "answer": answer(data, rows, objective),
             "curves": curves_of(data),

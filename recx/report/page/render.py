@@ -40,7 +40,6 @@ def render(page: Mapping[str, Any], template: str = "run.html.jinja") -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from recx.core.resampling import EXACT
     from recx.report.charts import charts, figures
 
     environment = Environment(
@@ -54,7 +53,7 @@ def _environment() -> Environment:
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
     environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
-    environment.globals |= {"enumerate": enumerate, "chart_of": _chart_of, "headed": _headed, "exact": EXACT}
+    environment.globals |= {"enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}
     return environment
 
 

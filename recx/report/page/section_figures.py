@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from recx.report.page.report_data import KINDS, ReportData
 
 RESAMPLES = 1_000
 """Of the bootstrap: enough for the intervals on a page; `recx compare` takes 10,000."""
+VALUES_AT_ONCE = 2_000_000
+"""Values in memory while intervals are computed."""
 EVERY_CUT, MOST_CUTS = 100, 60
 """Lists up to the first length have a point for every cut; longer ones this number of points, denser at the top."""
 
@@ -44,19 +46,35 @@ def metric_rows(evaluation: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
     return rows
 
 
-def intervals(columns: Sequence[Doubles]) -> list[Ends]:
+def intervals(columns: Iterable[Doubles]) -> list[Ends]:
     """Return the ends of the interval of every column's mean.
 
-    All columns are resampled at once, since drawing the users takes as long as everything else.
+    Columns of few users are resampled at once, since drawing the users takes as long as everything else; those of many
+    users are never all in memory.
 
     Args:
         columns: Values per user, NaN for users that are left out [up to n_users each].
     """
-    values = np.full((max(map(len, columns), default=0), len(columns)), np.nan)
-    for place, column in enumerate(columns):
-        values[: len(column), place] = column
-    low, high = bootstrap(values, resamples=RESAMPLES)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
+    ends: list[Ends] = []
+    for some in _batches(columns):
+        values = np.full((len(some), max(map(len, some))), np.nan)
+        for row, column in zip(values, some, strict=True):
+            row[: len(column)] = column
+        low, high = bootstrap(values.T, resamples=RESAMPLES)
+        ends += zip(low.tolist(), high.tolist(), strict=True)
+    return ends
+
+
+def _batches(columns: Iterable[Doubles]) -> Iterator[list[Doubles]]:
+    """Yield the columns in batches of about ``VALUES_AT_ONCE`` values."""
+    batch: list[Doubles] = []
+    for column in columns:
+        batch.append(column)
+        if sum(map(len, batch)) >= VALUES_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def answer(data: ReportData, rows: Sequence[Row], objective: str) -> Row:

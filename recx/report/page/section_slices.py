@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,10 @@ def groups_of(data: ReportData, evaluation: Evaluation) -> Groups:
     return {name: groups for name, groups in found.items() if len(groups) > 1}
 
 
-def columns_of(data: ReportData, slices: Groups) -> list[Doubles]:
-    """Return, for every group in order, its values of NDCG and of what the ranker adds, NaN for other users."""
+def columns_of(data: ReportData, slices: Groups) -> Iterator[Doubles]:
+    """Yield, for every group in order, its values of NDCG and of what the ranker adds, NaN for other users."""
     masks = [users for groups in slices.values() for users in groups.values()]
-    return [np.where(users, values, np.nan) for users in masks for values in (data.ndcg, data.lift)]
+    return (np.where(users, values, np.nan) for users in masks for values in (data.ndcg, data.lift))
 
 
 def slices_of(data: ReportData, slices: Groups, intervals: Sequence[Ends]) -> list[dict[str, Any]]:

@@ -69,6 +69,7 @@ def comparison_data(
         Point(name, *place, on, *found[quality])
         for name, place, on, found in zip(names, places, best, ends, strict=True)
     ]
+    procedure, users = comparison.procedure, int(comparison.table["users"].max())
     return present(
         title=f"{', '.join(comparison.runs)} {'against' if comparison.tested else 'beside'} {comparison.baseline}",
         runs=[{"name": name, "about": chain(run.config), "reason": ""} for name, run in zip(names, runs, strict=True)],
@@ -78,7 +79,7 @@ def comparison_data(
         measured=measured_rows(costs),
         tests=comparison.table.to_dict("records") if comparison.tested else [],
         fronts=front_of("Quality against time", x_label, quality, points),
-        procedure=vars(comparison.procedure),
+        procedure={**vars(procedure), **procedure.in_words(users)},
         by=comparison.by,
     )
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from recx.core.resampling import EXACT
 from recx.core.system.serialize import plain
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.report.terminal.formats import figure, p_value, percent, words
@@ -108,9 +107,8 @@ def _with_interval(row: Row, name: str, sign: str = "") -> list[str]:
 
 def _footnote(comparison: Comparison) -> str:
     procedure, family = comparison.procedure, len(comparison.table)
+    how = procedure.in_words(int(comparison.table["users"].max()))
     return (
-        f"Low, high: {100 * procedure.level:.4g} % percentile bootstrap over users, {procedure.resamples:,} resamples. "
-        f"p t: paired t-test; p flip: sign-flip randomisation, {procedure.draws:,} draws (exact with up to {EXACT} "
-        "users that differ); both two-sided. "
+        f"Low, high: {how['intervals']}. p t: paired t-test; p flip: {how['flips']}; both two-sided. "
         f"Holm: p flip adjusted for the family of {family:,} comparisons here. Win, tie, loss: users; d_z: Cohen's."
     )
