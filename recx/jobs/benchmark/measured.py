@@ -111,7 +111,8 @@ class Timing:
 def _differing(lists: RankedLists, others: RankedLists) -> int:
     if not np.array_equal(lists.indptr, others.indptr):
         return int((lists.lengths != others.lengths).sum())
-    return len(np.unique(lists.list_of_row[lists.item != others.item]))
+    rows = np.flatnonzero(lists.item != others.item)
+    return len(np.unique(np.searchsorted(lists.indptr, rows, side="right")))
 
 
 @dataclass(frozen=True, eq=False)
