@@ -186,14 +186,14 @@ def test_a_user_who_alone_decides_is_drawn() -> None:
     assert (low[0], high[0]) == (0, 3 / 10_000)
 
 
-@pytest.mark.parametrize("more", [70, 196, 260])
-def test_p_of_many_is_that_of_all_choices_of_signs(more: int) -> None:
+@pytest.mark.parametrize(("n", "more"), [(2_000, 40), (2_000, 88), (12_000, 216), (12_000, 280)])
+def test_p_of_many_is_that_of_all_choices_of_signs(n: int, more: int) -> None:
     """Of equal differences, the number of one sign is binomial."""
-    n, zeros = 12_000, 5_000
+    zeros = 9_000
     up = (n + more) // 2
     differences = np.concatenate([np.ones(up), -np.ones(n - up), np.zeros(zeros)])[:, None]
     exactly = 2 * stats.binom.sf(up - 1, n, 0.5)
-    assert sign_flip(differences)[0] == pytest.approx(exactly, rel=0.03, abs=1e-4)
+    assert sign_flip(differences)[0] == pytest.approx(exactly, rel=0.052, abs=1e-4)
 
 
 def test_flips_of_few_among_many_are_drawn_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_the_words_say_where_nothing_is_drawn() -> None:
         "90 % percentile bootstrap over users, 50 resamples, or its normal approximation where 2,000 users or more are "
         "effective"
     )
-    assert "normal approximation where 10,000 or more are effective" in many["flips"]
+    assert "the normal approximation where 2,000 users or more are effective)" in many["flips"]
 
 
 # Sign flips
