@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +175,8 @@ def full_ranking(users: int = 50_000, items: int = 50_000, dims: int = 32) -> di
 def resampling() -> dict[str, float]:
     """Seconds of the intervals of 12 metrics: of the most users that are drawn 10,000 times, and of a million."""
     rng = np.random.default_rng(0)
-    drawn, approximated = rng.random((MANY - 1, 12)), rng.random((1_000_000, 12))
-    seconds = (median(lambda: bootstrap(values, resamples=10_000), 1) for values in (drawn, approximated))
-    return dict(zip(("drawn", "approximated"), seconds, strict=True))
+    users = {"drawn": MANY - 1, "approximated": 1_000_000}
+    return {name: median(partial(bootstrap, rng.random((n, 12)), resamples=10_000), 1) for name, n in users.items()}
 
 
 def resident() -> float:
