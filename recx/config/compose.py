@@ -44,6 +44,7 @@ class Schema:
     seen: Any = None
     objective: Any = None
     allow_tuning_on_test: Any = None
+    lists: Any = None
     cache: Any = None
     runtime: _Runtime = field(default_factory=_Runtime)
     dataset: Any = None

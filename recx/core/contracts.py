@@ -7,11 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from recx.core.errors import RecxError
+from recx.core.errors import InputError, RecxError
 from recx.core.ragged import repeats, rises, same_items
 from recx.core.types import Bools, RankedLists, Requests
 
 T = TypeVar("T")
+TABLE = ("user", "rank", "item", "score", "retriever_rank", "retriever_score")
+"""The columns that the table of a run's lists has for itself, before those that parts give to their lists."""
 
 
 def check_type(made: T, kind: type, maker: str) -> T:
@@ -56,6 +58,25 @@ def check_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str
         if rows.any():
             user = lists.user[lists.list_of_row[int(np.argmax(rows))]]
             raise RecxError(f"{maker} returned {what} for user {user}")
+    return lists
+
+
+def check_made(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
+    """Return lists that a part made if they are valid and no column of theirs is called like one of the run's table.
+
+    Args: as for ``check_lists``.
+
+    Raises:
+        RecxError: An invariant is violated.
+        InputError: A column has such a name, which may come from a setting, such as a source's name in a union.
+    """
+    check_lists(lists, requests, n_items, maker)
+    for name in TABLE:
+        if name in lists.columns:
+            raise InputError(
+                f"{maker} returned a column {name!r}, and recommendations.parquet has one of its own: give it another "
+                "name"
+            )
     return lists
 
 

@@ -205,7 +205,8 @@ class RankedLists:
         indptr: Borders of the lists [n_lists + 1].
         item: The item of each row [n].
         score: The score of each row [n], finite, never increasing within a list.
-        columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there).
+        columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there);
+            no name may be one of ``recx.core.contracts.TABLE``.
     """
 
     user: Ints

@@ -15,6 +15,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.protocols import FoldName, Seen
 from recx.core.trackers import Tracker
 from recx.experiment.experiment import Experiment
+from recx.experiment.list_files import most_kept
 from recx.experiment.report_writers import ReportWriter
 from recx.storage.cache.settings import StageCache
 
@@ -44,6 +45,7 @@ TOP_LEVEL: Mapping[str, Any] = {
     "seen": Seen,
     "objective": str,
     "allow_tuning_on_test": bool,
+    "lists": Any,
 }
 
 
@@ -86,6 +88,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
             f"name={top['name']}: it is also a folder name: use 1 to 100 characters without slashes, "
             "which the name of the MLflow experiment may have (tracker.experiment)"
         )
+    most_kept(top["lists"])
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]

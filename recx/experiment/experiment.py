@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from recx.core.bounds import PositiveInt, check
 from recx.core.clock import check_clock
-from recx.core.contracts import check_lists, check_same_pairs, check_type
+from recx.core.contracts import check_made, check_same_pairs, check_type
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
@@ -34,7 +34,8 @@ from recx.core.protocols import (
 from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
 from recx.experiment.doctor import Finding, cuts_of, examine
-from recx.experiment.files import frame_of, per_user_of
+from recx.experiment.files import per_user_of
+from recx.experiment.list_files import ListTable
 from recx.experiment.past_sample import drawn
 from recx.experiment.shown import Overview
 
@@ -96,7 +97,7 @@ class Experiment:
             candidates = self._retrieve(late, now)
         with stage("rank"):
             recommendations = ranker.rank(candidates, now.history, now.requests)
-            check_lists(recommendations, now.requests, now.history.n_items, "the ranker")
+            check_made(recommendations, now.requests, now.history.n_items, "the ranker")
             check_same_pairs(candidates, recommendations)
 
         report = None
@@ -148,7 +149,7 @@ class Experiment:
         k = min(self.n_candidates, fold.history.n_items)
         check_type(retriever, FittedRetriever, "the retriever's fit")
         candidates = retriever.retrieve(fold.history, fold.requests, k)
-        return check_lists(candidates, fold.requests, fold.history.n_items, "the retriever")
+        return check_made(candidates, fold.requests, fold.history.n_items, "the retriever")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,21 +202,19 @@ class Result:
         """Return lists or figures with raw ids, as ``recx.results.load`` reads them from the run's files.
 
         Args:
-            name: ``recommendations`` or ``candidates``: a row per user and item, with rank from 1, score and further
-                columns. ``per_user``: a row per evaluated user, with a column per metric.
+            name: ``candidates`` or ``recommendations``: a row per user and item, with rank from 1, score, further
+                columns, the latter also the retriever's. ``per_user``: one per evaluated user, a column per metric.
 
         Raises:
             InputError: There is no such frame, or the run evaluated nothing.
         """
-        lists = {"recommendations": self.recommendations, "candidates": self.candidates}
-        if name in lists:
-            return frame_of(lists[name], self.interactions.users, self.interactions.items)
-        if name != "per_user":
-            raise InputError(f"a result has no frame {name!r}: {did_you_mean(name, [*lists, 'per_user'])}")
+        frames = ("recommendations", "candidates", "per_user")
+        if name in frames[:2]:
+            return ListTable(self.recommendations, self.candidates, self.interactions).frame(name)
+        if name not in frames:
+            raise InputError(f"a result has no frame {name!r}: {did_you_mean(name, frames)}")
         if self.report is None:
-            raise InputError(
-                "a result of fold=predict has no frame 'per_user', since it has no targets: choose fold=test"
-            )
+            raise InputError("fold=predict has no frame 'per_user', since it has no targets: choose fold=test")
         return per_user_of(self.report).to_pandas()
 
     @cached_property

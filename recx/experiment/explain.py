@@ -23,6 +23,7 @@ from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedList
 from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment import build, protocol_card
 from recx.experiment.contributions import explainable_of
+from recx.experiment.list_files import BEFORE, EARLIER, FILE
 from recx.experiment.saved_runs import SavedRun
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ class Reopened:
         Raises:
             InputError: A file of the run is missing or damaged, or the data has changed.
         """
+        run.check_whole()
         try:
-            experiment = build.experiment({**run.config, "cache": UNUSED})
+            experiment = build.experiment({"lists": "all", **run.config, "cache": UNUSED})
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()
@@ -102,19 +104,17 @@ class Reopened:
     @cached_property
     def candidates(self) -> RankedLists:
         """The lists of the retriever, one per request."""
-        return self._lists(self.run.candidates, "candidates.parquet")
+        return self._lists(self.run.candidates, EARLIER if self.run.is_earlier else FILE)
 
     @cached_property
     def recommendations(self) -> RankedLists:
         """The candidates in the ranker's order, one list per request."""
-        after = self._lists(self.run.recommendations, "recommendations.parquet")
-        n_items = self.interactions.n_items
-        found, shown = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (self.candidates, after))
-        if not np.array_equal(found, shown):
-            raise InputError(
-                f"{self.run.folder}: recommendations.parquet and candidates.parquet have different items: run the "
-                "experiment again"
-            )
+        frame, n_items = self.run.recommendations, self.interactions.n_items
+        after = self._lists(frame.drop(columns=[name for name in BEFORE if name in frame]), FILE)
+        if self.run.is_earlier:
+            found, shown = (np.sort(lists.list_of_row * n_items + lists.item) for lists in (self.candidates, after))
+            if not np.array_equal(found, shown):
+                raise InputError(f"{self.run.folder}: {FILE} and {EARLIER} have different items: run it again")
         return after
 
     def explain(self, user: str) -> Explanation:

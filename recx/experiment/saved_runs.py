@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +19,13 @@ from recx.core.fold_names import VALID, inside, outside
 from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
 from recx.core.system.own_folder import is_finished, is_unfinished
-from recx.core.system.plain_files import check_plain, read_text
+from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import plain
 from recx.evaluation.rules import rules
-from recx.experiment.files import SLICE, write_lists, write_per_user, write_table
+from recx.experiment.files import SLICE, write_per_user, write_table
+from recx.experiment.list_files import EARLIER, FILE, ListTable, in_order_of_retriever, most_kept
+from recx.experiment.saved_tables import check_whole, reading, table
 from recx.experiment.tracked_runs import tracked_folder
-from recx.storage.readers.content import refuse_bomb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +48,7 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
         card: The protocol card, written as ``protocol.json``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    users, items = result.interactions.users, result.interactions.items
-    write_lists(folder / "candidates.parquet", result.candidates, users, items)
-    write_lists(folder / "recommendations.parquet", result.recommendations, users, items)
+    save_lists(result, folder, config)
     for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
         if isinstance(part, Saveable):
             part.save(folder / name)
@@ -58,6 +56,16 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
         (folder / "tables").mkdir(exist_ok=True)
         write_table(folder / "tables" / f"{name}.csv", columns)
     save_figures(result, folder, config, card)
+
+
+def save_lists(result: Result, folder: Path, config: Mapping[str, Any]) -> None:
+    """Write as much of a run's lists as the configuration says (``lists``).
+
+    Args: as for ``save``.
+    """
+    most = most_kept(config.get("lists", "all"))
+    if most != 0:
+        ListTable(result.recommendations, result.candidates, result.interactions).write(folder / FILE, most)
 
 
 def save_figures(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
@@ -138,18 +146,53 @@ class SavedRun:
 
     @cached_property
     def candidates(self) -> pd.DataFrame:
-        """The lists of the retriever: user, rank from 1, item, score, columns; raw ids."""
-        return self._frame("candidates.parquet")
+        """The lists of the retriever: user, rank from 1, item, score, columns; raw ids.
+
+        Raises:
+            InputError: The run did not keep whole lists, or its file is missing or damaged.
+        """
+        self.check_whole()
+        if self.is_earlier or "retriever_rank" not in self.recommendations:  # so are an earlier benchmark's rankers
+            return table(self.folder / EARLIER)
+        with reading(self.folder / FILE):
+            return in_order_of_retriever(self.recommendations)
 
     @cached_property
     def recommendations(self) -> pd.DataFrame:
-        """The candidates in the ranker's order: user, rank from 1, item, score, columns; raw ids."""
-        return self._frame("recommendations.parquet")
+        """The candidates in the ranker's order, or of each list the first that the run kept; raw ids.
+
+        Columns: user, rank from 1, item, score, retriever_rank, retriever_score (these two except in a run of an
+        earlier recx), and those of the lists.
+
+        Raises:
+            InputError: The run kept no lists, or its file is missing or damaged.
+        """
+        self._check_kept()
+        return table(self.folder / FILE)
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether an earlier recx wrote the run, with the candidates in a file of their own."""
+        return os.path.lexists(self.folder / EARLIER)
+
+    def check_whole(self) -> None:
+        """Check that the run kept its lists, and each of them whole.
+
+        Raises:
+            InputError: It did not; the message says what it kept.
+        """
+        self._check_kept()
+        check_whole(self.folder / FILE)
+
+    def _check_kept(self) -> None:
+        there, settings = os.path.lexists(self.folder / FILE), self.folder / "config.yaml"
+        if not there and settings.is_file() and most_kept(self.config.get("lists", "all")) == 0:
+            raise InputError(f"{self.folder}: this run kept no lists (lists=off): run it again with lists=all")
 
     @cached_property
     def per_user(self) -> pd.DataFrame:
         """One row per evaluated user: raw id and one column per metric, NaN where a stage leaves the user out."""
-        return self._frame("per_user.parquet").rename(columns=lambda name: name.removeprefix(VALID))
+        return table(self.folder / "per_user.parquet").rename(columns=lambda name: name.removeprefix(VALID))
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -158,20 +201,20 @@ class SavedRun:
         Raises:
             InputError: A file of the run is missing or damaged.
         """
-        table = self.per_user
-        texts = [name for name in table.columns if name != "user" and table[name].dtype.kind not in "fiu"]
-        if "user" not in table or table["user"].duplicated().any() or texts:
+        frame = self.per_user
+        texts = [name for name in frame.columns if name != "user" and frame[name].dtype.kind not in "fiu"]
+        if "user" not in frame or frame["user"].duplicated().any() or texts:
             raise InputError(
                 f"{self.folder / 'per_user.parquet'} must have one row per user and only numbers besides the id: run "
                 "the experiment again"
             )
-        columns = {str(name): table[name].to_numpy(dtype=np.float64) for name in table.columns if name != "user"}
+        columns = {str(name): frame[name].to_numpy(dtype=np.float64) for name in frame.columns if name != "user"}
         values = {name: column for name, column in columns.items() if not name.startswith(SLICE)}
         slices = {name.removeprefix(SLICE): column for name, column in columns.items() if name.startswith(SLICE)}
         others = {name: number for name, number in self.metrics.items() if name not in values}
         return Evaluation(
             name=self.folder.name,
-            users=table["user"].to_numpy(),
+            users=frame["user"].to_numpy(),
             values=values,
             scalars={name: number for name, number in others.items() if name.startswith(JUDGED)},
             notes={name.removeprefix("data/"): n for name, n in others.items() if name.startswith("data/")},
@@ -179,14 +222,6 @@ class SavedRun:
             slices=slices,
             about=chain(self.config) if (self.folder / "config.yaml").is_file() else "",
         )
-
-    def _frame(self, name: str) -> pd.DataFrame:
-        import pandas as pd
-        import pyarrow.parquet as pq
-
-        with reading(self.folder / name) as path:
-            refuse_bomb(path, pq.read_metadata(path))
-            return pd.read_parquet(path)
 
 
 def load(run: str | Path = "last", outputs: str | Path = "outputs", uri: str | None = None) -> SavedRun:
@@ -257,19 +292,3 @@ def _finished(outputs: Path, *others: str) -> list[Path]:
 
 def _json(values: Mapping[str, Any]) -> str:
     return json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n"
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[Path]:
-    """Turn every error while a run's file is read into one sentence."""
-    if not os.path.lexists(path):
-        raise InputError(f"{path.parent} has no {path.name}: this run did not write it")
-    try:
-        check_plain(path)
-        yield path
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"{path} is damaged and cannot be read ({type(error).__name__}): run the experiment again"
-        ) from error

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 FILES = (
-    *("config.yaml", "protocol.json", "metrics.json", "per_user.parquet", "candidates.parquet"),
+    *("config.yaml", "protocol.json", "metrics.json", "per_user.parquet"),
     *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "retriever", "ranker"),
     *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
+    "candidates.parquet",  # of an earlier recx
 )
 """The files and folders of a run."""
 IN_TABLES = ("data/", "num_queries", "weight/", "weight_low/", "weight_high/", "importance/")

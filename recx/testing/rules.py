@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.contracts import check_lists
+from recx.core.contracts import check_made
 from recx.core.errors import RecxError
 from recx.core.types import Array, Interactions, RankedLists, Requests
 
@@ -44,7 +44,7 @@ def _values(declared: Any) -> Iterator[Any]:
 def valid_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str) -> RankedLists:
     """Return the lists if they are valid."""
     try:
-        return check_lists(lists, requests, n_items, maker)
+        return check_made(lists, requests, n_items, maker)
     except RecxError as error:
         raise AssertionError(str(error)) from error
 

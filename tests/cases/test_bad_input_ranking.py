@@ -763,18 +763,30 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "null weight": (weights(lambda w: w["features"][0].update(weight=None)), "linear.json is damaged"),
     "huge weight": (weights(lambda w: w["features"][0].update(weight=10**400)), "linear.json is damaged"),
     "platt": (weights(lambda w: w.update(platt={"slope": "x"})), "linear.json is damaged"),
-    "no user": (table("candidates.parquet", lambda t: t.drop(columns="user")), "candidates.parquet is damaged"),
-    "no score": (table("recommendations.parquet", lambda t: t.drop(columns="score")), "recommendations.parquet is"),
-    "text": (table("candidates.parquet", lambda t: t.assign(score="x")), "candidates.parquet is damaged"),
-    "nan": (table("candidates.parquet", lambda t: t.assign(score=float("nan"))), "a score that is not finite"),
-    "twice": (table("candidates.parquet", lambda t: pd.concat([t, t])), "candidates.parquet is damaged"),
-    "no rows": (
-        table("candidates.parquet", lambda t: t[:0]),
-        "recommendations.parquet and candidates.parquet have different items",
+    **{
+        name: (table("recommendations.parquet", damage), "recommendations.parquet is damaged")
+        for name, damage in {
+            "no user": lambda t: t.drop(columns="user"),
+            "no rank": lambda t: t.drop(columns="rank"),
+            "no score": lambda t: t.drop(columns="score"),
+            "text": lambda t: t.assign(score="x"),
+            "text before": lambda t: t.assign(retriever_score="x"),
+            "rank of text": lambda t: t.assign(retriever_rank="x"),
+            "rank of nothing": lambda t: t.assign(retriever_rank=None),
+            "twice": lambda t: pd.concat([t, t]),
+        }.items()
+    },
+    "nan": (
+        table("recommendations.parquet", lambda t: t.assign(retriever_score=float("nan"))),
+        "a score that is not finite",
     ),
     "other user": (
-        table("candidates.parquet", lambda t: t.assign(user="zz")),
+        table("recommendations.parquet", lambda t: t.assign(user="zz")),
         "its lists have users or items that its data lacks",
+    ),
+    "candidates of another run": (
+        lambda folder: saved_runs.SavedRun(folder).candidates[:0].to_parquet(folder / "candidates.parquet"),
+        "recommendations.parquet and candidates.parquet have different items",
     ),
 }
 

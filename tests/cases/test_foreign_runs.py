@@ -76,7 +76,7 @@ READS: dict[str, tuple[str, ...]] = {
     "per_user.parquet": ("compare", "outputs/a/b", "outputs/a/b"),
     "protocol.json": ("compare", "outputs/a/b", "outputs/a/b"),
     "config.yaml": ("explain", "outputs/a/b", "--worst", "2"),
-    "candidates.parquet": ("explain", "outputs/a/b", "--worst", "2"),
+    "recommendations.parquet": ("explain", "outputs/a/b", "--worst", "2"),
     "ranker/linear.json": ("explain", "outputs/a/b", "--worst", "2"),
 }
 

@@ -17,7 +17,13 @@ CONFIG: dict[str, Any] = {
     "retriever": {"_target_": "recx.parts.retriever.union.Union"},
     "chosen": {
         "options": {"dataset": "news", "ranker": "linear", "retriever": "union_news", "tracker": "mlflow"},
-        "settings": {"dataset.path": "/data/day1", "name": "news", "ranker.l2": 0.1, "runtime.threads": 2},
+        "settings": {
+            "dataset.path": "/data/day1",
+            "name": "news",
+            "ranker.l2": 0.1,
+            "runtime.threads": 2,
+            "lists": "off",
+        },
     },
 }
 
@@ -84,5 +90,5 @@ def test_the_trials_of_a_sweep_share_what_is_not_varied() -> None:
     of_all = shared(CONFIG, ["ranker", "dataset.path"])
     assert chain(of_all) == "union_news"
     assert of_all["chosen"]["options"] == {"dataset": "news", "retriever": "union_news", "tracker": "mlflow"}
-    assert of_all["chosen"]["settings"] == {"name": "news", "runtime.threads": 2}
+    assert of_all["chosen"]["settings"] == {"name": "news", "runtime.threads": 2, "lists": "off"}
     assert params(shared(CONFIG, ["fold"])).get("fold") is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recx.core.contracts import check_lists
+from recx.core.contracts import check_lists, check_made
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError
 from recx.core.evaluation import Evaluation
@@ -263,3 +263,12 @@ def test_another_threshold_excludes_users_without_a_relevant_target() -> None:
     assert plain(last.lists) == [(1, []), (2, [7, 1])]
     assert judged.of_users(np.ones(3, dtype=bool)) is judged
     assert judged.of_users(np.zeros(3, dtype=bool)).n_users == 0
+
+
+@pytest.mark.parametrize("name", ["user", "rank", "item", "score", "retriever_rank", "retriever_score"])
+def test_no_column_is_called_like_one_of_the_table_of_lists(name: str) -> None:
+    lists, requests = replace(THREE, columns={name: THREE.score}), Requests(THREE.user)
+    assert check_lists(lists, requests, 10, "mine") is lists  # lists of an earlier recx may have it
+    with pytest.raises(InputError, match=f"^mine returned a column '{name}', and .* one of its own: give it another"):
+        check_made(lists, requests, 10, "mine")
+    assert check_made(THREE, requests, 10, "mine") is THREE

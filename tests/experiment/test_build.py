@@ -91,6 +91,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "seen": "drop",
         "objective": "o",
         "allow_tuning_on_test": False,
+        "lists": "all",
         "cache": {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off", "limit": None},
         "runtime": {"threads": None},
         "feature": {},
@@ -198,6 +199,7 @@ WRONG = [
     ("seen", "drp", "seen=drp: did you mean 'drop'?"),
     ("fold", "tst", "fold=tst: did you mean 'test'?"),
     ("refit", "no", "refit=no: it must be true or false"),
+    ("lists", "top", "lists=top: it must be all, off or top:N, such as top:20"),
     ("n_candidats", 5, "there is no key 'n_candidats': did you mean 'n_candidates'?"),
 ]
 

@@ -293,7 +293,7 @@ def test_every_experiment_leaves_the_same_files(
         if left[0].get("ranker/linear.json") and "predict" not in (folder / "config.yaml").read_text():
             assert explain.run([str(folder), "--worst", "3", "--json"]) == 0
         printed.append(capsys.readouterr().out)
-    assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet", "candidates.parquet"}
+    assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet"}
     for others in left[1:]:
         assert others.keys() == left[0].keys()
         for file, content in left[0].items():

@@ -13,6 +13,7 @@ from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
 from recx.experiment.experiment import Experiment
 from recx.parts.ranker.identity import Identity
+from recx.parts.retriever.union import Union
 from recx.parts.split.leave_last import LeaveLast
 
 
@@ -94,6 +95,24 @@ def test_the_ranker_learns_one_step_earlier_from_a_retriever_that_knew_no_more()
     assert retriever.fitted_on == [6, 9]
     assert result.candidates.score[0] == 9
     assert result.recommendations.item.tolist() == [2, 1, 0] * 3
+
+
+@dataclass(frozen=True)
+class Named:
+    """Adds a column of some name."""
+
+    name: str
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        return replace(candidates, columns={self.name: candidates.score})
+
+
+def test_no_column_of_a_part_hides_one_of_the_table_of_lists() -> None:
+    assert chain(ranker=Named("mine")).run().frame("recommendations")["mine"].notna().all()
+    with pytest.raises(InputError, match="the ranker returned a column 'retriever_rank', and recommendations"):
+        chain(ranker=Named("retriever_rank")).run()
+    with pytest.raises(InputError, match="the retriever returned a column 'retriever_rank'"):
+        chain(retriever=Union({"retriever": Everything()})).run()
 
 
 @pytest.mark.parametrize("ranker", [Learner(), Identity()])

@@ -180,3 +180,10 @@ def test_data_that_changed_since_is_refused(one: tuple[Result, SavedRun], tmp_pa
     (folder / "protocol.json").write_text(json.dumps(card | {"data_hash": "0" * 32}))
     with pytest.raises(InputError, match="the data has changed since the run"):
         Reopened.of(SavedRun(folder))
+
+
+@pytest.mark.parametrize(("lists", "kept"), [("top:5", "the first 5 of each list"), ("off", "no lists")])
+def test_a_run_that_did_not_keep_its_lists_says_what_it_kept(home: Path, lists: str, kept: str) -> None:
+    _, saved = run_in(home, f"lists={lists}")
+    with pytest.raises(InputError, match=rf"^{saved.folder}: this run kept {kept} \(lists={lists}\)"):
+        Reopened.of(saved)

@@ -21,7 +21,6 @@ from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.experiment import saved_runs
 from recx.experiment.experiment import Result
-from recx.experiment.files import write_lists
 
 
 @dataclass(frozen=True)
@@ -150,13 +149,15 @@ def test_a_saved_run_reads_back(tmp_path: Path, ids: tuple[list[Any], list[Any]]
     saved = saved_runs.load(tmp_path / "run")
 
     frame = saved.recommendations
-    assert list(frame.columns) == ["user", "rank", "item", "score", "knn_rank"]
+    assert list(frame.columns) == ["user", "rank", "item", "score", "retriever_rank", "retriever_score", "knn_rank"]
     assert frame["user"].tolist() == [user_ids[0]] * 2 + [user_ids[2]] * 3
     assert frame["item"].tolist() == [item_ids[number] for number in (2, 3, 0, 1, 3)]
     assert frame["rank"].tolist() == [1, 2, 1, 2, 3]
     np.testing.assert_array_equal(frame["score"], result.recommendations.score)
     np.testing.assert_array_equal(frame["knn_rank"], result.recommendations.columns["knn_rank"])
-    assert saved.candidates.equals(frame)
+    np.testing.assert_array_equal(frame["retriever_rank"], frame["rank"])
+    np.testing.assert_array_equal(frame["retriever_score"], frame["score"])
+    assert saved.candidates.equals(frame.drop(columns=["retriever_rank", "retriever_score"]))
     assert saved.per_user["user"].tolist() == [user_ids[0], user_ids[2]]
     np.testing.assert_array_equal(saved.per_user["ranking/hit_at_5"], [1.0, np.nan])
     assert saved.config == {"split": {"n": 1}, "ks": [5, 10], "uri": None}
@@ -180,30 +181,13 @@ def test_a_prediction_has_no_per_user_file(tmp_path: Path) -> None:
         _ = saved_runs.load(tmp_path).per_user
 
 
-def test_blocks_of_lists_write_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = small_result(*STRINGS)
-    users, items = result.interactions.users, result.interactions.items
-    write_lists(tmp_path / "whole.parquet", result.candidates, users, items)
-    monkeypatch.setattr("recx.experiment.files.ROWS_A_BLOCK", 1)
-    write_lists(tmp_path / "blocks.parquet", result.candidates, users, items)
-    assert pd.read_parquet(tmp_path / "whole.parquet").equals(pd.read_parquet(tmp_path / "blocks.parquet"))
-
-
-def test_lists_that_are_all_empty(tmp_path: Path) -> None:
-    result = small_result(*STRINGS)
-    none = result.candidates.top(0)
-    write_lists(tmp_path / "none.parquet", none, result.interactions.users, result.interactions.items)
-    frame = pd.read_parquet(tmp_path / "none.parquet")
-    assert frame.shape == (0, 5)
-
-
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, result: Result) -> None:
     saved_runs.save(result, tmp_path, {}, {})
-    before = (tmp_path / "candidates.parquet").read_bytes()
-    broken = replace(result, candidates=replace(result.candidates, item=np.array([99] * 5, np.int32)))
+    before = (tmp_path / "recommendations.parquet").read_bytes()
+    broken = replace(result, recommendations=replace(result.candidates, item=np.array([99] * 5, np.int32)))
     with pytest.raises(IndexError):
         saved_runs.save(broken, tmp_path, {}, {})
-    assert (tmp_path / "candidates.parquet").read_bytes() == before
+    assert (tmp_path / "recommendations.parquet").read_bytes() == before
     assert not list(tmp_path.glob(".*"))
 
 
@@ -247,7 +231,7 @@ def test_errors_name_the_way_out(tmp_path: Path, result: Result) -> None:
         saved_runs.load("2026-01-01", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["candidates.parquet", "metrics.json", "config.yaml", "protocol.json"])
+@pytest.mark.parametrize("name", ["recommendations.parquet", "metrics.json", "config.yaml", "protocol.json"])
 def test_a_damaged_file_is_one_sentence(tmp_path: Path, result: Result, name: str) -> None:
     saved_runs.save(result, tmp_path, {}, {})
     (tmp_path / name).write_bytes(b"\x00{[")
@@ -281,6 +265,43 @@ def test_a_frame_that_is_not_there_is_named(result: Result) -> None:
         result.frame("recomendations")
     with pytest.raises(InputError, match="no frame 'per_user', since it has no targets"):
         small_result(*NUMBERS, predict=True).frame("per_user")
+
+
+def test_a_run_keeps_as_much_of_its_lists_as_it_was_told(tmp_path: Path, result: Result) -> None:
+    other = replace(result, recommendations=result.candidates.reorder(np.array([1, 2, 1, 2, 3.0])))
+    kept = {}
+    for lists in ("all", "top:2", "top:3", "off", False):
+        kept[lists] = tmp_path / str(lists)
+        saved_runs.save(other, kept[lists], {"lists": lists}, {})
+    whole = saved_runs.load(kept["all"])
+    assert whole.recommendations["retriever_rank"].tolist() == [2, 1, 3, 2, 1]
+    assert whole.candidates["item"].tolist() == [30, 40, 10, 20, 40]
+    assert saved_runs.load(kept["top:3"]).candidates.equals(whole.candidates)  # no list is longer
+    first = saved_runs.load(kept["top:2"])
+    pd.testing.assert_frame_equal(
+        first.recommendations, whole.recommendations.query("rank <= 2").reset_index(drop=True)
+    )
+    with pytest.raises(InputError, match=r"this run kept the first 2 of each list \(lists=top:2\), and here whole"):
+        _ = first.candidates
+    for lists in ("off", False):
+        assert not (kept[lists] / "recommendations.parquet").exists()
+        for name in ("recommendations", "candidates"):
+            with pytest.raises(InputError, match=r"this run kept no lists \(lists=off\): run it again with lists=all"):
+                getattr(saved_runs.load(kept[lists]), name)
+        assert saved_runs.load(kept[lists]).metrics == pytest.approx(whole.metrics, nan_ok=True)
+
+
+def test_a_run_of_an_earlier_recx_has_its_candidates_in_a_file_of_their_own(tmp_path: Path, result: Result) -> None:
+    saved_runs.save(result, tmp_path, {}, {})
+    now = saved_runs.load(tmp_path)
+    now.candidates.to_parquet(tmp_path / "candidates.parquet")
+    now.candidates.to_parquet(tmp_path / "recommendations.parquet")  # without the retriever's ranks, as it was
+    then = saved_runs.load(tmp_path)
+    assert then.candidates.equals(now.candidates)
+    assert then.recommendations.equals(now.candidates)
+    (tmp_path / "candidates.parquet").unlink()  # as it was with a ranker of a benchmark
+    with pytest.raises(InputError, match=r"has no candidates\.parquet: this run did not write it"):
+        _ = saved_runs.load(tmp_path).candidates
 
 
 def test_a_saved_run_is_shown_as_a_table(tmp_path: Path, result: Result) -> None:

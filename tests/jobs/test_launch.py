@@ -60,3 +60,20 @@ def test_the_objective_is_a_finite_number() -> None:
             objective(with_metrics(a=float(value)), "a")
     with pytest.raises(InputError, match="objective=ndgc: the run has no such metric: did you mean 'ndcg'"):
         objective(with_metrics(ndcg=1.0), "ndgc")
+
+
+def test_what_a_run_keeps_of_its_lists_changes_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, files, figures = {}, {}, {}
+    for lists in ("all", "top:2", "off"):
+        folder = Path(f"outputs/of/{lists}")
+        result = recx.run([*TINY, f"lists={lists}", f"hydra.run.dir={folder}"])
+        assert bool(sum((result.hits or {}).values())) == (lists != "all")  # the three share what the cache keeps
+        runs[lists], files[lists] = recx.results.load(folder), {path.name for path in folder.iterdir()}
+        untimed = (name for name in result.metrics if not name.startswith("time/") and name != "data/cache_hits")
+        figures[lists] = {name: result.metrics[name] for name in untimed}
+    for lists in ("top:2", "off"):
+        assert figures[lists] == pytest.approx(figures["all"], nan_ok=True)
+        assert runs[lists].protocol == runs["all"].protocol
+    assert runs["top:2"].recommendations["rank"].max() == 2
+    assert files["all"] == files["top:2"] == files["off"] | {"recommendations.parquet"}

@@ -147,16 +147,16 @@ def test_files_are_copied_except_large_ones(
     (tmp_path / "figures").mkdir()
     (tmp_path / "metrics.json").write_text("{}")
     (tmp_path / "figures" / "roc.svg").write_text("<svg/>")
-    (tmp_path / "candidates.parquet").write_bytes(b"x" * 1_001)
+    (tmp_path / "recommendations.parquet").write_bytes(b"x" * 1_001)
     with replace(tracker, upload_limit=limit).run("news", {}) as run, shown_on(Console(file=sys.stdout, width=500)):
         run.log_files(tmp_path)
     artifacts = home / "outputs" / "mlflow-artifacts" / run.run_id / "artifacts"
     found = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
-    assert found - {"candidates.parquet"} == {"config.yaml", "files.json", "metrics.json", "figures/roc.svg"}
-    assert ("candidates.parquet" in found) is copied
+    assert found - {"recommendations.parquet"} == {"config.yaml", "files.json", "metrics.json", "figures/roc.svg"}
+    assert ("recommendations.parquet" in found) is copied
     tags, out = stored(home, run.run_id).data.tags, capsys.readouterr().out
-    assert tags.get("recx.only_in_folder") == (None if copied else "candidates.parquet")
-    assert (f"only in {tmp_path}, since larger than tracker.upload_limit: candidates.parquet" in out) is not copied
+    assert tags.get("recx.only_in_folder") == (None if copied else "recommendations.parquet")
+    assert (f"only in {tmp_path}, since larger than tracker.upload_limit: recommendations.parquet" in out) is not copied
     assert tags["recx.folder"] == str(tmp_path)
     assert load(run.run_id, home / "outputs").folder == tmp_path
 

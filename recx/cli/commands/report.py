@@ -60,7 +60,8 @@ def page_of(folder: Path) -> str:
     Raises:
         InputError: A file is missing, damaged or of another version of recx.
     """
-    from recx.experiment.saved_runs import BENCHMARK, reading
+    from recx.experiment.saved_runs import BENCHMARK
+    from recx.experiment.saved_tables import reading
     from recx.jobs.benchmark.page import benchmark_data
     from recx.report.page import render, several_runs
     from recx.report.page.write import DATA, read

@@ -108,12 +108,12 @@ def _written(result: Result, retriever: Mapping[str, Any], job: Mapping[str, Any
     from recx.core.system.atomic import write_text
     from recx.core.system.serialize import as_json
     from recx.experiment import protocol_card, saved_runs
-    from recx.experiment.files import write_lists, write_table
+    from recx.experiment.files import write_table
     from recx.jobs.benchmark.figures import figures_of, grades_of, latencies_of, seconds_of
 
     folder, ranker = Path(job["folder"]), result.ranker.measured  # type: ignore[attr-defined]
     lists, users = result.recommendations, result.interactions.users
-    write_lists(folder / "recommendations.parquet", lists, users, result.interactions.items)
+    saved_runs.save_lists(result, folder, job["config"])
     latencies = latencies_of(ranker, retriever)
     if latencies is not None:
         columns = {"query": users.ids[lists.user], "documents": lists.lengths, "nanoseconds": latencies}

@@ -11,15 +11,25 @@ import pytest
 import recx
 from recx.cli import main as cli
 from recx.config.factory import MOVED, RENAMED
+from recx.experiment.explain import Reopened
+from recx.experiment.saved_runs import SavedRun
 
 NOW = {now: before for before, now in {**MOVED, **RENAMED}.items()}
 
 
 def aged(text: str) -> str:
-    """Return a configuration with the paths of classes as they were."""
+    """Return a configuration with the paths of classes as they were, without what it did not have."""
     for now in sorted(NOW, key=len, reverse=True):
         text = text.replace(f"_target_: {now}", f"_target_: {NOW[now]}")
-    return text
+    return text.replace("lists: all\n", "")
+
+
+def with_two_files_of_lists(folder: Path) -> None:
+    """Write the lists of a run as they were."""
+    run = SavedRun(folder)
+    run.candidates.to_parquet(folder / "candidates.parquet")
+    shown = run.recommendations.drop(columns=["retriever_rank", "retriever_score"])
+    shown.to_parquet(folder / "recommendations.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +43,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in home.glob("outputs/2*/*/config.yaml"):
         config = aged(file.read_text(encoding="utf-8"))
         assert "recx.parts" not in config
+        assert "lists" not in config
+        with_two_files_of_lists(file.parent)
         file.write_text(config, encoding="utf-8")
     oldest = min(home.glob("outputs/2*/*/protocol.json"))
     card = oldest.read_text(encoding="utf-8")
@@ -83,3 +95,16 @@ def test_what_must_build_them_names_both_paths(
     code, _, err = ran(home, monkeypatch, capsys, "explain", run, "--worst", "3")
     assert code == 2
     assert re.search(r"_target_=recx\.feature\.(\S+): this class is recx\.parts\.feature\.\1 now", err)
+
+
+def test_what_they_showed_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = recx.run(["+experiment=news", "dataset.readers=150", "dataset.articles=80", "tracker=console"])
+    [folder] = tmp_path.glob("outputs/2*/*")
+    user = str(result.interactions.users.ids[result.recommendations.user[0]])
+    now = Reopened.of(SavedRun(folder))
+    with_two_files_of_lists(folder)
+    (folder / "config.yaml").write_text((folder / "config.yaml").read_text().replace("lists: all\n", ""))
+    then = Reopened.of(SavedRun(folder))
+    assert then.explain(user) == now.explain(user)
+    assert then.worst(5) == now.worst(5)
