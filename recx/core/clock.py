@@ -60,10 +60,9 @@ def misreading(raw: Longs, unit: str) -> Misreading | None:
     """
     if not len(raw):
         return None
-    own = dates_in(raw, unit)
-    if own.all():
+    if dates_in(np.array([raw.min(), raw.max()]), unit).all():
         return Misreading("iso", 0) if unit == "s" and _written(raw, 10).all() else None
-    found = {unit: own, "iso": _written(raw, 8) | _written(raw, 14) | _written(raw, 17)}
+    found = {unit: dates_in(raw, unit), "iso": _written(raw, 8) | _written(raw, 14) | _written(raw, 17)}
     found |= {name: dates_in(raw, name) for name in ("s", "ms", "us", "ns") if name != unit}
     if unit in ("s", "ms", "us", "ns") and any(_written(raw, digits).all() for digits in (4, 6, 12)):
         return Misreading("iso", 0)
@@ -144,4 +143,7 @@ def _date(value: int, unit: str) -> str:
 
 def in_milliseconds(time: npt.NDArray[Any]) -> Longs:
     """Return times (``datetime64`` or whole milliseconds) [n] in milliseconds; what is finer is cut off."""
-    return time.astype("datetime64[ms]").astype(np.int64) if time.dtype.kind == "M" else time.astype(np.int64)
+    if time.dtype.kind != "M":
+        return time.astype(np.int64, copy=False)
+    moments: Longs = time.astype("datetime64[ms]", copy=False).view(np.int64)
+    return moments

@@ -84,98 +84,38 @@ def unknown_in(column: npt.NDArray[Any]) -> Any:
     return np.nan if column.dtype.kind == "f" else ""
 
 
-def check_columns(frame: pd.DataFrame) -> None:
-    """Check the columns of a frame of events: a misspelt ``time`` would silently leave the events without times.
+def check_columns(columns: Mapping[str, Any]) -> None:
+    """Check the columns of events: a misspelt ``time`` would silently leave the events without times.
 
     Raises:
         InputError: A column is missing or unknown.
     """
     known = ("user", "item", "time", "weight")
     for name in known[:2]:
-        if name not in frame:
-            raise InputError(f"the events have no column {name!r}: rename theirs, {', '.join(map(str, frame))}")
-    for name in frame:
+        if name not in columns:
+            raise InputError(f"the events have no column {name!r}: rename theirs, {', '.join(map(str, columns))}")
+    for name in columns:
         if name not in known:
             near = did_you_mean(str(name), known)
             raise InputError(f"the events have a column {name!r}: leave it out, since nothing reads it; {near}")
 
 
-def refuse_headers(frame: pd.DataFrame, where: str) -> None:
+def refuse_headers(columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, where: str) -> None:
     """Check that no row repeats the names of the columns, as where files were joined.
 
     Raises:
         InputError: A row does.
     """
-    again = np.full(len(frame), len(frame.columns) > 0)
-    for place, name in enumerate(map(str, frame.columns)):
-        column = frame.iloc[:, place]
+    named = list(columns.items())
+    again = np.full(1, len(named) > 0)
+    for title, column in named:
         if not again.any() or column.dtype.kind != "O":
             return
+        name = str(title)
         forms = {name, name.lower(), name.upper(), name.capitalize()}
-        again &= column.isin(forms | {f"\ufeff{form}" for form in forms}).to_numpy(dtype=bool)
+        again = again & column.isin(forms | {f"\ufeff{form}" for form in forms}).to_numpy(dtype=bool)
     if again.any():
         raise InputError(
             f"{where}, row {int(np.argmax(again)) + 1}: it repeats the names of the columns: drop the row, and convert "
             "numbers that became texts for it"
-        )
-
-
-def numbered(
-    column: pd.Series[Any], name: str, known: Entities | None, *, sort: bool
-) -> tuple[npt.NDArray[np.int32], Entities]:
-    """Return the number of every id of a column [n], and the entities.
-
-    Args:
-        column: Raw ids.
-        name: The name of the column, for errors.
-        known: The entities, if they are known beforehand.
-        sort: Number new entities in sorted order rather than by first appearance.
-
-    Raises:
-        InputError: An id is missing, is not among the known entities, or differs from another only in blanks around it.
-    """
-    import pandas as pd
-
-    kind = pd.api.types.infer_dtype(column, skipna=False)
-    if kind == "floating" and not column.isna().any():
-        column = _whole(column, name)
-    if kind == "mixed-integer" and not column.isna().any():
-        raise InputError(
-            f"column {name!r}: the ids are numbers beside texts, which never meet: make them all numbers or all text"
-        )
-    if known is None:
-        codes, ids = pd.factorize(column, sort=sort)
-        known = Entities(ids=np.asarray(ids))
-        if kind == "string":
-            _refuse_blanks(pd.Series(known.ids, dtype=object), name)
-    else:
-        codes = pd.Index(known.ids).get_indexer(pd.Index(column))
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise InputError(f"column {name!r}, row {row + 1}: the id {column.tolist()[row]!r} is missing or unknown")
-    return codes.astype(np.int32), known
-
-
-def _whole(column: pd.Series[Any], name: str) -> pd.Series[Any]:
-    """Return ids that pandas made floats, as it does beside a missing value, as the whole numbers that they were."""
-    numbers = column.to_numpy(dtype=np.float64)
-    most = 2.0 ** (24 if column.dtype == np.float32 else 53)
-    odd = (numbers != np.floor(numbers)) | (np.abs(numbers) >= most)
-    if odd.any():
-        raise InputError(
-            f"column {name!r}: the id {numbers[odd][0]!r} is a decimal number, or has lost digits as one: convert the "
-            "ids to whole numbers or to text where they are read"
-        )
-    return column.astype(np.int64)
-
-
-def _refuse_blanks(ids: pd.Series[Any], name: str) -> None:
-    """Refuse distinct texts that would be one id without the blanks around them."""
-    bare = ids.str.strip()
-    padded = (bare != ids).to_numpy()
-    twice = ids[padded & bare.isin(ids).to_numpy()]
-    if len(twice):
-        raise InputError(
-            f"column {name!r}: the id {twice.iloc[0]!r} differs from another id only in blanks around it: "
-            "strip them (column.str.strip()), or rename one of the two"
         )

@@ -1,4 +1,4 @@
-"""From a frame of events to the arrays of ``Interactions``."""
+"""From columns of events to the arrays of ``Interactions``."""
 
 from __future__ import annotations
 
@@ -8,68 +8,98 @@ import numpy as np
 import numpy.typing as npt
 
 from recx.core.clock import in_milliseconds
-from recx.core.entities import Entities, check_columns, numbered, refuse_headers
+from recx.core.entities import Entities, check_columns, refuse_headers
 from recx.core.errors import InputError
 from recx.core.event_order import EventOrder, rows_in_order
-from recx.core.frame_times import notes_on, repeated, times_of_frame
+from recx.core.frame_times import notes_on, times_of_frame
+from recx.core.numbering import numbered
 from recx.core.precision import Reals, floats_of, narrowed
-from recx.core.ragged import indptr_of
+from recx.core.ragged import blocks, indptr_of
+from recx.core.row_order import count_in_groups, picked, rows_by_user, sort_by_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+Longs = npt.NDArray[np.int64]
+BLOCK = 1 << 20
+"""Rows that are compared at a time."""
 Duplicates = Literal["drop", "keep"]
 
 
 def arrays_of(
-    frame: pd.DataFrame,
+    columns: dict[str, pd.Series[Any]],
     users: Entities | None,
     items: Entities | None,
     order: tuple[EventOrder, int],
     relative_times: bool,
     duplicates: Duplicates,
 ) -> dict[str, Any]:
-    """Return the arguments of ``Interactions`` (see ``Interactions.from_frame``); ``order`` comes with its seed.
+    """Return the arguments of ``Interactions`` (see ``Interactions.from_frame``).
+
+    Args:
+        columns: The events by column. Each is taken out once it is converted, so that its memory is free again.
+        users: The users, if they are known beforehand.
+        items: The items, if they are known beforehand.
+        order: What is known of the order, and its seed.
+        relative_times: Whether the times count from a start of their own.
+        duplicates: Whether duplicates are dropped or kept.
 
     Raises:
-        InputError: The frame cannot be used.
+        InputError: The events cannot be used.
     """
-    check_columns(frame)
-    refuse_headers(frame, "the events")
-    time = times_of_frame(frame["time"], relative_times) if "time" in frame else None
-    weight: Reals = np.ones(len(frame), dtype=np.float32)
+    check_columns(columns)
+    refuse_headers(columns, "the events")
+    time = times_of_frame(columns.pop("time"), relative_times) if "time" in columns else None
+    weight: Reals | None = None
     notes: dict[str, float] = {}
-    if "weight" in frame:
-        weight = _weights(frame["weight"])
-        unchosen = int((weight <= 0).sum())
-        if unchosen:
-            time = None if time is None else time[weight > 0]
-            frame, weight = frame[weight > 0], weight[weight > 0]
-            notes["rows_of_weight_0"] = unchosen
-    user, user_ids = numbered(frame["user"], "user", users, sort=False)
-    item, item_ids = numbered(frame["item"], "item", items, sort=True)
-    rows = np.argsort(user, kind="stable") if time is None else np.lexsort((time, user))
-    indptr = indptr_of(np.bincount(user, minlength=len(user_ids)))
+    if "weight" in columns:
+        weight = _weights(columns.pop("weight"))
+        chosen = weight > 0
+        if not chosen.all():
+            time = None if time is None else time[chosen]
+            columns, weight = {name: column[chosen] for name, column in columns.items()}, weight[chosen]
+            notes["rows_of_weight_0"] = len(chosen) - len(weight)
+    user, user_ids = numbered(columns.pop("user"), "user", users, sort=False)
+    item, item_ids = numbered(columns.pop("item"), "item", items, sort=True)
+    indptr, rows = rows_by_user(user, len(user_ids))
+    del user
+    twin = None if time is None else sort_by_time(indptr, rows, time.view(np.int64), item, len(item_ids))
     if time is None or _says_nothing(time):
-        again = rows_in_order(indptr, item[rows], item_ids.ids, *order)
+        again = rows_in_order(indptr, picked(item, rows), item_ids.ids, *order)
         rows = rows if again is None else rows[again]
         time = None if order[0] == "none" else time
     elif order[0] == "none":
         raise InputError("the events have times, so they have an order: leave order=none out, or the times")
+    if time is not None and twin is not None and duplicates == "drop":
+        notes["duplicate_rows"] = int(np.count_nonzero(twin))
+        if notes["duplicate_rows"]:
+            rows, indptr = rows[~twin], indptr_of(np.diff(indptr) - count_in_groups(twin, indptr))
+    item, weight = picked(item, rows), np.ones(len(rows), np.float32) if weight is None else picked(weight, rows)
     if time is not None:
-        if duplicates == "drop":
-            twice = repeated(user[rows], item[rows], time[rows])
-            rows, notes["duplicate_rows"] = rows[~twice], int(twice.sum())
-        notes |= notes_on(user[rows], time[rows], relative_times)
+        time = picked(time, rows)
+        notes |= notes_on(indptr, time, relative_times)
     return {
-        "indptr": indptr_of(np.bincount(user[rows], minlength=len(user_ids))),
-        "item": item[rows],
-        "time": None if time is None else in_milliseconds(time[rows]),
-        "weight": weight[rows],
+        "indptr": indptr,
+        "item": item,
+        "time": None if time is None else in_milliseconds(time),
+        "weight": weight,
         "users": user_ids,
         "items": item_ids,
         "notes": notes,
+    }
+
+
+def kept(rows: Bools, indptr: Longs, item: Array, time: Longs | None, weight: Reals) -> dict[str, Any]:
+    """Return the arguments of ``Interactions`` for the events [n] for which ``rows`` is true."""
+    borders = indptr_of(count_in_groups(rows, indptr))
+    alike = len(weight) > 0 and bool((weight == weight[0]).all())
+    return {
+        "indptr": borders,
+        "item": item[rows],
+        "time": None if time is None else time[rows],
+        "weight": weight[: borders[-1]] if alike else weight[rows],  # clicks share their weights of 1
     }
 
 
@@ -87,5 +117,8 @@ def _weights(column: pd.Series[Any]) -> Reals:
 
 def _says_nothing(time: Array) -> bool:
     """Return whether times are all the same, or only number the rows."""
-    ticks = time.astype(np.int64)
-    return len(ticks) < 2 or bool((np.diff(ticks) == int(ticks[1]) - int(ticks[0])).all())
+    ticks: Longs = time.view(np.int64)
+    if len(ticks) < 2:
+        return True
+    step = ticks[1] - ticks[0]
+    return all((np.diff(ticks[start : stop + 1]) == step).all() for start, stop in blocks(len(ticks) - 1, BLOCK))

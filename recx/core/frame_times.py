@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from recx.core.clock import RELATIVE, UNDATED, Bools, Longs, described, in_milliseconds, misreading, undated
 from recx.core.errors import InputError
-from recx.core.ragged import repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,24 +112,15 @@ def _check_unit(raw: Longs) -> None:
     )
 
 
-def repeated(user: Array, item: Array, time: Array) -> Bools:
-    """Return which of the sorted rows repeat user, item and time of an earlier one [n]."""
-    if not len(user):
-        return np.zeros(0, dtype=bool)
-    moment = (user[1:] != user[:-1]) | (time[1:] != time[:-1])
-    return repeats(item, np.flatnonzero(np.concatenate([[True], moment, [True]])))
-
-
-def notes_on(user: Array, time: Array, relative: bool) -> dict[str, float]:
-    """Return what milliseconds alone do not tell of the sorted times."""
+def notes_on(indptr: Longs, time: Array, relative: bool) -> dict[str, float]:
+    """Return what milliseconds alone do not tell of the times [n], which are sorted within each user's borders."""
     if relative:
         return {RELATIVE: len(time)}
     notes: dict[str, float] = {}
     n_undated = undated(in_milliseconds(time))
     if n_undated:
         notes[UNDATED] = n_undated
-    if time.dtype.kind == "M" and (time != time.astype("datetime64[ms]")).any():
-        last = np.flatnonzero(np.append(user[1:] != user[:-1], True))
-        last = last[(last > 0) & (user[last] == user[last - 1])]
+    if time.dtype.kind == "M" and time.dtype != "datetime64[ms]" and (time != time.astype("datetime64[ms]")).any():
+        last = indptr[1:][np.diff(indptr) > 1] - 1
         notes["tied_last_events"] = int((time[last] == time[last - 1]).sum())
     return notes

@@ -55,6 +55,12 @@ def sum_of_groups(values: Array, indptr: Longs) -> Array:
     return _reduced(np.add, 0.0, values, indptr)
 
 
+def prefixes(lengths: Longs, indptr: Longs) -> npt.NDArray[np.bool_]:
+    """Return which rows [n_rows] are among the first of their group, whose number is given [n_groups]."""
+    inside = np.tile([True, False], len(lengths))
+    return np.repeat(inside, np.column_stack([lengths, np.diff(indptr) - lengths]).ravel())
+
+
 def max_of_groups(values: Array, indptr: Longs) -> Array:
     """Return each group's largest value [n_groups]; -inf for an empty group."""
     return _reduced(np.maximum, -np.inf, values, indptr)

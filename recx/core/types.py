@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from recx.core.entities import UNKNOWN_TIME, Entities, without_context
 from recx.core.errors import RecxError
-from recx.core.event_frame import Duplicates, arrays_of
+from recx.core.event_frame import Duplicates, arrays_of, kept
 from recx.core.event_order import EventOrder
 from recx.core.precision import Reals, floats_of
 from recx.core.ragged import first_rows, group_of_rows, indptr_of, position_of_rows, rows_of_groups, sorted_in_groups
@@ -80,7 +80,7 @@ class Interactions:
     @cached_property
     def user(self) -> Ints:
         """The user of every event [n]."""
-        return group_of_rows(self.indptr).astype(np.int32)
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.lengths)
 
     @cached_property
     def clicks(self) -> Longs:
@@ -103,9 +103,8 @@ class Interactions:
 
     def keep(self, rows: Bools) -> Interactions:
         """Return the events for which ``rows`` [n] is true; users and items keep their numbers, but no lost context."""
-        indptr = indptr_of(np.bincount(self.user[rows], minlength=self.n_users))
-        time, users = None if self.time is None else self.time[rows], without_context(self.users, self.indptr, rows)
-        return replace(self, indptr=indptr, item=self.item[rows], time=time, weight=self.weight[rows], users=users)
+        users = without_context(self.users, self.indptr, rows)
+        return replace(self, users=users, **kept(rows, self.indptr, self.item, self.time, self.weight))
 
     @classmethod
     def from_frame(
@@ -140,7 +139,7 @@ class Interactions:
             InputError: An id is missing or not among the entities, a time or a weight cannot be used, the times count
                 another unit, a column is unknown, or the rows are sorted by item.
         """
-        made = arrays_of(frame, users, items, (order, seed), relative_times, duplicates)
+        made = arrays_of(dict(frame.items()), users, items, (order, seed), relative_times, duplicates)
         return cls(**{**made, "notes": {**(notes or {}), **made["notes"]}})
 
 

@@ -118,6 +118,14 @@ def test_rows_by_group_are_a_stable_sort(groups: list[int]) -> None:
 
 
 @given(st.data(), LENGTHS)
+def test_the_first_rows_of_each_group(data: st.DataObject, lengths: list[int]) -> None:
+    firsts = [data.draw(st.integers(0, length)) for length in lengths]
+    indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))
+    found = ragged.prefixes(np.array(firsts, dtype=np.int64), indptr).tolist()
+    assert found == [at < first for first, length in zip(firsts, lengths, strict=True) for at in range(length)]
+
+
+@given(st.data(), LENGTHS)
 def test_scores_that_rise_within_a_group_are_found(data: st.DataObject, lengths: list[int]) -> None:
     values, groups = values_for(data, lengths)
     indptr = ragged.indptr_of(np.array(lengths, dtype=np.int64))

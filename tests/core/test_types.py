@@ -106,6 +106,13 @@ def test_events_without_an_item_are_an_error() -> None:
         Interactions.from_frame(pd.DataFrame({"user": [1], "sku": [2]}))
 
 
+def test_clicks_that_are_kept_share_their_weights() -> None:
+    data = Interactions.from_frame(FRAME[["user", "item"]])
+    kept = data.keep(np.array([False, True, False, False, True]))
+    assert kept.weight.tolist() == [1, 1]
+    assert np.shares_memory(kept.weight, data.weight)
+
+
 def test_keeping_events_keeps_the_numbers_of_users_and_items() -> None:
     data = Interactions.from_frame(FRAME)
     kept = data.keep(np.array([False, True, False, False, True]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from recx.core.entities import Entities
-from recx.core.event_frame import Duplicates
+from recx.core.event_frame import Duplicates, arrays_of
 from recx.core.event_order import EventOrder
 from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
@@ -15,7 +15,7 @@ from recx.core.types import Array, Interactions, RankedLists
 
 
 def interactions_of(
-    columns: Mapping[str, Array],
+    columns: dict[str, Array],
     duplicates: Duplicates,
     items: Entities | None = None,
     order: EventOrder = "auto",
@@ -29,6 +29,7 @@ def interactions_of(
 
     Args:
         columns: ``user``, ``item`` and, optionally, ``time`` (ms, or ``datetime64``) and ``weight``, [n] each.
+            They are taken out, so that their memory is free once they are converted.
         duplicates: ``drop`` or ``keep`` duplicates.
         items: the items, if they are known already.
         order: whether the rows are in the order of time (see ``Interactions.from_frame``), as ``seed``.
@@ -37,14 +38,8 @@ def interactions_of(
     """
     import pandas as pd
 
-    return Interactions.from_frame(
-        pd.DataFrame(columns),
-        items=items,
-        order=order,
-        seed=seed,
-        relative_times=relative_times,
-        duplicates=duplicates,
-    )
+    series = {name: pd.Series(columns.pop(name), copy=False) for name in list(columns)}
+    return Interactions(**arrays_of(series, None, items, (order, seed), relative_times, duplicates))
 
 
 def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Reals] | None = None) -> RankedLists:

@@ -90,7 +90,7 @@ class Table:
         clock = exact_times(unit, self.relative_times)
         kinds = dict(zip(ROLES, ("id", "id", clock, "number"), strict=True))
         columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
-        by_role = {role: columns[name] for role, name in names.items()}
+        by_role = {role: columns.pop(name) for role, name in names.items()}
         try:
             events = interactions_of(
                 by_role, self.duplicates, order=self.order, seed=self.seed, relative_times=self.relative_times

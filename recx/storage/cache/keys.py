@@ -97,7 +97,7 @@ def know(value: Any, key: str) -> None:
     if isinstance(value, _DATA):
         _known.setdefault(value, key)
         for field in fields(value):
-            know(getattr(value, field.name), f"{key}.{field.name}")
+            know(vars(value).get(field.name), f"{key}.{field.name}")  # not a history that nobody has put together
 
 
 def is_known(value: Any) -> bool:

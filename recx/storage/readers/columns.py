@@ -104,7 +104,8 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
     if pa.types.is_integer(column.type):
         column = column.cast(pa.string()) if pa.types.is_uint64(column.type) else column.cast(pa.int64())
     if pa.types.is_integer(column.type):
-        return np.asarray(column)
+        numbers: Longs = np.asarray(column)
+        return numbers if numbers.flags.owndata else numbers.copy()  # Arrow's memory is free for the next column
     if _is_text(column.type):
         column = column.dictionary_encode()
     if not pa.types.is_dictionary(column.type):
@@ -120,8 +121,8 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
     if missing.any():  # in Parquet and sequences, whose texts are read unchanged
         _reject(where, missing[codes], *_MISSING, line)
     if _all(bare, _PLAIN_WHOLE):
-        numbers: Longs = np.asarray(bare.cast(pa.int64()))[codes]
-        return numbers
+        whole: Longs = np.asarray(bare.cast(pa.int64()))[codes]
+        return whole
     if _all(words, f"{_WHOLE}|{_FLOATED}"):
         _reject_floated(words, where, codes, line)
     odd = odd_ids(words, bare, np.asarray(pc.match_substring_regex(bare, _PLAIN_WHOLE)))

@@ -60,14 +60,14 @@ def read(
             of its column's kind.
     """
     data = content(source.path) if source.data is None else source.data
-    table = _parquet(source.path, data, kinds) if bytes(data[:4]) == b"PAR1" else _text(source, data, kinds, notes)
-    if table.num_rows == 0 and not may_be_empty:
-        raise InputError(f"{source.path} has a header but no rows: give a file with at least one event")
-    found = {
-        name: convert(table.column(name), kind, f"{source.path}: column {name!r}")
-        for name, kind in kinds.items()
-        if name in table.column_names
-    }
+    is_parquet = bytes(data[:4]) == b"PAR1"
+    columns = _parquet(source.path, data, kinds) if is_parquet else _text(source, data, kinds, notes)
+    found = {}
+    for name, column in columns:
+        if not len(column) and not may_be_empty:
+            raise InputError(f"{source.path} has a header but no rows: give a file with at least one event")
+        found[name] = convert(column, kinds[name], f"{source.path}: column {name!r}")
+        del column
     for name, values in found.items():
         if kinds[name].startswith("number") and (np.abs(values) >= WHOLE).any():
             _refuse_inexact(source, name)
@@ -144,12 +144,17 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
     return [name for name in kinds if name in present]
 
 
-def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> pa.Table:
+def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Yield each column, read when it is asked for: of a large table only one column is in memory twice."""
     file = _parquet_file(path, data)
     columns = _require_columns(path, kinds, file.schema_arrow.names)
     refuse_bomb(path, file.metadata, len(columns))
-    with _whole_parquet(path):
-        return file.read(columns=columns)
+    for name in columns:
+        with _whole_parquet(path):
+            column = file.read(columns=[name]).column(name)
+        yield name, column
+        del column  # before the next one is read
+        pa.default_memory_pool().release_unused()  # which Arrow keeps for itself otherwise
 
 
 def _parquet_file(path: Path, data: memoryview) -> pq.ParquetFile:
@@ -166,7 +171,10 @@ def _whole_parquet(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is a damaged Parquet file ({reason}): fetch or write it again") from error
 
 
-def _text(source: Source, data: memoryview, kinds: Mapping[str, str], notes: dict[str, int] | None) -> pa.Table:
+def _text(
+    source: Source, data: memoryview, kinds: Mapping[str, str], notes: dict[str, int] | None
+) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Yield each column; the text is parsed at once."""
     refuse_nul(source.path, data)
     text = _delimited(source, data, kinds)
     if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
@@ -177,7 +185,11 @@ def _text(source: Source, data: memoryview, kinds: Mapping[str, str], notes: dic
         raise _repeated(source.path, n)
     if n and notes is not None:
         notes["repeated_headers"] = n
-    return table
+    for name in columns:
+        column, table = table.column(name), table.drop_columns([name])
+        yield name, column
+        del column
+        pa.default_memory_pool().release_unused()
 
 
 def _delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> Delimited:

@@ -164,11 +164,13 @@ def _counted(column: pa.ChunkedArray, unit: str, relative: bool, where: str, kno
     if unit == "excel":
         return _serial(np.asarray(pc.cast(column, pa.float64()).fill_null(_SERIAL[0])), where)
     if pa.types.is_integer(column.type):
-        raw = np.asarray(column.cast(pa.int64()).fill_null(0))
+        column = column.cast(pa.int64())
+        raw = np.asarray(column.fill_null(0) if column.null_count else column)
         _check_unit(raw, unit, relative, where, known)
         factor = max(1, NANOSECONDS[unit] // 1_000_000)
-        _check_size(np.abs(raw) > LATEST // factor, column, unit, where)
-        return (raw * factor).view(f"datetime64[{unit if unit in ('us', 'ns') else 'ms'}]")
+        _check_size((raw > LATEST // factor) | (raw < -(LATEST // factor)), column, unit, where)
+        time: Array = (raw * factor).view(f"datetime64[{unit if unit in ('us', 'ns') else 'ms'}]")
+        return time
     return _fractions(column, unit, relative, where, known)
 
 
@@ -238,10 +240,14 @@ def _check_size(large: Bools, column: Any, unit: str, where: str) -> None:
 
 def _check_unit(raw: Longs, unit: str, relative: bool, where: str, known: Bools) -> None:
     """Reject numbers that are dates in another unit than the one that is set."""
-    rows = np.flatnonzero(known)
-    found = None if relative else misreading(raw[rows], unit)
+    if relative:
+        return
+    rows = None if known.all() else np.flatnonzero(known)
+    found = misreading(raw if rows is None else raw[rows], unit)
     if found is None:
         return
+    if rows is None:
+        rows = np.arange(len(raw))
     found = replace(found, row=int(rows[found.row]), other=int(rows[found.other]))
     way_out = "write all in one unit" if found.beside else f"set dataset.time_unit={found.unit}"
     raise InputError(
