@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.core.bounds import Seed, Share, checked
+from recx.core.bounds import PositiveInt, Seed, Share, checked
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.types import Bools, Interactions, Longs, Split
@@ -28,12 +28,15 @@ class ByQuery:
         share: Share of the queries in test, and in valid, if the data defines no parts.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
-        seed: Seed of the draw.
+        max_users: Largest number of queries that are evaluated, drawn at random; None: all. The history and the past
+            fold are the same whichever is drawn.
+        seed: Seed of the draws.
     """
 
     share: Share = 0.2
     request_time: RequestTime = "target"
     past: Past = "step"
+    max_users: PositiveInt | None = None
     seed: Seed = 0
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
@@ -43,7 +46,7 @@ class ByQuery:
             InputError: The data defines other parts or lacks this fold's part, or none of its queries has an answer.
         """
         part_of, last = self._parts(interactions, fold), _at_last_time(interactions)
-        part = part_of[interactions.user]
+        part = np.repeat(part_of.astype(np.int8), interactions.lengths)
         if fold != "predict" and not (part == STEPS[fold]).any():
             raise InputError(
                 f"fold={fold}: no query of this part has an answer: correct its grades, or choose fold=predict; data "
@@ -55,7 +58,7 @@ class ByQuery:
             held_out = part == back if now else (part >= back) & (part <= len(PARTS))
             return ((part > back) & now) | (held_out & ~last), held_out & last
 
-        return split_by_steps(interactions, fold, step, self.request_time, self.past)
+        return split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
 
     def _parts(self, interactions: Interactions, fold: FoldName) -> Longs:
         """Return the step, from 1, in which each query is held out [n_users]."""
@@ -80,5 +83,6 @@ def _at_last_time(interactions: Interactions) -> Bools:
     """Return which events are at their user's last time [n]; all events, if there are no times."""
     if interactions.time is None:
         return np.ones(len(interactions), dtype=bool)
-    last = np.repeat(interactions.indptr[1:] - 1, interactions.lengths)
-    return np.asarray(interactions.time == interactions.time[last])
+    active = interactions.lengths > 0
+    last = interactions.time[interactions.indptr[1:][active] - 1]
+    return np.asarray(interactions.time == np.repeat(last, interactions.lengths[active]))

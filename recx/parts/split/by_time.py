@@ -7,16 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeInt, checked
+from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, check
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
+from recx.core.row_order import count_in_groups
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, may_be_target, split_by_steps
+from recx.parts.split.folds import STEPS, Past, RequestTime, asked, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
-@checked("split")
 class ByTime:
     """One step is a time window, the same for all users; the window of the first step ends with the last event.
 
@@ -27,12 +27,22 @@ class ByTime:
         min_history: Number of events that a user needs before the window; 0: cold users have requests too.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
+            are the same whoever is drawn.
+        seed: Seed of the draw; None where nobody is drawn.
     """
 
     window: Duration = "1d"
     min_history: NonNegativeInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
+    max_users: PositiveInt | None = None
+    seed: Seed | None = 0
+
+    def __post_init__(self) -> None:
+        check(self, "split")
+        if self.max_users is None:  # so that runs with other seeds have the same split
+            object.__setattr__(self, "seed", None)
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the events in the window of that step.
@@ -43,13 +53,13 @@ class ByTime:
         if interactions.time is None:
             raise InputError("split=by_time needs times, and this data has none: choose split=leave_last or by_user")
         step = partial(self._masks, interactions, interactions.time)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
         if fold == "predict":
             return split
         start, stop = self._window(interactions.time, STEPS[fold])
-        active = np.unique(interactions.user[(interactions.time >= start) & (interactions.time < stop)])
-        active = active[may_be_target(interactions)[active]]
-        notes = {**split.notes, "users_left_out_too_little_history": len(active) - len(split.fold.requests)}
+        inside = (interactions.time >= start) & (interactions.time < stop)
+        active = (count_in_groups(inside, interactions.indptr) > 0) & may_be_target(interactions)
+        notes = {**split.notes, "users_left_out_too_little_history": int(active.sum()) - asked(split)}
         return replace(split, notes=notes)
 
     def _window(self, time: Longs, back: int) -> tuple[int, int]:
@@ -60,6 +70,6 @@ class ByTime:
     def _masks(self, interactions: Interactions, time: Longs, back: int) -> tuple[Bools, Bools]:
         start, stop = self._window(time, back)
         history = time < start
-        events = np.bincount(interactions.user[history], minlength=interactions.n_users)
+        events = count_in_groups(history, interactions.indptr)
         requested = may_be_target(interactions) & (events >= self.min_history)
-        return history, ~history & (time < stop) & requested[interactions.user]
+        return history, ~history & (time < stop) & np.repeat(requested, interactions.lengths)

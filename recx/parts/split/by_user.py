@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recx.core.bounds import NonNegativeInt, Seed, Share, checked
+from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, Share, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
-from recx.core.ragged import position_of_rows
+from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Longs, Split
 from recx.parts.shared.same_text import tasks_of
-from recx.parts.split.folds import STEPS, Past, RequestTime, deal, may_be_target, split_by_steps
+from recx.parts.split.folds import STEPS, Past, RequestTime, asked, deal, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class ByUser:
             case, blanks and punctuation (see ``recx.parts.shared.same_text``).
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
-        seed: Seed of the draw.
+        max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
+            are the same whoever is drawn.
+        seed: Seed of the draws.
     """
 
     share: Share = 0.2
@@ -39,6 +41,7 @@ class ByUser:
     group: str | Sequence[str] | None = None
     request_time: RequestTime = "target"
     past: Past = "step"
+    max_users: PositiveInt | None = None
     seed: Seed = 0
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
@@ -47,18 +50,18 @@ class ByUser:
         Raises:
             InputError: ``group`` is not a column of the users' table, or the fold has no requests.
         """
-        step_of = self._deal(interactions)[interactions.user]
-        position = position_of_rows(interactions.indptr)
+        step_of, lengths = self._deal(interactions), interactions.lengths
+        first = prefixes(np.minimum(lengths, self.given), interactions.indptr)
 
         def step(back: int) -> tuple[Bools, Bools]:
-            held_out = step_of == back
-            return (step_of > back) | (held_out & (position < self.given)), held_out & (position >= self.given)
+            held_out = np.repeat(step_of == back, lengths)
+            return np.repeat(step_of > back, lengths) | (held_out & first), held_out & ~first
 
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
         if fold == "predict":
             return split
-        dealt = len(np.unique(interactions.user[step_of == STEPS[fold]]))
-        notes = {**split.notes, "users_left_out_too_few_events": dealt - len(split.fold.requests)}
+        dealt = int(((step_of == STEPS[fold]) & (lengths > 0)).sum())
+        notes = {**split.notes, "users_left_out_too_few_events": dealt - asked(split)}
         return replace(split, notes=notes)
 
     def _deal(self, interactions: Interactions) -> Longs:

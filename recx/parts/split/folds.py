@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,8 @@ def split_by_steps(
     step: Callable[[int], tuple[Bools, Bools]],
     request_time: RequestTime,
     past: Past,
+    max_users: int | None = None,
+    seed: int | None = 0,
 ) -> Split:
     """Return a fold and its past.
 
@@ -32,23 +35,29 @@ def split_by_steps(
         step: Returns the masks (history, target) [n] of a step, numbered from the end.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether there is a past fold one ``step`` earlier, or ``none``.
+        max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
+            history is the same whoever is drawn, and so is the past fold.
+        seed: Seed of the draw.
 
     Raises:
         InputError: The fold has no requests.
     """
     back = STEPS[fold]
-    history, target = step(back)
-    now = make_fold(interactions, history, target, request_time) if back else _predicted(interactions)
+    now = make_fold(interactions, *step(back), request_time) if back else _predicted(interactions)
     if not len(now.requests):
         raise InputError(
             f"fold={fold}: no user has both a target and the events before it that the split requires: "
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
-    before = make_fold(interactions, *step(back + 1), request_time) if past == "step" else None
+    notes: dict[str, float] = {}
+    if max_users is not None and now.target is not None:
+        everyone, now = now, _drawn(now, now.target, max_users, seed)
+        notes["users_not_drawn"] = len(everyone.requests) - len(now.requests)
+    before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
     if before is not None and not len(before.requests):
         before = None
     later = later_events(now.history, now)
-    notes: dict[str, float] = {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0}
+    notes |= {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0}
     if later is not None:
         notes |= {"later_events": later[0], "later_events_per_target": round(later[1], 1)}
     if interactions.to_predict is not None and fold != "predict":
@@ -56,14 +65,55 @@ def split_by_steps(
     return Split(before, now, notes)
 
 
-def make_fold(interactions: Interactions, history: Bools, target: Bools, request_time: RequestTime) -> Fold:
-    """Return the fold of these events, with one request for each user who has a target."""
-    known, targets = interactions.keep(history), interactions.keep(target)
+def make_fold(
+    interactions: Interactions, history: Bools, target: Bools, request_time: RequestTime, on_demand: bool = False
+) -> Fold:
+    """Return the fold of these events, with one request for each user who has a target.
+
+    With ``on_demand`` the history is put together when it is first used, which it may never be.
+    """
+    targets = interactions.keep(target)
     users = np.flatnonzero(targets.lengths).astype(np.int32)
     time = None if targets.time is None else targets.time[targets.indptr[users]]
+    if on_demand and (time is None or request_time == "target"):
+        return _FoldOnDemand(partial(interactions.keep, history), targets, Requests(users, time))
+    known = interactions.keep(history)
     if time is not None and request_time == "last_event":
         time = after_last_event(known, users)
     return Fold(known, targets, Requests(users, time))
+
+
+class _FoldOnDemand(Fold):
+    """A fold whose history is put together when it is first used."""
+
+    def __init__(
+        self, history: Callable[[], Interactions] | Interactions, target: Interactions | None, requests: Requests
+    ) -> None:
+        vars(self).update(target=target, requests=requests, **{"make" if callable(history) else "history": history})
+
+    def __getattr__(self, name: str) -> Interactions:
+        if name != "history" or "make" not in vars(self):
+            raise AttributeError(name)
+        history: Interactions = vars(self).pop("make")()
+        vars(self)["history"] = history
+        return history
+
+
+def _drawn(fold: Fold, target: Interactions, most: int, seed: int | None) -> Fold:
+    """Return a fold with the requests and targets of at most so many users.
+
+    All users of the data are drawn in one order, whether they ask in this fold or not: its first are the same in other
+    folds, and stay if more are drawn.
+    """
+    users, place = fold.requests.user, np.random.default_rng(seed or 0).permutation(target.n_users)
+    chosen = np.zeros(target.n_users, dtype=bool)
+    chosen[users[np.argsort(place[users])[:most]]] = True
+    return Fold(fold.history, target.keep(np.repeat(chosen, target.lengths)), fold.requests[chosen[users]])
+
+
+def asked(split: Split) -> int:
+    """Return how many users of the fold have what a request needs, drawn or not."""
+    return len(split.fold.requests) + int(split.notes.get("users_not_drawn", 0))
 
 
 def _predicted(interactions: Interactions) -> Fold:
@@ -96,7 +146,7 @@ def later_events(fitted_on: Interactions, fold: Fold) -> tuple[float, float] | N
     if fold.target is None or fold.target.time is None or fitted_on.time is None:
         return None
     times = np.sort(fitted_on.time)
-    first_target = fold.target.time[fold.target.indptr[fold.requests.user]]
+    first_target = np.sort(fold.target.time[fold.target.indptr[fold.requests.user]])  # which are found faster in order
     later: Doubles = len(times) - np.searchsorted(times, first_target, side="left").astype(np.float64)
     return float(later.max()), float(later.mean())
 

@@ -7,15 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, checked
+from recx.core.bounds import PositiveInt, Seed, check
 from recx.core.protocols import FoldName
-from recx.core.ragged import position_of_rows
+from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import Past, RequestTime, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, asked, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
-@checked("split")
 class LeaveLast:
     """One step is the last ``n`` events of a user; a user needs at least one more event to be in a fold.
 
@@ -25,11 +24,21 @@ class LeaveLast:
         n: Number of events of each user in one step.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
+            are the same whoever is drawn.
+        seed: Seed of the draw; None where nobody is drawn.
     """
 
     n: PositiveInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
+    max_users: PositiveInt | None = None
+    seed: Seed | None = 0
+
+    def __post_init__(self) -> None:
+        check(self, "split")
+        if self.max_users is None:  # so that runs with other seeds have the same split
+            object.__setattr__(self, "seed", None)
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are each user's last events, without the events of later steps.
@@ -37,13 +46,14 @@ class LeaveLast:
         Raises:
             InputError: The fold has no requests.
         """
-        split = split_by_steps(interactions, fold, partial(self._masks, interactions), self.request_time, self.past)
+        step = partial(self._masks, interactions)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
         history = split.fold.history
         events = history.lengths[may_be_target(history)]
         if fold == "predict":
             notes = {"users_too_short_to_train_on": int(((events > 0) & (events <= self.n)).sum())}
         else:
-            notes = {"users_left_out_too_few_events": int((events > 0).sum()) - len(split.fold.requests)}
+            notes = {"users_left_out_too_few_events": int((events > 0).sum()) - asked(split)}
         return replace(split, notes={**split.notes, **notes})
 
     def _masks(self, interactions: Interactions, back: int) -> tuple[Bools, Bools]:
@@ -54,5 +64,5 @@ class LeaveLast:
         for _ in range(back):
             taken = np.where(allowed & (left > self.n), self.n, 0)
             left -= taken
-        position, user = position_of_rows(interactions.indptr), interactions.user
-        return position < left[user], (position >= left[user]) & (position < (left + taken)[user])
+        history = prefixes(left, interactions.indptr)
+        return history, prefixes(left + taken, interactions.indptr) & ~history
