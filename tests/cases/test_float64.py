@@ -23,7 +23,7 @@ from recx.core.precision import fits_float32, narrowed
 from recx.core.ragged import indptr_of, order_in_groups
 from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
-from recx.experiment.files import write_lists
+from recx.experiment.list_files import ListTable
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.svmlight import Svmlight
 from recx.parts.feature.columns import Columns
@@ -89,7 +89,7 @@ def test_a_feature_that_orders_every_query_does_so_on_any_scale(name: str, tmp_p
 def test_what_a_run_writes_is_judged_as_the_run_was(name: str, tmp_path: Path) -> None:
     result = chain(svmlight(tmp_path, SCALES[name]), ByFirstColumn()).run()
     file = tmp_path / "lists.parquet"
-    write_lists(file, result.recommendations, result.interactions.users, result.interactions.items)
+    ListTable(result.recommendations, result.candidates, result.interactions).write(file)
     target = result.split.fold.target
     assert target is not None
     assert result.report is not None
