@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recx.core.contracts import TABLE
 from recx.storage.readers.names import RANKS, recognised
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ def telling(frame: pd.DataFrame, words: str) -> list[str]:
 
 
 def ranks_of(frame: pd.DataFrame) -> list[str]:
-    """Return the column of numbers that is called rank in other letters, or position, if there is one."""
+    """Return the column of numbers that is called rank in other letters, or position, if there is one.
+
+    Where the retriever of a run had the item, as ``recommendations.parquet`` says, is not the order of its lists.
+    """
     import pandas as pd
 
-    found = recognised(RANKS, (column for column in frame if isinstance(column, str)))
+    found = recognised(RANKS, (column for column in frame if isinstance(column, str) and column not in TABLE))
     return [name for name in found if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].notna().all()][:1]

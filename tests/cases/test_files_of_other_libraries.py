@@ -233,6 +233,13 @@ def test_ranks_under_another_name_do_not_contradict_scores_in_silence(tmp_path: 
     assert recx.evaluate(lists, truth, ["mrr"], order="score").means["mrr"] == 0.75  # 1/2 and 1
 
 
+def test_where_the_retriever_had_an_item_is_no_rank_of_its_list(tmp_path: Path) -> None:
+    lists = pd.DataFrame({**LISTS, "retriever_rank": [1, 2, 1, 2], "retriever_score": [0.9, 0.8, 0.9, 0.8]})
+    lists.to_parquet(tmp_path / "recommendations.parquet")
+    for given in (lists, tmp_path / "recommendations.parquet"):
+        assert recx.evaluate(given, TRUTH, ["mrr"]).means["mrr"] == 0.75
+
+
 @pytest.mark.parametrize("column", REACTIONS)
 def test_grades_under_the_name_of_a_reaction_are_not_passed_over(column: str) -> None:
     lists = pd.DataFrame(LISTS)
