@@ -7,7 +7,7 @@ counts, for the protocol card, of what was dropped, repaired or found odd.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -216,22 +216,24 @@ class RankedLists:
     notes: Notes = field(default_factory=dict)
 
     @classmethod
-    def concat(cls, parts: Sequence[RankedLists]) -> RankedLists:
-        """Return the lists of all parts, one part after the other, with the columns of the first.
+    def concat(cls, parts: Iterable[RankedLists]) -> RankedLists:
+        """Return the lists of all parts, with the columns of the first; parts held by nobody else are freed meanwhile.
 
         Notes that count requests are summed; of any other note the last part's count is kept.
         """
         notes: dict[str, float] = {}
-        for name, count in (note for part in parts for note in part.notes.items()):
-            notes[name] = notes.get(name, 0) + count if "requests" in name else count
-        names = parts[0].columns if parts else ()
+        kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
+        found, columns = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}, dict[str, list[Array]]()
+        for at, part in enumerate(parts):
+            for name, arrays in found.items():
+                arrays.append(getattr(part, name))
+            for name in columns if at else part.columns:
+                columns.setdefault(name, []).append(part.columns[name])
+            for name, count in part.notes.items():
+                notes[name] = notes.get(name, 0) + count if "requests" in name else count
+        user, lengths, *rows = (np.concatenate(found.pop(name)) for name in kinds)
         return cls(
-            user=np.concatenate([np.zeros(0, np.int32), *(part.user for part in parts)]),
-            indptr=indptr_of(np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])),
-            item=np.concatenate([np.zeros(0, np.int32), *(part.item for part in parts)]),
-            score=np.concatenate([np.zeros(0, np.float32), *(part.score for part in parts)]),
-            columns={name: np.concatenate([part.columns[name] for part in parts]) for name in names},
-            notes=notes,
+            user, indptr_of(lengths), *rows, {name: np.concatenate(columns.pop(name)) for name in [*columns]}, notes
         )
 
     @property

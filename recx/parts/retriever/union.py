@@ -80,7 +80,7 @@ class FittedUnion:
         """Return the ``k`` best of the items of all sources, each of which retrieves ``k``."""
         borders = list(blocks(len(requests), BLOCK)) or [(0, 0)]
         merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
-        return RankedLists.concat([part for parts in merged for part in parts])
+        return RankedLists.concat(part for parts in merged for part in parts)
 
     @property
     def summary(self) -> FitSummary:

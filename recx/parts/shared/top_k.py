@@ -124,18 +124,18 @@ def top_k(
         RecxError: A score is NaN.
     """
     eligibility = Eligibility(history, seen)
-    lists: list[RankedLists] = []
-    borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
-    for start, stop in track(borders, "blocks of requests"):
-        block = requests[start:stop]
+
+    def best(block: Requests) -> RankedLists:
         table, rules = score(block), eligibility.rules(block)
         if sparse.issparse(table):
             found = best_of_lists(table.data, table.indptr, table.indices, history.n_items, rules, k)
         else:
             of = table if isinstance(table, OfItems) else OfItems(table, np.arange(table.shape[1]))
             found = _best_dense(of.score, of.item, history.n_items, rules, k)
-        lists.append(lists_of(block.user, *found))
-    return RankedLists.concat(lists)
+        return lists_of(block.user, *found)
+
+    borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
+    return RankedLists.concat(best(requests[a:b]) for a, b in track(borders, "blocks of requests"))
 
 
 def lists_of(user: Ints, length: Longs, item: Ints, score: Reals) -> RankedLists:
