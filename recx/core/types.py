@@ -223,7 +223,8 @@ class RankedLists:
         """
         notes: dict[str, float] = {}
         kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
-        found, columns = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}, dict[str, list[Array]]()
+        found: dict[str, list[Array]] = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}
+        columns: dict[str, list[Array]] = {}
         for at, part in enumerate(parts):
             for name, arrays in found.items():
                 arrays.append(getattr(part, name))
@@ -231,10 +232,9 @@ class RankedLists:
                 columns.setdefault(name, []).append(part.columns[name])
             for name, count in part.notes.items():
                 notes[name] = notes.get(name, 0) + count if "requests" in name else count
-        user, lengths, *rows = (np.concatenate(found.pop(name)) for name in kinds)
-        return cls(
-            user, indptr_of(lengths), *rows, {name: np.concatenate(columns.pop(name)) for name in [*columns]}, notes
-        )
+        user, lengths, item, score = (np.concatenate(found.pop(name)) for name in kinds)
+        merged = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
+        return cls(user, indptr_of(lengths), item, score, merged, notes)
 
     @property
     def n_lists(self) -> int:
