@@ -290,8 +290,8 @@ class RankedLists:
         new = floats_of(score, "scores")
         if not np.isfinite(new).all():
             row = int(np.argmax(~np.isfinite(new)))
-            user = self.user[np.searchsorted(self.indptr, row, side="right") - 1]
-            raise RecxError(f"the score of item {self.item[row]} for user {user} is {new[row]}: scores must be finite")
+            pair = f"item {self.item[row]} for user {self.user[self.list_of_row[row]]}"
+            raise RecxError(f"the score of {pair} is {new[row]}: scores must be finite")
         new, item, *columns = sorted_in_groups(new, self.indptr, self.item, *self.columns.values())
         return replace(self, item=item, score=new, columns=dict(zip(self.columns, columns, strict=True)))
 
