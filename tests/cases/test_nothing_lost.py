@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from recx.core.errors import InputError
+from recx.core.system.atomic import replacing
 from recx.core.system.own_folder import MARK, OwnFolder, files_of_run, is_finished
 from recx.experiment import saved_runs
 from recx.jobs.from_python import run
@@ -123,9 +124,14 @@ def test_only_what_was_written_is_removed(here: Path) -> None:
     assert not is_finished(own.path)
     (own.path / "x.csv").write_text("1")
     (own.path / "tables").mkdir()
-    (own.path / "tables" / ".y.csv.part").write_text("half")
+    for name in ("x.csv", "tables/y.csv", MARK):
+        replacing(own.path / name).__enter__().write_text("half")
     own.clear()  # killed: what it may write is its own
     assert not content(own.path)
+    (own.path / ".notes.txt.0123abcd.part").write_text("half")
+    with pytest.raises(InputError, match=r"no run wrote there \(.notes.txt.0123abcd.part"):
+        own.clear()
+    (own.path / ".notes.txt.0123abcd.part").unlink()
     own.begin()
     (own.path / "of_a_plugin.txt").write_text("1")
     own.add(own.path / "of_a_plugin.txt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,12 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def final_name(name: str) -> str:
+    """Return the name that a file is renamed to once it is complete; of a file that is no temporary one, its own."""
+    temporary = re.fullmatch(r"\.(.+?)(\.[0-9a-f]{8})?\.part", name)
+    return temporary[1] if temporary else name
 
 
 def write_text(path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.core.system.atomic import write_text
+from recx.core.system.atomic import final_name, write_text
 from recx.core.system.locks import turn
 from recx.core.system.plain_files import read_text
 
@@ -135,10 +135,10 @@ class OwnFolder:
 
     def _is_own(self, file: str, listed: Collection[str], hydra: bool) -> bool:
         first, name = file.split("/")[0], file.rpartition("/")[2]
-        if first in (MARK, LOCK, f".{MARK}.part", *HYDRAS):
+        if final_name(first) in (MARK, LOCK, *HYDRAS):
             return (hydra or first not in HYDRAS) and not (self.path / file).is_symlink()
-        whole = name.removeprefix(".").removesuffix(".part") if name.endswith(".part") else name
-        return bool({file, first, file.removesuffix(name) + whole}.intersection(listed))
+        whole = file.removesuffix(name) + final_name(name)  # a killed run leaves files that are not complete
+        return bool({file, first, whole}.intersection(listed))
 
 
 def files_of_run(folder: Path) -> list[str]:
