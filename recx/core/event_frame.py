@@ -15,7 +15,7 @@ from recx.core.frame_times import notes_on, times_of_frame
 from recx.core.numbering import numbered
 from recx.core.precision import Reals, floats_of, narrowed
 from recx.core.ragged import blocks, indptr_of
-from recx.core.row_order import count_in_groups, picked, rows_by_user, sort_by_time
+from recx.core.row_order import borders_and_rows, count_in_groups, picked, sort_by_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def arrays_of(
             notes["rows_of_weight_0"] = len(chosen) - len(weight)
     user, user_ids = numbered(columns.pop("user"), "user", users, sort=False)
     item, item_ids = numbered(columns.pop("item"), "item", items, sort=True)
-    indptr, rows = rows_by_user(user, len(user_ids))
+    indptr, rows = borders_and_rows(user, len(user_ids))
     del user
     twin = None if time is None else sort_by_time(indptr, rows, time.view(np.int64), item, len(item_ids))
     if time is None or _says_nothing(time):

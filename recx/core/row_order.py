@@ -32,14 +32,14 @@ class Moments(NamedTuple):
     other_row: Longs
 
 
-def rows_by_user(user: Ints, n_users: int) -> tuple[Longs, Array]:
-    """Return the borders of the users' events [n_users + 1], and the rows by user [n], each user's in the given order.
+def borders_and_rows(group: Ints, n_groups: int) -> tuple[Longs, Array]:
+    """Return the borders of groups [n_groups + 1] and the rows by group [n], each group's in the given order.
 
     Rows are numbered in int32 where it holds their number.
     """
-    indptr = np.zeros(n_users + 1, dtype=np.int64)
-    rows = np.empty(len(user), dtype=np.int32 if len(user) < 2**31 else np.int64)
-    _place(user, indptr, rows)
+    indptr = np.zeros(n_groups + 1, dtype=np.int64)
+    rows = np.empty(len(group), dtype=np.int32 if len(group) < 2**31 else np.int64)
+    _place(group, indptr, rows)
     return indptr, rows
 
 
@@ -92,16 +92,16 @@ def _count(chosen: Bools, indptr: Longs, counts: Longs) -> None:
 
 
 @compiled("indptr", "rows")
-def _place(user: Ints, indptr: Longs, rows: Array) -> None:
-    """Write the borders of the users' events (zeros before) and the rows by user."""
-    for row in range(len(user)):
-        indptr[user[row] + 1] += 1
+def _place(group: Ints, indptr: Longs, rows: Array) -> None:
+    """Write the borders of the groups (zeros before) and the rows by group."""
+    for row in range(len(group)):
+        indptr[group[row] + 1] += 1
     for at in range(1, len(indptr)):
         indptr[at] += indptr[at - 1]
     free = indptr[:-1].copy()
-    for row in range(len(user)):
-        rows[free[user[row]]] = row
-        free[user[row]] += 1
+    for row in range(len(group)):
+        rows[free[group[row]]] = row
+        free[group[row]] += 1
 
 
 @compiled("rows", "twin")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from recx.core.protocols import FittedRanker, Ranker, Sampling
-from recx.core.types import Fold, Split
+from recx.core.types import Split
+from recx.parts.split import folds
 
 REQUESTS = 3
 """Requests for each user that the ranker learns from; a user without a target among the candidates teaches nothing."""
@@ -26,8 +25,5 @@ def drawn(split: Split, ranker: Ranker | FittedRanker) -> Split:
     if past is None or past.target is None or sample is None or len(past.requests) <= REQUESTS * sample[0]:
         return split
     users, seed = sample
-    chosen = np.sort(np.random.default_rng(seed).choice(len(past.requests), REQUESTS * users, replace=False))
-    requests, of_user = past.requests[chosen], np.zeros(past.target.n_users, dtype=bool)
-    of_user[requests.user] = True
-    fewer = Fold(past.history, past.target.keep(of_user[past.target.user]), requests)
-    return replace(split, past=fewer, notes={**split.notes, "past_requests_drawn": len(chosen)})
+    fewer = folds.drawn(past, REQUESTS * users, seed)
+    return replace(split, past=fewer, notes={**split.notes, "past_requests_drawn": len(fewer.requests)})

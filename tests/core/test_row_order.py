@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from recx.core import row_order
 from recx.core.ragged import indptr_of
-from recx.core.row_order import count_in_groups, picked, rows_by_user, sort_by_time
+from recx.core.row_order import borders_and_rows, count_in_groups, picked, sort_by_time
 from recx.core.system import threads
 from recx.core.types import Array, Bools, Longs
 
@@ -17,7 +17,7 @@ EVENTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0,
 def in_order(events: list[tuple[int, int, int]]) -> tuple[Longs, Array, Bools]:
     user, item, time = np.array(events, dtype=np.int64).reshape(-1, 3).T
     item = item.astype(np.int32)
-    indptr, rows = rows_by_user(user.astype(np.int32), 5)
+    indptr, rows = borders_and_rows(user.astype(np.int32), 5)
     return indptr, rows, sort_by_time(indptr, rows, time, item, 4)
 
 

@@ -11,10 +11,11 @@ from scipy import sparse
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.compiled import compiled
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, blocks_of_groups, indptr_of, position_of_rows, rows_by_group
+from recx.core.ragged import blocks, blocks_of_groups, indptr_of, position_of_rows
+from recx.core.row_order import borders_and_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import side_by_side
-from recx.core.types import Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.heap import push, sort_heap
 from recx.parts.shared.top_k import Eligibility, Rules, lists_of
 
@@ -62,7 +63,7 @@ class ItemKNN:
         time, half_life = np.zeros(0, dtype=np.int64), 1.0
         if self.half_life is not None and history.time is not None:
             time, half_life = history.time, float(milliseconds(self.half_life, "retriever.half_life"))
-        rows, borders = rows_by_group(history.item), indptr_of(clicks)
+        borders, rows = borders_and_rows(history.item, n_items)
         events = (history.item, history.user, time, rows, borders)
         near = (self.position_decay ** np.arange(self.distance)).astype(np.float32)
         power = {"cosine": 0.5, "lift": 1.0, "none": 0.0}[self.normalise]
@@ -120,7 +121,7 @@ def _count(
     clicked: Ints,
     user: Ints,
     time: Longs,
-    rows: Longs,
+    rows: Array,
     borders: Longs,
     start: int,
     near: Floats,

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, check
+from recx.core.bounds import NonNegativeInt, PositiveInt, Seed
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, may_be_target, split_by_steps
+from recx.parts.split.folds import STEPS, Past, RequestTime, asked, check_draw, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,7 @@ class ByTime:
     seed: Seed | None = 0
 
     def __post_init__(self) -> None:
-        check(self, "split")
-        if self.max_users is None:  # so that runs with other seeds have the same split
-            object.__setattr__(self, "seed", None)
+        check_draw(self)
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are the events in the window of that step.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from recx.core.bounds import check
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.types import Bools, Doubles, Fold, Interactions, Ints, Longs, Requests, Split
@@ -51,7 +52,7 @@ def split_by_steps(
         )
     notes: dict[str, float] = {}
     if max_users is not None and now.target is not None:
-        everyone, now = now, _drawn(now, now.target, max_users, seed)
+        everyone, now = now, drawn(now, max_users, seed)
         notes["users_not_drawn"] = len(everyone.requests) - len(now.requests)
     before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
     if before is not None and not len(before.requests):
@@ -99,16 +100,29 @@ class _FoldOnDemand(Fold):
         return history
 
 
-def _drawn(fold: Fold, target: Interactions, most: int, seed: int | None) -> Fold:
-    """Return a fold with the requests and targets of at most so many users.
+def drawn(fold: Fold, most: int, seed: int | None) -> Fold:
+    """Return a fold with targets with the requests and targets of at most so many users; the history stays whole.
 
     All users of the data are drawn in one order, whether they ask in this fold or not: its first are the same in other
     folds, and stay if more are drawn.
     """
-    users, place = fold.requests.user, np.random.default_rng(seed or 0).permutation(target.n_users)
-    chosen = np.zeros(target.n_users, dtype=bool)
+    assert fold.target is not None
+    users, place = fold.requests.user, np.random.default_rng(seed or 0).permutation(fold.target.n_users)
+    chosen = np.zeros(fold.target.n_users, dtype=bool)
     chosen[users[np.argsort(place[users])[:most]]] = True
-    return Fold(fold.history, target.keep(np.repeat(chosen, target.lengths)), fold.requests[chosen[users]])
+    target = fold.target.keep(np.repeat(chosen, fold.target.lengths))
+    return Fold(fold.history, target, fold.requests[chosen[users]])
+
+
+def check_draw(split: Any) -> None:
+    """Check a split's settings; without ``max_users`` nobody is drawn, and splits with other seeds are the same.
+
+    Raises:
+        InputError: A setting is outside its bounds.
+    """
+    check(split, "split")
+    if split.max_users is None:
+        object.__setattr__(split, "seed", None)
 
 
 def asked(split: Split) -> int:

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, Seed, check
+from recx.core.bounds import PositiveInt, Seed
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import Past, RequestTime, asked, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, asked, check_draw, may_be_target, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,7 @@ class LeaveLast:
     seed: Seed | None = 0
 
     def __post_init__(self) -> None:
-        check(self, "split")
-        if self.max_users is None:  # so that runs with other seeds have the same split
-            object.__setattr__(self, "seed", None)
+        check_draw(self)
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold whose targets are each user's last events, without the events of later steps.
