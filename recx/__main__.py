@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from recx.core.system.screen import echo
-from recx.tracking.process import stoppable
-
 
 def main() -> int:
     """Run the command line; SIGTERM and Ctrl-C end it in one sentence from the first import on.
@@ -15,12 +12,14 @@ def main() -> int:
         The exit code.
     """
     try:
+        from recx.tracking.process import stoppable
+
         with stoppable():
             from recx.cli.main import main as run
+        return run()
     except KeyboardInterrupt:
-        echo("interrupted", to=sys.stderr)
+        sys.stderr.write("interrupted\n")
         return 130
-    return run()
 
 
 if __name__ == "__main__":

@@ -56,31 +56,40 @@ def _started(pid: int) -> str | None:
 
 
 _received: list[int] = []
-"""The SIGTERMs that reached the process inside of ``stoppable``."""
+"""The signals that reached the process inside of ``stoppable``."""
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise ``Interrupted`` inside when the process receives SIGTERM, so that the run ends properly.
+    """Raise ``Interrupted`` inside when the process receives SIGTERM, and ``KeyboardInterrupt`` on Ctrl-C.
 
-    A library may turn this exception into another, or lose it: then it is raised at the end of the context.
+    A library may turn this exception into another, or lose it: then it is raised at the end of the context. Ctrl-C is
+    left alone where something else handles or ignores it, as in a process in the background.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set signal handlers
         return
-    before, n = signal.signal(signal.SIGTERM, _interrupt), len(_received)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        numbers.append(signal.SIGINT)
+    before, n = {number: signal.signal(number, _interrupt) for number in numbers}, len(_received)
     try:
         yield
     except Exception as error:
         if len(_received) > n:
-            raise Interrupted(STOPPED) from error
+            raise _exception(_received[-1]) from error
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if len(_received) > n:
-        raise Interrupted(STOPPED)
+        raise _exception(_received[-1])
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    raise Interrupted(STOPPED)
+    raise _exception(number)
+
+
+def _exception(number: int) -> KeyboardInterrupt:
+    return Interrupted(STOPPED) if number == signal.SIGTERM else KeyboardInterrupt()

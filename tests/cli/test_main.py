@@ -315,11 +315,24 @@ def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "recx", *TINY, "dataset.readers=100000"]
     path = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=tmp_path, env=path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        time.sleep(4)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"load ")  # from here on it computes
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said.decode().strip() == "interrupted"
+    assert (process.returncode, said.decode()) == (130, "interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.3, 0.6, 0.9, 1.2, 1.5])
+def test_ctrl_c_while_a_run_starts_is_one_sentence(tmp_path: Path, delay: float) -> None:
+    command, path = [sys.executable, "-m", "recx", *TINY], {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    if said != b"interrupted\n" and b"recx" not in said and process.returncode:
+        pytest.skip("Python itself had not started yet")
+    assert (process.returncode, said.decode()) in ((130, "interrupted\n"), (0, ""))  # 0: it had ended before
 
 
 def test_a_later_run_in_the_same_process_does_not_inherit_the_words(
