@@ -19,15 +19,16 @@ anything else says so by an attribute or property that is not a setting:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import Reals
 from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
+T = TypeVar("T")
 FoldName = Literal["predict", "test", "valid"]
 Seen = Literal["drop", "keep"]
 CacheMode = Literal["off", "on", "read"]
@@ -230,6 +231,20 @@ class Metric(Protocol):
 
     def __call__(self, judged: JudgedLists) -> Doubles | float:
         """Return one value per user [n_users], or one number for all."""
+
+
+class Engine(Protocol):
+    """Serves the blocks of requests, on one machine or on many."""
+
+    def each(self, work: Callable[[Requests], T], blocks: Iterable[Requests]) -> Iterator[T]:
+        """Yield the result of ``work`` for each block, in the order of the blocks.
+
+        No more results are held than are computed at a time: blocks are taken as results are wanted.
+
+        Raises:
+            InputError: The work cannot be done there.
+            RecxError: A part violated its protocol, or the machines failed.
+        """
 
 
 class Evaluator(Protocol):
