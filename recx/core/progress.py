@@ -52,11 +52,13 @@ class Stages:
     """Times the stages of one run by name.
 
     Attributes:
+        aloud: Whether to show the seconds of a stage at its end.
         seconds: The total time of each stage.
         peaks: The peak memory of the process (MiB) at the end of each stage.
         passes: How often each stage ran.
     """
 
+    aloud: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
     passes: dict[str, int] = field(default_factory=dict)
@@ -70,19 +72,36 @@ class Stages:
             name: The stage.
             of: What distinguishes two passes of one stage, such as the past and the present fold.
         """
-        label = f"{name} ({of})" if of else name
         start = time.perf_counter()
-        with _running(label):
+        with _running(_label(name, of)):
             yield
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
         self.peaks[name] = peak()
         self.passes[name] = self.passes.get(name, 0) + 1
-        say(f"{label:<22} {took:7.2f} s")
+        if self.aloud:
+            say(_took(name, of, took))
+
+    def add(self, other: Stages, of: str = "") -> None:
+        """Add what another object timed silently, and show its seconds."""
+        for name, took in other.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + took
+            self.peaks[name] = max(self.peaks.get(name, 0.0), other.peaks[name])
+            self.passes[name] = self.passes.get(name, 0) + other.passes[name]
+            if self.aloud:
+                say(_took(name, of, took))
 
     def total(self) -> dict[str, float]:
         """Return the seconds of every stage, and the total since this object was created."""
         return {**self.seconds, "total": time.perf_counter() - self._started}
+
+
+def _label(name: str, of: str) -> str:
+    return f"{name} ({of})" if of else name
+
+
+def _took(name: str, of: str, seconds: float) -> str:
+    return f"{_label(name, of):<22} {seconds:7.2f} s"
 
 
 def _running(label: str) -> AbstractContextManager[object]:

@@ -19,6 +19,7 @@ from recx.core.entities import UNKNOWN_TIME, Entities, without_context
 from recx.core.errors import RecxError
 from recx.core.event_frame import Duplicates, arrays_of, kept
 from recx.core.event_order import EventOrder
+from recx.core.notes import merged as merged_notes
 from recx.core.precision import Reals, floats_of
 from recx.core.ragged import first_rows, group_of_rows, indptr_of, position_of_rows, rows_of_groups, sorted_in_groups
 
@@ -219,9 +220,9 @@ class RankedLists:
     def concat(cls, parts: Iterable[RankedLists]) -> RankedLists:
         """Return the lists of all parts, with the columns of the first; parts held by nobody else are freed meanwhile.
 
-        Notes that count requests are summed; of any other note the last part's count is kept.
+        Their notes are merged (see ``recx.core.notes``).
         """
-        notes: dict[str, float] = {}
+        notes: Notes = {}
         kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
         found: dict[str, list[Array]] = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}
         columns: dict[str, list[Array]] = {}
@@ -230,8 +231,7 @@ class RankedLists:
                 arrays.append(getattr(part, name))
             for name in columns if at else part.columns:
                 columns.setdefault(name, []).append(part.columns[name])
-            for name, count in part.notes.items():
-                notes[name] = notes.get(name, 0) + count if "requests" in name else count
+            notes = merged_notes(notes, part.notes)
         user, lengths, item, score = (np.concatenate(found.pop(name)) for name in kinds)
         merged = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
         return cls(user, indptr_of(lengths), item, score, merged, notes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from recx.core.bounds import PositiveInt, check
 from recx.core.clock import check_clock
-from recx.core.contracts import check_made, check_same_pairs, check_type
+from recx.core.contracts import check_type
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import summary_of
@@ -22,6 +22,7 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.progress import Stages
 from recx.core.protocols import (
     Dataset,
+    Engine,
     Evaluator,
     FittedRanker,
     FittedRetriever,
@@ -33,7 +34,9 @@ from recx.core.protocols import (
 )
 from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
+from recx.experiment.blocks import Serving, serve
 from recx.experiment.doctor import Finding, cuts_of, examine
+from recx.experiment.engine.local import Local
 from recx.experiment.files import per_user_of
 from recx.experiment.list_files import ListTable
 from recx.experiment.past_sample import drawn
@@ -58,6 +61,7 @@ class Experiment:
         n_candidates: How many items the retriever may pass to the ranker for each request.
         refit: Whether to fit the retriever again on all that is known at the fold, after the ranker was trained one
             step earlier; False serves with the earlier model.
+        engine: Where blocks of requests are served.
     """
 
     dataset: Dataset
@@ -68,6 +72,7 @@ class Experiment:
     fold: FoldName = "test"
     n_candidates: PositiveInt = 100
     refit: bool = True
+    engine: Engine = field(default_factory=Local)
 
     def __post_init__(self) -> None:
         check(self)
@@ -93,13 +98,7 @@ class Experiment:
         if late is None:
             with stage("fit_retriever"):
                 late = self.retriever.fit(now.history)
-        with stage("retrieve"):
-            candidates = self._retrieve(late, now)
-        with stage("rank"):
-            recommendations = ranker.rank(candidates, now.history, now.requests)
-            check_made(recommendations, now.requests, now.history.n_items, "the ranker")
-            check_same_pairs(candidates, recommendations)
-
+        candidates, recommendations = self._serve(late, ranker, now, stage)
         report = None
         if now.target is not None:
             with stage("evaluate"):
@@ -139,17 +138,17 @@ class Experiment:
             )
         with stage("fit_retriever", "past"):
             early = self.retriever.fit(past.history)
-        with stage("retrieve", "past"):
-            candidates = self._retrieve(early, past)
+        [candidates] = self._serve(early, None, past, stage, "past")
         with stage("fit_ranker"):
             ranker = self.ranker.fit(candidates, past)
         return None if self.refit else early, ranker
 
-    def _retrieve(self, retriever: FittedRetriever, fold: Fold) -> RankedLists:
-        k = min(self.n_candidates, fold.history.n_items)
+    def _serve(
+        self, retriever: FittedRetriever, ranker: FittedRanker | None, fold: Fold, stage: Stages, of: str = ""
+    ) -> tuple[RankedLists, ...]:
         check_type(retriever, FittedRetriever, "the retriever's fit")
-        candidates = retriever.retrieve(fold.history, fold.requests, k)
-        return check_made(candidates, fold.requests, fold.history.n_items, "the retriever")
+        serving = Serving(retriever, ranker, fold.history, self.n_candidates, of)
+        return serve(self.engine, serving, fold.requests, stage)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,6 +25,7 @@ from recx.evaluation.definitions import FUNNEL, METRICS
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.rules import MEAN, TIES, rules
 from recx.experiment import card_facts
+from recx.experiment.blocks import REQUESTS
 from recx.experiment.doctor import counts
 from recx.parts.split.folds import later_events
 from recx.storage.cache.keys import update
@@ -72,6 +73,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         **({"seeds_apart": apart} if apart else {}),
         "n_candidates": None if slates else experiment.n_candidates,
         "refit": refit,
+        "requests_in_a_block": min(REQUESTS, len(split.fold.requests)),
         "ties": TIES,
         "ranking": FULL if not slates else SEARCHED if result.candidates.score.any() else SLATES,
         "mean": MEAN,

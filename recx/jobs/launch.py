@@ -66,6 +66,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
             "recx.jobs.benchmark.run.benchmark(config, folder))"
         )
     with limited_to(config["runtime"]["threads"]) as threads:
+        from recx.core.mapped import temporary_in
         from recx.core.progress import shown_on
         from recx.experiment import build, protocol_card
         from recx.experiment.advice import advice
@@ -79,7 +80,8 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
         with own.held():
             try:
                 with _tracked(plan.tracker, config, context) as run, nullcontext() if trial else shown_on(console):
-                    result = _run(plan.experiment, plan.cache, threads, trial)
+                    with temporary_in(own.path):
+                        result = _run(plan.experiment, plan.cache, threads, trial)
                     card, sentences = protocol_card.card(result, config), advice(result.metrics, result.findings)
                     output = Output(result, own, config, card, sentences, None if trial else plan.report)
                     with_room(own.path, lambda: output.write(whole=not trial))

@@ -24,9 +24,10 @@ from recx.config.compose import compose, plain
 from recx.core.contracts import check_lists
 from recx.core.entities import Entities
 from recx.core.evaluation import Evaluation
+from recx.core.mapped import Mapped
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Interactions, RankedLists
-from recx.experiment import build
+from recx.experiment import blocks, build
 from recx.experiment.experiment import Experiment, Result
 from recx.parts.retriever import union
 from recx.parts.shared import design_matrix, top_k
@@ -328,6 +329,19 @@ def test_law_6_the_batch_size_changes_no_list(monkeypatch: pytest.MonkeyPatch) -
     candidates, recommendations = served(result, np.arange(result.candidates.n_lists))
     assert_same_but_for_near_ties(result.candidates, candidates)
     assert_same_but_for_near_ties(result.recommendations, recommendations)
+
+
+@pytest.mark.parametrize("retriever", ["union_news", "item_knn", "random"])
+def test_law_6_neither_does_the_number_of_requests_in_a_block(monkeypatch: pytest.MonkeyPatch, retriever: str) -> None:
+    whole = run(f"retriever={retriever}")
+    monkeypatch.setattr(blocks, "REQUESTS", 17)
+    parts = composed(f"retriever={retriever}").run()
+    assert_same_but_for_near_ties(whole.candidates, parts.candidates)
+    assert_same_but_for_near_ties(whole.recommendations, parts.recommendations)
+    assert type(parts.recommendations.item) is Mapped
+    assert whole.notes == parts.notes
+    assert parts.report is not None
+    assert means(whole) == pytest.approx(means(parts), abs=1e-5, nan_ok=True)
 
 
 # ---- the order of models on the generator ----
