@@ -71,6 +71,7 @@ from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain
+from recx.core.total import Total
 from recx.core.trackers import Run, SweepTracker, Tracker
 from recx.core.types import (
     Array,
@@ -107,6 +108,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # arrays and what passes between the parts
     "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
+    "Total",
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",

@@ -77,6 +77,7 @@ NAMES = [
     "Split",
     "Splitter",
     "SweepTracker",
+    "Total",
     "Tracker",
     "UNKNOWN_EVENTS",
     "UNKNOWN_TIME",

@@ -26,6 +26,7 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import Reals
+from recx.core.total import Total
 from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists, Requests, Split, Vectors
 
 T = TypeVar("T")
@@ -223,14 +224,18 @@ class Encoder(Protocol):
 
 
 class Metric(Protocol):
-    """A metric of judged lists."""
+    """A metric of judged lists.
+
+    Of many users it is computed in blocks of them, but for one number that is no ``Total``: that is computed on all
+    users' lists at once, as is everything of a metric whose property ``needs_all`` is true.
+    """
 
     @property
     def name(self) -> str:
         """The name under which the value is reported."""
 
-    def __call__(self, judged: JudgedLists) -> Doubles | float:
-        """Return one value per user [n_users], or one number for all."""
+    def __call__(self, judged: JudgedLists) -> Doubles | Total[float] | float:
+        """Return one value per user [n_users], which depends on that user's list alone, or one number for all."""
 
 
 class Engine(Protocol):

@@ -22,12 +22,11 @@ def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, JudgedL
 def figures(held_out: Mapping[str, JudgedLists]) -> dict[str, float]:
     """Return ``calibration/auc_before`` (over all rows together), ``calibration/logloss_before`` and so on."""
     return {
-        f"calibration/{name}_{when}": figure(lists, None)
-        for name, figure in {"auc": auc_pooled, "logloss": logloss}.items()
-        for when, lists in held_out.items()
+        **{f"calibration/auc_{when}": auc_pooled(lists, None) for when, lists in held_out.items()},
+        **{f"calibration/logloss_{when}": logloss(lists, None).value for when, lists in held_out.items()},
     }
 
 
 def tables(held_out: Mapping[str, JudgedLists]) -> dict[str, Table]:
     """Return the tables ``reliability_before`` and ``reliability_after``."""
-    return {f"reliability_{when}": reliability(lists) for when, lists in held_out.items()}
+    return {f"reliability_{when}": reliability(lists).value for when, lists in held_out.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,13 +19,15 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
+from recx.core.memo import once_per_input
 from recx.core.protocols import Metric
 from recx.core.ragged import repeats
 from recx.core.types import Array, Bools, Interactions, RankedLists
+from recx.evaluation.blocks import Blocks, Figure, Stages, by_blocks
 from recx.evaluation.frames import Order, shown_id
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.inputs import inputs_of
-from recx.evaluation.measure import cuts_of, measure, tied
+from recx.evaluation.measure import Measured, cuts_of, measure, needs_all, tied
 from recx.evaluation.metrics.ranking import Grade
 from recx.evaluation.metrics.registry import NEEDS_SCORES, NamedMetric, resolve_all
 from recx.evaluation.rules import MEAN, TIES
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OnDuplicates = Literal["error", "first"]
+LISTS = "lists"
+"""The one stage."""
 METRICS_AT_10 = tuple(f"{figure}_at_10" for figure in ("ndcg", "recall", "hit", "precision", "map", "mrr"))
 
 
@@ -95,26 +100,28 @@ def evaluate(
         )
     lowest = min([rel_threshold, *(getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen)])
     truth = GroundTruth.of_pairs(inputs.target_user, inputs.target_item, inputs.grade, inputs.history, lowest)
-    judged = truth.judge(inputs.lists)
-    later = _later_copies(judged, inputs.history.users.ids, on_duplicates)
-    if later.any():
-        kept = ~later[judged.hit_row]
-        judged = replace(judged, hit_row=judged.hit_row[kept], hit_gain=judged.hit_gain[kept])
-    values, scalars, counts = measure(chosen, judged, rel_threshold)
+    figures: dict[str, Figure] = {
+        **{f"metric/{metric.name}": partial(_of_metric, metric, rel_threshold) for metric in chosen},
+        "tied": lambda of: tied(of[LISTS].lists, () if order == "given" else cuts_of(chosen)),
+        "counts": _counts,
+    }
+    first_counts = partial(_first_counts, users=inputs.history.users.ids, on_duplicates=on_duplicates)
+    at_once = [f"metric/{metric.name}" for metric in chosen if needs_all(metric)]
+    found = by_blocks(figures, Blocks(truth, [inputs.lists]), first_counts, at_once)
+    measured = [found[f"metric/{metric.name}"] for metric in chosen]
     return Evaluation(
         name=name or (str(recommendations) if isinstance(recommendations, str | Path) else "run"),
         users=inputs.history.users.ids[truth.user],
-        values=values,
-        scalars=scalars,
+        values=dict(pair for one in measured for pair in one.values.items()),
+        scalars=dict(pair for one in measured for pair in one.numbers.items()),
         notes={
             **inputs.notes,
             **truth.notes,
-            "users_judged": judged.n_users,
-            "users_without_target": int((np.bincount(inputs.target_user) > 0).sum()) - judged.n_users,
-            "users_without_list": int((judged.lists.lengths == 0).sum()),
-            "duplicates_in_lists": int(later.sum()),
-            **(tied(judged.lists, cuts_of(chosen)) if order != "given" else {}),
-            **counts,
+            "users_judged": len(truth.user),
+            "users_without_target": int((np.bincount(inputs.target_user) > 0).sum()) - len(truth.user),
+            **found["counts"].notes,
+            **found["tied"].numbers,
+            **dict(pair for one in measured for pair in one.notes.items()),
         },
         rules={
             "order": {"given": "the order given", "rank": "the ranks given"}.get(order, TIES),
@@ -149,19 +156,37 @@ def _own_params(metrics: Sequence[Metric], defaults: Mapping[str, float | None])
     return {name: params for name, params in own.items() if params}
 
 
-def _later_copies(judged: JudgedLists, users: Array, on_duplicates: OnDuplicates) -> Bools:
-    """Return which rows show an item that an earlier row of their list shows too [n].
+def _of_metric(metric: Metric, rel_threshold: float, of: Stages) -> Measured:
+    return measure(metric, of[LISTS], rel_threshold)
+
+
+def _counts(of: Stages) -> Measured:
+    lists = of[LISTS].lists
+    later = int(_later_copies(lists).sum())
+    return Measured({}, {"users_without_list": int((lists.lengths == 0).sum()), "duplicates_in_lists": later})
+
+
+def _first_counts(judged: JudgedLists, *, users: Array, on_duplicates: OnDuplicates) -> Stages:
+    """Return the lists with every item worth nothing from its second time in a list on.
 
     Raises:
-        InputError: There is such a row, and duplicates are an error.
+        InputError: There is such an item, and duplicates are an error.
     """
-    lists = judged.lists
-    later = repeats(lists.item, lists.indptr)
-    if on_duplicates == "error" and later.any():
+    lists, later = judged.lists, _later_copies(judged.lists)
+    if not later.any():
+        return {LISTS: judged}
+    if on_duplicates == "error":
         row = int(np.argmax(later))
         user, item = users[lists.user[lists.list_of_row[row]]], judged.items.ids[lists.item[row]]
         raise InputError(
             f"the list of user {shown_id(user)} shows the item {shown_id(item)} twice: drop the later row, or set "
             'on_duplicates="first", so that later copies keep their rank and do not count as targets'
         )
-    return later
+    kept = ~later[judged.hit_row]
+    return {LISTS: replace(judged, hit_row=judged.hit_row[kept], hit_gain=judged.hit_gain[kept])}
+
+
+@once_per_input
+def _later_copies(lists: RankedLists) -> Bools:
+    """Return which rows show an item that an earlier row of their list shows too [n]."""
+    return repeats(lists.item, lists.indptr)

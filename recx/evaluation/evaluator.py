@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Metric
-from recx.core.types import Array, Doubles, Fold, RankedLists
+from recx.core.types import Doubles, Fold, RankedLists
+from recx.evaluation.blocks import Blocks, Figure, Stages, by_blocks
 from recx.evaluation.funnel import funnel
 from recx.evaluation.ground_truth import GroundTruth, among_retrieved
-from recx.evaluation.measure import cuts_of, measure, tied
+from recx.evaluation.measure import Measured, cuts_of, measure, needs_all, tied
 from recx.evaluation.metrics.classification import NEED_PROBABILITIES
-from recx.evaluation.metrics.curves import TABLES
+from recx.evaluation.metrics.curves import OF_ALL_ROWS, TABLES
 from recx.evaluation.metrics.ranking import Grade
 from recx.evaluation.metrics.registry import resolve_all
 from recx.evaluation.slices import slices_of
@@ -120,42 +121,79 @@ class Evaluator:
             RecxError: The ranker added an item, or a metric returned neither one value per user nor one number.
         """
         truth = GroundTruth.of(fold, self.rel_threshold)
-        retrieval, end_to_end = truth.judge(candidates), truth.judge(recommendations)
-        judged = {
-            "retrieval": retrieval,
-            "ranking": among_retrieved(end_to_end, retrieval),
-            "end_to_end": end_to_end,
-        }
-        reported = {stage: list(filter(self._reports, self.metrics(stage))) for stage in STAGES}
+        found = by_blocks(self._figures(), Blocks(truth, [candidates, recommendations]), _stages, self._at_once())
+        counts = found["counts"].notes
         values: dict[str, Doubles] = {}
         scalars: dict[str, float] = {}
         notes = {
             **truth.notes,
             "users_without_target": int((~np.isin(recommendations.user, truth.user)).sum()),
-            "users_without_list": int((end_to_end.lists.lengths == 0).sum()),
+            "users_without_list": counts["users_without_list"],
             "cut_above_n_candidates": len(self.left_out),
-            **tied(end_to_end.lists, cuts_of([*reported["ranking"], *reported["end_to_end"]])),
+            **found["tied"].numbers,
         }
-        for stage, lists in judged.items():
-            of_users, of_all, counts = measure(reported[stage], lists)
-            values |= {f"{stage}/{name}": end_to_end.spread(value, lists) for name, value in of_users.items()}
-            scalars |= {f"{stage}/{name}": number for name, number in of_all.items()}
-            scalars[f"{stage}/users"] = float(lists.n_users)
-            notes |= {f"{stage}_{name}": count for name, count in counts.items()}
-        values |= funnel(retrieval, end_to_end, cuts_of(reported["ranking"]))
+        for stage in STAGES:
+            for metric in self._reported(stage):
+                measured = found[f"{stage}/{metric.name}"]
+                values |= measured.values
+                scalars |= measured.numbers
+                notes |= measured.notes
+            scalars[f"{stage}/users"] = float(counts[f"{stage}/users"])
+        values |= found["funnel"].values
         return Evaluation(
             fold.history.users.ids[truth.user],
             values,
             scalars,
             notes,
             slices=slices_of(truth, fold.history),
-            tables=self._tables(end_to_end),
+            tables={name: found[f"tables/{name}"].found[name] for name in self.tables},
         )
 
-    def _tables(self, judged: JudgedLists) -> dict[str, dict[str, Array]]:
+    def _figures(self) -> dict[str, Figure]:
+        """Name -> what computes some of the figures from the judged lists of the three stages."""
+        metrics = [(stage, metric) for stage in STAGES for metric in self._reported(stage)]
+        cuts = cuts_of([*self._reported("ranking"), *self._reported("end_to_end")])
+        ranking_cuts = cuts_of(self._reported("ranking"))
+        return {
+            **{f"{stage}/{metric.name}": partial(_of_stage, stage, metric) for stage, metric in metrics},
+            "funnel": lambda of: Measured(funnel(of["retrieval"], of["end_to_end"], ranking_cuts)),
+            "tied": lambda of: tied(of["end_to_end"].lists, cuts),
+            "counts": _counts,
+            **{f"tables/{name}": partial(self._table, name) for name in self.tables},
+        }
+
+    def _at_once(self) -> list[str]:
+        metrics = [
+            f"{stage}/{metric.name}" for stage in STAGES for metric in self._reported(stage) if needs_all(metric)
+        ]
+        return [*metrics, *(f"tables/{name}" for name in self.tables if name in OF_ALL_ROWS)]
+
+    def _reported(self, stage: str) -> list[Metric]:
+        return list(filter(self._reports, self.metrics(stage)))
+
+    def _table(self, name: str, of: Stages) -> Measured:
         settings: dict[str, dict[str, float]] = {
             "confusion_matrix": {"threshold": self.threshold},
             "classification": {"threshold": self.threshold},
             "cascade": {"max_grade": self.max_grade or np.nan},
         }
-        return {name: TABLES[name](judged, **settings.get(name, {})) for name in self.tables}
+        return Measured({name: TABLES[name](of["end_to_end"], **settings.get(name, {}))})
+
+
+def _stages(retrieval: JudgedLists, end_to_end: JudgedLists) -> Stages:
+    return {"retrieval": retrieval, "ranking": among_retrieved(end_to_end, retrieval), "end_to_end": end_to_end}
+
+
+def _of_stage(stage: str, metric: Metric, of: Stages) -> Measured:
+    """Compute a metric of a stage, with a value for every judged user."""
+    measured = measure(metric, of[stage])
+    found = {
+        f"{stage}/{name}": of["end_to_end"].spread(one, of[stage]) if isinstance(one, np.ndarray) else one
+        for name, one in measured.found.items()
+    }
+    return replace(measured, found=found, notes={f"{stage}_{name}": n for name, n in measured.notes.items()})
+
+
+def _counts(of: Stages) -> Measured:
+    users = {f"{stage}/users": judged.n_users for stage, judged in of.items()}
+    return Measured({}, {**users, "users_without_list": int((of["end_to_end"].lists.lengths == 0).sum())})

@@ -9,7 +9,6 @@ ranking = among_retrieved(end_to_end, retrieval)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -21,14 +20,12 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.memo import once_per_input
 from recx.core.own_items import in_history
 from recx.core.protocols import Evaluator, Thresholded
-from recx.core.ragged import blocks_of_groups, has_twice, indptr_of, order_in_groups, rows_of_groups
-from recx.core.system.threads import side_by_side
+from recx.core.ragged import has_twice, indptr_of, order_in_groups, rows_of_groups
 from recx.core.types import Array, Bools, Fold, Interactions, Ints, Longs, Notes, RankedLists
+from recx.evaluation.matching import matches
 
 ANY_GAIN = float(np.finfo(np.float32).tiny)
 """A threshold of relevance from which every target with a gain above 0 counts, whatever its grade."""
-ROWS_AT_ONCE = 100_000  # keeps a block of lists in the processor's cache
-MANY = 48  # targets of one user from which a search is faster than comparing the rows with each target in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,31 +118,43 @@ class GroundTruth:
             digest.update(array[order].tobytes())
         return digest.hexdigest()
 
-    def judge(self, lists: RankedLists) -> JudgedLists:
-        """Match lists with the targets: one list for every user with a target, empty if none was made.
+    def of_users(self, chosen: slice | Array) -> GroundTruth:
+        """Return the targets of some users (consecutive, or numbers in rising order); the notes stay those of all."""
+        users = np.arange(len(self.user))[chosen]
+        rows = rows_of_groups(self.indptr, users)
+        indptr = indptr_of(np.diff(self.indptr)[users])
+        return replace(self, user=self.user[users], indptr=indptr, item=self.item[rows], gain=self.gain[rows])
 
-        Lists of other users and all columns are left out. This is done once for the same lists, and kept as long as
-        these lists exist.
+    def judge(self, lists: RankedLists) -> JudgedLists:
+        """Match lists with the targets as ``match`` does, once for the same lists, and keep it while these lists exist.
 
         Raises:
             InputError: No user with a target has a list.
         """
         if lists not in self._judged:
-            self._judged[lists] = self._matched(lists)
+            self.check_users(lists)
+            self._judged[lists] = self.match(lists)
         return self._judged[lists]
 
     @cached_property
     def _judged(self) -> WeakKeyDictionary[RankedLists, JudgedLists]:
         return WeakKeyDictionary()
 
-    def _matched(self, lists: RankedLists) -> JudgedLists:
+    def check_users(self, lists: RankedLists) -> None:
+        """Raise InputError if no user with a target has a list."""
         if not np.isin(self.user, lists.user).any():
             raise InputError(
                 f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "
                 "users: check that lists and targets use the same user ids"
             )
+
+    def match(self, lists: RankedLists) -> JudgedLists:
+        """Match lists with the targets: one list for every user with a target, empty if none was made.
+
+        Lists of other users and all columns are left out.
+        """
         aligned = _for_users(lists, self.user)
-        hits, targets = _matches(aligned.indptr, aligned.item, self.indptr, self.item)
+        hits, targets = matches(aligned.indptr, aligned.item, self.indptr, self.item)
         return JudgedLists(
             lists=aligned,
             hit_row=hits,
@@ -227,64 +236,3 @@ def _for_users(lists: RankedLists, users: Ints) -> RankedLists:
     lengths[np.searchsorted(users, lists.user[wanted])] = lists.lengths[wanted]
     rows = np.repeat(wanted, lists.lengths)  # a mask: on 100 million rows a tenth of the memory of row numbers
     return replace(lists, user=users, indptr=indptr_of(lengths), item=lists.item[rows], score=lists.score[rows])
-
-
-def _matches(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints) -> tuple[Longs, Longs]:
-    """Return the rows whose item is a target of their group [n_hits], rising, and the row of each one's target.
-
-    Works in blocks of groups. A group's rows are compared with its first target, then with its second and so on, which
-    takes a few instructions per row; groups with more than ``MANY`` targets are searched instead.
-    """
-    many = np.diff(target_indptr) > MANY
-
-    def compared(block: tuple[int, int]) -> tuple[Longs, Longs]:
-        borders = slice(block[0], block[1] + 1)
-        return _compared(indptr[borders], item, target_indptr[borders], target_item, ~many[slice(*block)])
-
-    few = side_by_side(compared, blocks_of_groups(indptr, ROWS_AT_ONCE))
-    nothing = np.zeros((2, 0), dtype=np.int64)
-    found = [nothing, *few, *_searched(indptr, item, target_indptr, target_item, np.flatnonzero(many))]
-    rows, targets = (np.concatenate(part) for part in zip(*found, strict=True))
-    if many.any():
-        order = np.argsort(rows)
-        rows, targets = rows[order], targets[order]
-    return rows, targets
-
-
-def _compared(indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Bools) -> tuple[Longs, Longs]:
-    """Match a block of groups by comparing all rows with each group's first target, second target and so on."""
-    lengths = np.diff(indptr)
-    shown: Array = item[indptr[0] : indptr[-1]]
-    even = bool((lengths == lengths[0]).all()) and lengths[0] > 0
-    shown = shown.reshape(len(lengths), -1) if even else shown
-    n_targets = np.where(groups, np.diff(target_indptr), 0)
-    which: Array = np.zeros(shown.shape, dtype=np.int8)  # 1 + the target's position in its group; 0: not a target
-    for nth in range(int(n_targets.max(initial=0))):
-        has = n_targets > nth
-        wanted = np.full(len(lengths), -1, dtype=target_item.dtype)
-        wanted[has] = target_item[target_indptr[:-1][has] + nth]
-        same = shown == (wanted[:, None] if even else np.repeat(wanted, lengths))
-        np.copyto(which, np.int8(nth + 1), where=same)
-    which = which.ravel()
-    rows = np.flatnonzero(which != 0)
-    group = rows // lengths[0] if even else np.searchsorted(indptr - indptr[0], rows, side="right") - 1
-    return rows + indptr[0], target_indptr[:-1][group] + which[rows] - 1
-
-
-def _searched(
-    indptr: Longs, item: Ints, target_indptr: Longs, target_item: Ints, groups: Longs
-) -> Iterator[tuple[Longs, Longs]]:
-    """Match these groups by binary search among the sorted keys (group, item) of their targets."""
-    n_items = int(max(item.max(initial=0), target_item.max(initial=0))) + 1
-    lengths = np.diff(indptr)[groups]
-    for start, stop in blocks_of_groups(indptr_of(lengths), ROWS_AT_ONCE):
-        some = groups[start:stop]
-        targets, rows = rows_of_groups(target_indptr, some), rows_of_groups(indptr, some)
-        of_target = np.repeat(np.arange(len(some)), np.diff(target_indptr)[some])
-        known = of_target * n_items + target_item[targets]
-        order = np.argsort(known)
-        known = known[order]
-        shown = np.repeat(np.arange(len(some)), lengths[start:stop]) * n_items + item[rows]
-        place = np.minimum(np.searchsorted(known, shown), len(known) - 1)
-        found = np.flatnonzero(known[place] == shown)
-        yield rows[found], targets[order[place[found]]]

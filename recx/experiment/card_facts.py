@@ -9,6 +9,7 @@ import numpy as np
 
 from recx.core.own_items import in_history
 from recx.core.protocols import Loading, Seen
+from recx.core.ragged import blocks_of_groups
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.system.serialize import plain, settings
 from recx.core.types import Fold, Interactions
@@ -18,6 +19,8 @@ from recx.storage.cache.keys import parts_of
 if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment, Result
 
+ROWS = 1 << 22
+"""Rows of lists that are looked at together."""
 STAGES = ("dataset", "splitter", "retriever", "ranker")
 OF_TARGET, OF_LAST_EVENT = "when the first target happened", "1 ms after the last event that is known"
 OF_SPLITTER, NO_TIMES = "set by the splitter", "none: requests follow all history"
@@ -32,7 +35,10 @@ def seen_rule(result: Result) -> Seen:
     rules, lists = {getattr(part, "seen", "drop") for part in parts_of(result.experiment.retriever)}, result.candidates
     if "keep" in rules:
         return "keep"
-    return "keep" if in_history(lists.user, lists.indptr, lists.item, result.split.fold.history).any() else "drop"
+    blocks = (lists[start:stop] for start, stop in blocks_of_groups(lists.indptr, ROWS))
+    history = result.split.fold.history
+    known = any(in_history(some.user, some.indptr, some.item, history).any() for some in blocks)
+    return "keep" if known else "drop"
 
 
 def seeds_apart(experiment: Experiment, seed: int | None) -> dict[str, int]:

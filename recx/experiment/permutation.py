@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from recx.core.precision import Reals
 from recx.core.protocols import Featured, FittedRanker, Reloadable
-from recx.core.ragged import position_of_rows, rows_of_groups
+from recx.core.ragged import position_of_rows
 from recx.core.resampling import bootstrap
 from recx.core.types import Array, Doubles, Interactions, Longs, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
@@ -61,20 +62,20 @@ def importance(result: Result, folder: Path, k: int) -> dict[str, Array]:
     if result.report is None or not (isinstance(ranker, Featured) and isinstance(ranker, Reloadable)):
         return {}
     truth = GroundTruth.for_evaluator(result.experiment.evaluator, fold)
-    judged = truth.judge(result.candidates)
     names = names_of(ranker.features, result.candidates)
-    if not judged.n_users or not names:
+    if not names:
         return {}
-    users = _sample(judged.lists.lengths, len(names))
-    places = np.searchsorted(fold.requests.user, truth.user[users])
+    place_of_user = np.searchsorted(fold.requests.user, truth.user)
+    users = _sample(result.candidates.lengths[place_of_user], len(names))
+    places = place_of_user[users]
     lists, requests = result.candidates.take(places), fold.requests[places]
     table = design_matrix(ranker.features, lists, fold.history, requests)
     given: Any = replace(cast(Any, ranker), features={name: Given(name) for name in names})
     columns = dict(zip(names, table.T, strict=True))
     again = Shuffled(given.load(folder / "ranker"), lists, fold.history, requests, columns)
-    ideal = np.array([dcg_of(np.sort(truth.gain[truth.indptr[u] : truth.indptr[u + 1]])[::-1], k) for u in users])
-    gains = judged.gain[rows_of_groups(judged.lists.indptr, users)]
-    return again.importance(units_of(names, result.collinear), gains, ideal, k)
+    judged = truth.of_users(users).match(lists)
+    ideal = np.array([dcg_of(judged.ideal[start:stop], k) for start, stop in pairwise(judged.ideal_indptr.tolist())])
+    return again.importance(units_of(names, result.collinear), judged.gain, ideal, k)
 
 
 def _sample(lengths: Longs, n_features: int) -> Longs:

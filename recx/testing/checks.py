@@ -20,6 +20,7 @@ from recx.config import factory
 from recx.config.compose import compose
 from recx.core.protocols import Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever
 from recx.core.ragged import position_of_rows
+from recx.core.total import Total
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
@@ -152,6 +153,8 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
 def check_metric(metric: Metric, interactions: Interactions | None = None) -> None:
     """Raise AssertionError unless the metric returns one number, or one per user that only depends on that user.
 
+    A ``Total`` must add up: those of two halves of the users to that of all.
+
     Args:
         metric: The part to check.
         interactions: The data to check it with; default: ``tiny_world()``.
@@ -163,6 +166,13 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
     values = metric(truth.judge(candidates))
     valid = metric.name.replace("_", "").isalnum()
     expect(valid, f"the name {metric.name!r} of the metric may only contain letters, digits and _")
+    if isinstance(values, Total):
+        half = len(truth.user) // 2
+        one, other = (metric(truth.of_users(some).match(candidates)) for some in (slice(half), slice(half, None)))
+        joined = isinstance(one, Total) and isinstance(other, Total) and float(one + other)
+        adds_up = np.isclose(joined, float(values), rtol=1e-12, equal_nan=True)
+        expect(bool(adds_up), f"{metric.name} of two halves of the users must add up to that of all")
+        return
     if not isinstance(values, np.ndarray):
         expect(np.isscalar(values), f"{metric.name} must return an array or one number")
         return

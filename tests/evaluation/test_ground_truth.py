@@ -14,7 +14,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests
-from recx.evaluation import ground_truth
+from recx.evaluation import matching
 from recx.evaluation.ground_truth import GroundTruth, among_retrieved
 
 
@@ -156,11 +156,11 @@ def test_predicting_has_nothing_to_judge():
 @pytest.mark.parametrize("many", [0, 12, 48])
 def test_blocks_do_not_show(monkeypatch, rows_at_once, many):
     """A thousand rows in blocks of any size, users searched or compared, against a loop over sets."""
-    monkeypatch.setattr(ground_truth, "MANY", many)
+    monkeypatch.setattr(matching, "MANY", many)
     rng = np.random.default_rng(0)
     shown = {user: rng.permutation(100)[: rng.integers(0, 100)].tolist() for user in range(6)}
     pairs = {(int(u), int(i)) for u, i in zip(rng.integers(0, 6, 80), rng.integers(0, 100, 80), strict=True)}
-    monkeypatch.setattr(ground_truth, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(matching, "ROWS_AT_ONCE", rows_at_once)
     judged = GroundTruth.of(fold([(u, i, 1) for u, i in pairs])).judge(lists(shown))
     expected = [float((user, item) in pairs) for user in range(6) for item in shown[user]]
     assert judged.gain.tolist() == expected

@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Feature
+from recx.core.total import Total
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.evaluation.metrics.registry import parse
 from recx.parts.feature.coclick import CoClicks, Transition
@@ -175,7 +176,7 @@ def test_a_feature_that_breaks_its_contract_is_caught(feature: Feature, promise:
         check_feature(feature)
 
 
-@pytest.mark.parametrize("name", ["ndcg_at_5", "hit_at_1", "recall", "precision_at_10", "map_at_5", "mrr"])
+@pytest.mark.parametrize("name", ["ndcg_at_5", "hit_at_1", "recall", "precision_at_10", "map_at_5", "mrr", "coverage"])
 def test_a_built_in_metric_keeps_its_contract(name: str) -> None:
     check_metric(parse(name))
 
@@ -199,6 +200,7 @@ def test_a_metric_may_be_one_number() -> None:
         (Odd(lambda judged: judged.gain), "one value per user"),
         (Odd(lambda judged: np.ones(judged.n_users)), "must be 0 for a user without a list"),
         (Odd(lambda judged: judged.lists.lengths * len(judged.lists)), "must not depend on other users' lists"),
+        (Odd(lambda judged: Total(np.ones(1), lambda sums: float(sums[0]))), "must add up to that of all"),
         (Odd(lambda judged: 1.0, "ndcg@5"), "may only contain letters, digits and _"),
     ],
 )

@@ -16,20 +16,21 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
+from recx.core.memo import once_per_input
 from recx.core.ragged import blocks_of_groups, distinct, group_of_rows, indptr_of, position_of_rows, sum_of_groups
+from recx.core.total import Total
 from recx.core.types import Array, Doubles, Interactions, Ints, Longs, Notes
 from recx.evaluation.metrics.ranking import Figure, hit
 
 ROWS_AT_ONCE = 50_000  # keeps a block in the processor's cache
 
 
-def coverage(judged: JudgedLists, k: int | None) -> float:
+def coverage(judged: JudgedLists, k: int | None) -> Total[float]:
     """Distinct items shown / items of the catalogue (Ge, Delgado-Battenfeld, Jannach, RecSys 2010)."""
-    times = _exposure(judged, k)
-    return np.count_nonzero(times) / max(len(times), 1)
+    return Total(_exposure(judged, k), lambda times: np.count_nonzero(times) / max(len(times), 1))
 
 
-def gini(judged: JudgedLists, k: int | None) -> float:
+def gini(judged: JudgedLists, k: int | None) -> Total[float]:
     """Gini index of how often each item is shown: sum over i of (2i - n - 1) x_i / (n · sum of x).
 
     x_1 <= ... <= x_n are the times that each of the n items of the whole catalogue is shown, including 0. The index is
@@ -37,30 +38,41 @@ def gini(judged: JudgedLists, k: int | None) -> float:
     are shown equally often or nothing is shown, 1 - 1/n if only one item is. (Shani, Gunawardana 2011 divide by n - 1
     instead of n.)
     """
-    times = np.sort(_exposure(judged, k))
+    return Total(_exposure(judged, k), _gini)
+
+
+def _gini(exposure: Longs) -> float:
+    times = np.sort(exposure)
     n = len(times)
     return float((2 * np.arange(1, n + 1) - n - 1) @ times) / max(n * int(times.sum()), 1)
 
 
-def entropy(judged: JudgedLists, k: int | None) -> float:
+def entropy(judged: JudgedLists, k: int | None) -> Total[float]:
     """Shannon entropy in bits of the shares of exposure: sum over items of p · log2(1/p), p = times shown / all rows.
 
     Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole uses the natural logarithm and divides by
     the number of distinct items shown.)
     """
-    times = _exposure(judged, k)
+    return Total(_exposure(judged, k), _entropy)
+
+
+def _entropy(times: Longs) -> float:
     p = times[times > 0] / times.sum()
     return float((p * np.log2(1 / p)).sum())
 
 
-def hit_num(judged: JudgedLists, k: int | None) -> float:
+def hit_num(judged: JudgedLists, k: int | None) -> Total[float]:
     """Number of users with a hit: with any target in the first k."""
-    return float(hit(judged, k).sum())
+    return Total(np.array([hit(judged, k).sum()]), _only)
 
 
-def num_queries(judged: JudgedLists, k: int | None) -> float:
+def num_queries(judged: JudgedLists, k: int | None) -> Total[float]:
     """Number of judged users: those with a target, with or without a list."""
-    return float(np.count_nonzero(judged.n_targets))
+    return Total(np.array([np.count_nonzero(judged.n_targets)]), _only)
+
+
+def _only(sums: Array) -> float:
+    return float(sums[0])
 
 
 def novelty(judged: JudgedLists, k: int | None) -> Doubles:
@@ -218,6 +230,7 @@ def _history(judged: JudgedLists, figure: str) -> Interactions:
     return judged.history
 
 
+@once_per_input  # several figures use the same cut
 def _exposure(judged: JudgedLists, k: int | None) -> Longs:
     """Return how often each item is shown [n_items]."""
     times = np.zeros(len(judged.items), dtype=np.int64)
@@ -235,6 +248,7 @@ def _mean(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
     return mean
 
 
+@once_per_input  # every block of users asks
 def _users_of_items(history: Interactions) -> Longs:
     """Return the number of distinct users with each item in the history [n_items]."""
     users = np.zeros(history.n_items, dtype=np.int64)

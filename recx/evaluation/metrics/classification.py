@@ -18,6 +18,7 @@ import numpy as np
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of, sum_of_groups
+from recx.core.total import Total
 from recx.core.types import Array, Bools, Doubles, Longs, Notes, RankedLists
 from recx.evaluation.metrics.ranking import Figure, ratio
 
@@ -47,14 +48,20 @@ def auc(judged: JudgedLists, k: int | None) -> Doubles:
     return value
 
 
-def auc_weighted(judged: JudgedLists, k: int | None) -> float:
+def auc_weighted(judged: JudgedLists, k: int | None) -> Total[float]:
     """The mean of the users' AUC weighted by their numbers of rows (GAUC); NaN if all are one-class users.
 
     Zhu, Jin, Tan, Pan, Zeng, Li, Gai: Optimized cost per click in Taobao display advertising, KDD 2017.
     """
     values = auc(judged, None)
     both = ~np.isnan(values)
-    return float(np.average(values[both], weights=judged.lists.lengths[both])) if both.any() else float("nan")
+    rows = judged.lists.lengths[both]
+    return Total(np.array([values[both] @ rows, rows.sum()]), _quotient)
+
+
+def _quotient(sums: Doubles) -> float:
+    """Return the first sum / the second, NaN if that is 0."""
+    return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 
 def auc_pooled(judged: JudgedLists, k: int | None) -> float:
@@ -67,17 +74,15 @@ def auc_pooled(judged: JudgedLists, k: int | None) -> float:
     return won_twice / (2 * len(targets) * len(others))
 
 
-def logloss(judged: JudgedLists, k: int | None) -> float:
+def logloss(judged: JudgedLists, k: int | None) -> Total[float]:
     """-mean over all rows of y log p + (1 - y) log(1 - p), p the score as float64, clipped at 1e-15; NaN without rows.
 
     Raises:
         InputError: A score is outside [0, 1].
     """
-    score = probabilities(judged, "logloss")
-    if not len(score):
-        return float("nan")
-    p = np.clip(score.astype(np.float64), CLIP, 1 - CLIP)
-    return float(-np.log(np.where(is_relevant(judged), p, 1 - p)).mean())
+    p = np.clip(probabilities(judged, "logloss").astype(np.float64), CLIP, 1 - CLIP)
+    losses = -np.log(np.where(is_relevant(judged), p, 1 - p))
+    return Total(np.array([losses.sum(), len(losses)]), _quotient)
 
 
 def is_relevant(judged: JudgedLists) -> Bools:
@@ -114,32 +119,32 @@ def confusion(judged: JudgedLists, *, threshold: float = 0.5) -> Longs:
     return np.array([[n - actual_1 - predicted_1 + both, predicted_1 - both], [actual_1 - both, both]])
 
 
-def by_class(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) -> tuple[Doubles, Doubles, Doubles]:
-    """Return precision, recall and F of the classes 0 and 1, [2] each; 0/0 is 0."""
-    rows = confusion(judged, threshold=threshold)
+def by_class(rows: Longs, beta: float = 1.0) -> tuple[Doubles, Doubles, Doubles]:
+    """Return precision, recall and F of the classes 0 and 1, [2] each, of a table as ``confusion`` counts; 0/0 is 0."""
     precision, recall = ratio(rows.diagonal(), rows.sum(axis=0)), ratio(rows.diagonal(), rows.sum(axis=1))
     return precision, recall, ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
-def accuracy(judged: JudgedLists, k: int | None, *, threshold: float = 0.5) -> float:
+def accuracy(judged: JudgedLists, k: int | None, *, threshold: float = 0.5) -> Total[float]:
     """Rows with a correct prediction (score >= threshold) / all rows."""
-    rows = confusion(judged, threshold=threshold)
-    return float(ratio(rows.trace(), rows.sum()))
+    return Total(confusion(judged, threshold=threshold), lambda rows: float(ratio(rows.trace(), rows.sum())))
 
 
-def class_precision(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
+def class_precision(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> Total[float]:
     """Rows of the class that are predicted as such / rows predicted as such; "macro": the mean of both classes."""
-    return _of(by_class(judged, threshold=threshold)[0], of)
+    return Total(confusion(judged, threshold=threshold), lambda rows: _of(by_class(rows)[0], of))
 
 
-def class_recall(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> float:
+def class_recall(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, of: Class = 1) -> Total[float]:
     """Rows of the class that are predicted as such / rows of the class; "macro": the mean of both classes."""
-    return _of(by_class(judged, threshold=threshold)[1], of)
+    return Total(confusion(judged, threshold=threshold), lambda rows: _of(by_class(rows)[1], of))
 
 
-def class_f(judged: JudgedLists, k: int | None, *, threshold: float = 0.5, beta: float = 1.0, of: Class = 1) -> float:
+def class_f(
+    judged: JudgedLists, k: int | None, *, threshold: float = 0.5, beta: float = 1.0, of: Class = 1
+) -> Total[float]:
     """(1 + b²) P R / (b² P + R) of the class; "macro": the mean of both classes' F."""
-    return _of(by_class(judged, threshold=threshold, beta=beta)[2], of)
+    return Total(confusion(judged, threshold=threshold), lambda rows: _of(by_class(rows, beta)[2], of))
 
 
 PLAIN: tuple[Figure, ...] = (auc, auc_weighted, auc_pooled, logloss, accuracy)

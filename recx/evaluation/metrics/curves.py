@@ -6,13 +6,15 @@ Like ``recx.evaluation.metrics.classification`` they use the rows of all users' 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from recx.core.bounds import PositiveInt, coerce
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
-from recx.core.types import Array, Doubles
+from recx.core.total import Total
+from recx.core.types import Array, Doubles, Longs
 from recx.evaluation.metrics.classification import by_class, confusion, is_relevant, probabilities
 from recx.evaluation.metrics.ranking import ratio, stop_chance
 
@@ -49,26 +51,30 @@ def roc_curve(judged: JudgedLists, *, points: int = 1000) -> Table:
     return {name: column[kept] for name, column in curve.items()}
 
 
-def confusion_matrix(judged: JudgedLists, *, threshold: float = 0.5) -> Table:
+def confusion_matrix(judged: JudgedLists, *, threshold: float = 0.5) -> Total[Table]:
     """Return the counts of all rows by class and prediction, in four rows: actual, predicted (0 or 1), rows."""
-    return {
-        "actual": np.array([0, 0, 1, 1]),
-        "predicted": np.array([0, 1, 0, 1]),
-        "rows": confusion(judged, threshold=threshold).ravel(),
-    }
+    return Total(confusion(judged, threshold=threshold), _confusion_matrix)
 
 
-def classification(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) -> Table:
+def _confusion_matrix(rows: Longs) -> Table:
+    return {"actual": np.array([0, 0, 1, 1]), "predicted": np.array([0, 1, 0, 1]), "rows": rows.ravel()}
+
+
+def classification(judged: JudgedLists, *, threshold: float = 0.5, beta: float = 1.0) -> Total[Table]:
     """Return class, precision, recall, f and support (rows) of the classes 0 and 1 and of their means.
 
     ``macro`` is the mean of both classes, ``weighted`` that weighted by their numbers of rows. 0/0 is 0.
     """
-    support = confusion(judged, threshold=threshold).sum(axis=1)
+    return Total(confusion(judged, threshold=threshold), partial(_classification, beta=beta))
+
+
+def _classification(counts: Longs, beta: float) -> Table:
+    support = counts.sum(axis=1)
 
     def rows(values: Doubles) -> Doubles:
         return np.array([*values, values.mean(), ratio(values @ support, support.sum())])
 
-    precision, recall, f = by_class(judged, threshold=threshold, beta=beta)
+    precision, recall, f = by_class(counts, beta)
     return {
         "class": np.array(["0", "1", "macro", "weighted"]),
         "precision": rows(precision),
@@ -78,7 +84,7 @@ def classification(judged: JudgedLists, *, threshold: float = 0.5, beta: float =
     }
 
 
-def reliability(judged: JudgedLists, *, bins: int = 10) -> Table:
+def reliability(judged: JudgedLists, *, bins: int = 10) -> Total[Table]:
     """Return how predicted probabilities compare with observed shares, by bins of equal width.
 
     A bin holds ``low < p <= high``; the first also holds 0.
@@ -102,16 +108,21 @@ def reliability(judged: JudgedLists, *, bins: int = 10) -> Table:
     rows = np.bincount(place, minlength=bins)
     summed = np.bincount(place, weights=score, minlength=bins)
     observed = np.bincount(place[is_relevant(judged)], minlength=bins)
+    return Total(np.array([rows, summed, observed]), partial(_reliability, edges=edges))
+
+
+def _reliability(sums: Doubles, edges: Doubles) -> Table:
+    rows, summed, observed = sums
     return {
         "low": edges[:-1],
         "high": edges[1:],
-        "rows": rows,
+        "rows": rows.astype(np.int64),
         "mean_predicted": np.where(rows > 0, ratio(summed, rows), np.nan),
         "observed": np.where(rows > 0, ratio(observed, rows), np.nan),
     }
 
 
-def cascade(judged: JudgedLists, *, max_grade: float, k: int | None = None) -> Table:
+def cascade(judged: JudgedLists, *, max_grade: float, k: int | None = None) -> Total[Table]:
     """Return the chance that a user who reads from the top stops at a rank.
 
     Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models, WSDM 2008; R as in
@@ -131,11 +142,24 @@ def cascade(judged: JudgedLists, *, max_grade: float, k: int | None = None) -> T
     """
     depth = int(judged.lists.lengths.max(initial=0))
     chance = stop_chance(judged, max_grade)
-    stops_here = np.bincount(judged.hit_rank - 1, weights=chance, minlength=depth) / max(judged.n_users, 1)
-    ranks, stops_until = np.arange(1, depth + 1), np.cumsum(stops_here)
+    stops = np.bincount(judged.hit_rank - 1, weights=chance, minlength=depth)
+    return Total(np.append(judged.n_users, stops), partial(_cascade, k=k))
+
+
+def _cascade(sums: Doubles, k: int | None) -> Table:
+    stops_here = sums[1:] / max(sums[0], 1)
+    ranks, stops_until = np.arange(1, len(sums)), np.cumsum(stops_here)
     return {"rank": ranks[:k], "stops_here": stops_here[:k], "stops_until": stops_until[:k]}
 
 
-_TABLES: tuple[Callable[..., Table], ...] = (roc_curve, confusion_matrix, classification, reliability, cascade)
+_TABLES: tuple[Callable[..., Table | Total[Table]], ...] = (
+    roc_curve,
+    confusion_matrix,
+    classification,
+    reliability,
+    cascade,
+)
 TABLES = {table.__name__: table for table in _TABLES}
 """Name -> table."""
+OF_ALL_ROWS = ("roc_curve",)
+"""Tables that need the rows of all users at once; the others are sums over blocks of users."""

@@ -22,9 +22,10 @@ from annotated_types import Interval
 from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.total import Total
 from recx.core.types import Array, Doubles, Longs, Notes
 
-Figure = Callable[..., Doubles | float]
+Figure = Callable[..., Doubles | Total[float] | float]
 Gain = Callable[[Doubles], Doubles]
 
 LARGEST_GRADE = 1000
@@ -102,7 +103,7 @@ def ndcg(judged: JudgedLists, k: int | None, *, gain: Gain = linear) -> Doubles:
     return ratio(dcg(judged, k, gain=gain), _sum(np.repeat(np.arange(judged.n_users), lengths), best, judged))
 
 
-def means_by_cut(judged: JudgedLists, cuts: Longs) -> dict[str, list[float]]:
+def means_by_cut(judged: JudgedLists, cuts: Longs) -> Total[dict[str, list[float]]]:
     """Compute the means over users of recall and NDCG at many cuts, reading each row only once.
 
     Args:
@@ -118,8 +119,13 @@ def means_by_cut(judged: JudgedLists, cuts: Longs) -> dict[str, list[float]]:
     owner = np.repeat(np.arange(judged.n_users), np.diff(judged.ideal_indptr))
     shown = _dcg_by_cut(judged.hit_user, judged.hit_gain, judged.hit_rank, judged, cuts)
     best = _dcg_by_cut(owner, judged.ideal, judged.ideal_rank, judged, cuts)
-    means = [float(ratio(*dcgs).mean()) for dcgs in zip(shown, best, strict=True)]
-    return {"recall": (found / judged.n_users).tolist(), "ndcg": means}
+    summed = [float(ratio(*dcgs).sum()) for dcgs in zip(shown, best, strict=True)]
+    return Total(np.array([found, summed, np.full(len(cuts), judged.n_users)]), _means_by_cut)
+
+
+def _means_by_cut(sums: Doubles) -> dict[str, list[float]]:
+    found, summed, n_users = sums
+    return {"recall": (found / n_users).tolist(), "ndcg": (summed / n_users).tolist()}
 
 
 def _dcg_by_cut(user: Longs, gain: Array, rank: Longs, judged: JudgedLists, cuts: Longs) -> Iterator[Doubles]:

@@ -10,6 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from annotated_types import Interval, Predicate, doc
 
 from recx.config import factory, option_sources
@@ -19,6 +20,7 @@ from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
 from recx.core.metric_names import hint
 from recx.core.protocols import Metric
+from recx.core.total import Total
 from recx.core.types import Doubles, Notes
 from recx.evaluation.metrics import beyond_accuracy, classification, ranking
 
@@ -103,13 +105,18 @@ class NamedMetric:
             )
         return metric
 
-    def __call__(self, judged: JudgedLists) -> Doubles | float:
-        """Return one value per user, float64 [n_users], or one number for all users."""
+    @property
+    def needs_all(self) -> bool:
+        """Whether a user's value depends on other users' lists: uncut serendipity depends on the longest one."""
+        return self.figure == "serendipity" and self.k is None
+
+    def __call__(self, judged: JudgedLists) -> Doubles | Total[float] | float:
+        """Return one value per user, float64 [n_users], or what these users contribute to one number for all."""
         given = {param: getattr(self, param) for param in _params(self.figure)}
         params = {param: value for param, value in given.items() if value is not None}
         at = judged.at(self.rel_threshold or judged.rel_threshold)
         value = FIGURES[self.figure](at, self.k, **params)
-        return value if isinstance(value, float) else judged.spread(value, at)
+        return judged.spread(value, at) if isinstance(value, np.ndarray) else value
 
     def notes(self, judged: JudgedLists) -> Notes:
         """Return the counts that belong to this metric, such as the users it leaves out."""

@@ -1,43 +1,56 @@
-"""A run's lists matched with the ground truth: most of the page's figures are computed from these."""
+"""The outcome of every judged user of a run: most of the page's figures are computed from these."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from recx.core.judged_lists import JudgedLists
+from recx.core.total import Total
 from recx.core.types import Array, Bools, Doubles, Longs
+from recx.evaluation.blocks import Blocks
 from recx.evaluation.ground_truth import GroundTruth
-from recx.evaluation.metrics.ranking import ndcg
+from recx.evaluation.metrics.ranking import means_by_cut, ndcg
 from recx.experiment.experiment import Result
 
 KINDS = ("hit", "gained", "lost by the ranker", "lost in ranking", "lost in retrieval")
 """The outcomes of a user, see ``ReportData.kind``."""
 USUAL_CUT = 10
+EVERY_CUT, MOST_CUTS = 100, 60
+"""Lists up to the first length have a point for every cut; longer ones this number of points, denser at the top."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """The judged lists of a run.
+    """What the page shows of the judged users of a run, collected block by block.
 
     Attributes:
         result: The run.
         truth: The ground truth.
-        before: The judged candidates.
-        after: The judged recommendations of the same users.
         k: The cut that the page uses.
+        retrieved: Rank of every user's first relevant target among the candidates, 0 if there is none [n_users].
+        rank: Rank of every user's first relevant target among the recommendations, 0 if there is none [n_users].
+        ndcg: NDCG of the recommendations, cut at k [n_users].
+        lift: What the ranker adds to NDCG cut at k [n_users].
+        curves: Candidates and recommendations -> the means of recall and NDCG at each of ``cuts``.
+        cuts: Up to the longest list, rising.
     """
 
     result: Result
     truth: GroundTruth
-    before: JudgedLists
-    after: JudgedLists
     k: int
+    retrieved: Longs
+    rank: Longs
+    ndcg: Doubles
+    lift: Doubles
+    curves: Mapping[str, Mapping[str, Sequence[float]]]
+    cuts: Longs
 
     @classmethod
     def of(cls, result: Result, config: Mapping[str, Any]) -> ReportData | None:
@@ -45,13 +58,14 @@ class ReportData:
         if result.report is None:
             return None
         truth = GroundTruth.for_evaluator(result.experiment.evaluator, result.split.fold)
-        before, after = truth.judge(result.candidates), truth.judge(result.recommendations)
-        return cls(result, truth, before, after, cut_of(str(config.get("objective", "")), result.report.means))
+        k = cut_of(str(config.get("objective", "")), result.report.means)
+        blocks = Blocks(truth, [result.candidates, result.recommendations])
+        return cls(result, truth, k, **outcomes(blocks, k))
 
     @property
     def n_users(self) -> int:
         """Number of judged users."""
-        return self.before.n_users
+        return len(self.truth.user)
 
     @cached_property
     def list_of_user(self) -> Longs:
@@ -59,30 +73,9 @@ class ReportData:
         return np.searchsorted(self.result.split.fold.requests.user, self.truth.user)
 
     @cached_property
-    def retrieved(self) -> Longs:
-        """Rank of every user's first relevant target among the candidates, 0 if there is none [n_users]."""
-        return first_rank(self.before)
-
-    @cached_property
-    def rank(self) -> Longs:
-        """Rank of every user's first relevant target among the recommendations, 0 if there is none [n_users]."""
-        return first_rank(self.after)
-
-    @cached_property
     def is_shown(self) -> Bools:
         """Whether the first k recommendations contain a target [n_users]."""
         return (self.rank > 0) & (self.rank <= self.k)
-
-    @cached_property
-    def ndcg(self) -> Doubles:
-        """NDCG of the recommendations, cut at k [n_users]."""
-        return ndcg(self.after, self.k)
-
-    @cached_property
-    def lift(self) -> Doubles:
-        """What the ranker adds to NDCG cut at k [n_users]."""
-        lift: Doubles = self.ndcg - ndcg(self.before, self.k)
-        return lift
 
     @cached_property
     def kind(self) -> Array:
@@ -93,6 +86,28 @@ class ReportData:
         """
         was_shown = (self.retrieved > 0) & (self.retrieved <= self.k)
         return np.select([was_shown & self.is_shown, self.is_shown, was_shown, self.retrieved > 0], [0, 1, 2, 3], 4)
+
+
+def outcomes(blocks: Blocks, k: int) -> dict[str, Any]:
+    """Return what ``ReportData`` has of judged candidates and recommendations, by its names."""
+    cuts = _cuts(int(blocks.lists[0].lengths.max(initial=1)))
+    found: dict[str, list[Array]] = {name: [] for name in ("retrieved", "rank", "ndcg", "lift")}
+    totals: dict[str, list[Total[Any]]] = {"candidates": [], "recommendations": []}
+    for before, after in blocks:
+        of_after = ndcg(after, k)
+        columns = first_rank(before), first_rank(after), of_after, of_after - ndcg(before, k)
+        for column, values in zip(found.values(), columns, strict=True):
+            column.append(values)
+        for of, judged in zip(totals.values(), (before, after), strict=True):
+            of.append(means_by_cut(judged, cuts))
+    curves = {name: reduce(add, of).value for name, of in totals.items()}
+    return {**{name: np.concatenate(parts) for name, parts in found.items()}, "curves": curves, "cuts": cuts}
+
+
+def _cuts(longest: int) -> Longs:
+    if longest <= EVERY_CUT:
+        return np.arange(1, max(longest, 1) + 1)
+    return np.unique(np.geomspace(1, longest, MOST_CUTS).round().astype(np.int64))
 
 
 def cut_of(objective: str, means: Mapping[str, float]) -> int:

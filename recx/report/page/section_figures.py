@@ -10,17 +10,14 @@ import numpy as np
 from recx.core.evaluation import Evaluation
 from recx.core.metric_names import split_name
 from recx.core.resampling import bootstrap
-from recx.core.types import Array, Doubles
+from recx.core.types import Doubles
 from recx.evaluation.definitions import FUNNEL, METRICS
-from recx.evaluation.metrics.ranking import means_by_cut
 from recx.report.page.report_data import KINDS, ReportData
 
 RESAMPLES = 1_000
 """Of the bootstrap: enough for the intervals on a page; `recx compare` takes 10,000."""
 VALUES_AT_ONCE = 2_000_000
 """Values in memory while intervals are computed."""
-EVERY_CUT, MOST_CUTS = 100, 60
-"""Lists up to the first length have a point for every cut; longer ones this number of points, denser at the top."""
 
 Row = dict[str, Any]
 Ends = tuple[float, float]
@@ -121,15 +118,7 @@ def headline(rows: Sequence[Row], objective: str, k: int) -> list[Row]:
 
 def curves_of(data: ReportData) -> dict[str, dict[str, list[tuple[int, float]]]]:
     """Return the means of recall and NDCG by cut: metric -> candidates and recommendations -> (cut, mean)."""
-    cuts = _cuts(int(data.before.lists.lengths.max(initial=1)))
-    means = {"candidates": means_by_cut(data.before, cuts), "recommendations": means_by_cut(data.after, cuts)}
     return {
-        metric: {name: list(zip(cuts.tolist(), of[metric], strict=True)) for name, of in means.items()}
+        metric: {name: list(zip(data.cuts.tolist(), of[metric], strict=True)) for name, of in data.curves.items()}
         for metric in ("recall", "ndcg")
     }
-
-
-def _cuts(longest: int) -> Array:
-    if longest <= EVERY_CUT:
-        return np.arange(1, max(longest, 1) + 1)
-    return np.unique(np.geomspace(1, longest, MOST_CUTS).round().astype(np.int64))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from recx.core.protocols import Featured
-from recx.core.ragged import rows_of_groups
 from recx.core.types import Array, Bools, Floats
 from recx.experiment.experiment import Result
 from recx.parts.shared.design_matrix import design_matrix, names_of
@@ -55,16 +54,17 @@ def _rows(table: Mapping[str, Array]) -> list[dict[str, Any]]:
 
 def _features(data: ReportData) -> dict[str, Any]:
     """Return how the features of targets differ from those of other candidates, for a sample of users."""
-    result, fold, judged = data.result, data.result.split.fold, data.before
+    result, fold = data.result, data.result.split.fold
     ranker = result.experiment.ranker
     if not isinstance(ranker, Featured) or not ranker.features:
         return {}
-    n = min(SAMPLE, data.n_users, max(int(SAMPLED_ROWS / max(float(judged.lists.lengths.mean()), 1.0)), 1))
+    rows_of_user = float(result.candidates.lengths[data.list_of_user].mean())
+    n = min(SAMPLE, data.n_users, max(int(SAMPLED_ROWS / max(rows_of_user, 1.0)), 1))
     users = np.sort(np.random.default_rng(SEED).choice(data.n_users, n, replace=False))
     places = data.list_of_user[users]
     candidates = result.candidates.take(places)
     matrix = design_matrix(ranker.features, candidates, fold.history, fold.requests[places])
-    is_target = judged.gain[rows_of_groups(judged.lists.indptr, users)] >= judged.rel_threshold
+    is_target = data.truth.of_users(users).match(candidates).gain >= data.truth.rel_threshold
     weight = result.weights or result.importances
     found = distributions(dict(zip(names_of(ranker.features, candidates), matrix.T, strict=True)), is_target, weight)
     return {"features": found, "features_of": n} if found else {}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from recx.core.errors import InputError
+from recx.core.total import Total
 from recx.evaluation.metrics.classification import FIGURES, NOTES
 
 UNSEEN = 49  # every user of a random world has this target, and no list shows it
@@ -25,7 +26,8 @@ def scored(judge, shown, grades, rel_threshold=1.0, dtype=np.float32):
 
 
 def value(name, judged, **params):
-    return FIGURES[name](judged, None, **params)
+    found = FIGURES[name](judged, None, **params)
+    return found.value if isinstance(found, Total) else found
 
 
 def test_auc_leaves_out_users_of_one_class_and_counts_them(judge):

@@ -242,14 +242,14 @@ def test_no_normalised_figure_leaves_0_to_1_and_a_longer_cut_never_shows_less(ju
         if figure in ("hit", "recall", "mrr", "map_trec", "err", "cascade"):
             assert (np.diff(values, axis=0) >= 0).all(), figure
     for cuts in (np.arange(1, 16), np.array([1, 3, 11])):
-        found = means_by_cut(judged, cuts)
+        found = means_by_cut(judged, cuts).value
         assert found["recall"] == pytest.approx([recall(judged, k).mean() for k in cuts.tolist()], abs=1e-12)
         assert found["ndcg"] == pytest.approx([ndcg(judged, k).mean() for k in cuts.tolist()], abs=1e-12)
 
 
 def test_means_by_cut(judge):
     judged = judge({0: [1, 2, 3], 1: [4, 5, 6]}, {0: {2: 1.0, 3: 2.0, 7: 1.0}, 1: {4: 1.0}})
-    found = means_by_cut(judged, np.array([1, 2, 3]))
+    found = means_by_cut(judged, np.array([1, 2, 3])).value
     assert found["recall"] == pytest.approx([1 / 2, (1 / 3 + 1) / 2, (2 / 3 + 1) / 2])
     second, third = 1 / np.log2(3), 1 / np.log2(4)
     of_first = [0, second / (2 + second), (second + 2 * third) / (2 + second + third)]

@@ -72,8 +72,8 @@ def test_a_threshold_of_its_own_leaves_out_who_has_no_such_target(judge):
     judged = judge({0: [1, 2], 1: [3], 2: [4]}, {0: {1: 1.0, 2: 4.0}, 1: {3: 5.0}, 2: {4: 2.0}})
     assert metric("hit", 1, rel_threshold=4)(judged) == pytest.approx([0, 1, np.nan], nan_ok=True)
     assert resolve("hit_at_1", {"rel_threshold": 1.0})(judged).tolist() == [1, 1, 1]
-    assert metric("hit_num", 1, rel_threshold=4)(judged) == 1.0
-    assert metric("num_queries", rel_threshold=4)(judged) == 2.0
+    assert float(metric("hit_num", 1, rel_threshold=4)(judged)) == 1.0
+    assert float(metric("num_queries", rel_threshold=4)(judged)) == 2.0
 
 
 def test_what_is_left_open_is_filled_in_and_what_is_given_stays():
