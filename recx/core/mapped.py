@@ -44,7 +44,8 @@ class _File:
     def __del__(self) -> None:
         self.io.close()
 
-    def write(self, values: Array) -> None:
+    def write(self, values: Array, offset: int) -> None:
+        self.io.seek(offset)
         self.io.write(np.ascontiguousarray(values).view(np.uint8).data)
         self.io.flush()
 
@@ -100,19 +101,20 @@ class Column:
     """
 
     def __init__(self) -> None:
-        self._file, self._n = _File(), 0
+        self._file = _File()
         self._kind: np.dtype[Any] | None = None
 
-    def add(self, part: Array) -> None:
-        """Write the next values [n]."""
+    def write(self, part: Array, at: int) -> None:
+        """Write values [n] to the rows from ``at`` on; up to there, all must be written."""
         kind = part.dtype if self._kind is None else np.result_type(self._kind, part.dtype)
         if self._kind is not None and kind != self._kind:
-            narrow, self._file = self.array(), _File()
-            for start, stop in blocks(len(narrow), ROWS):
-                self._file.write(narrow[start:stop].astype(kind))
-        self._kind, self._n = kind, self._n + len(part)
-        self._file.write(part.astype(kind, copy=False))
+            narrow, wide = self.array(at), _File()
+            for start, stop in blocks(at, ROWS):
+                wide.write(narrow[start:stop].astype(kind), start * kind.itemsize)
+            self._file = wide
+        self._kind = kind
+        self._file.write(part.astype(kind, copy=False), at * kind.itemsize)
 
-    def array(self) -> Array:
-        """Return all values that were written [n]."""
-        return Mapped.of(self._file, np.dtype(np.float32) if self._kind is None else self._kind, self._n)
+    def array(self, n: int) -> Array:
+        """Return the first ``n`` values."""
+        return Mapped.of(self._file, np.dtype(np.float32) if self._kind is None else self._kind, n)

@@ -27,24 +27,30 @@ class StoredLists:
     notes: Mapping[str, float] = field(default_factory=dict)
     _users: list[Array] = field(default_factory=list)
     _lengths: list[Array] = field(default_factory=list)
-    _rows: dict[str, Column] = field(default_factory=lambda: {"item": Column(), "score": Column()})
+    _n: int = 0
+    _item: Column = field(default_factory=Column)
+    _score: Column = field(default_factory=Column)
     _columns: dict[str, Column] = field(default_factory=dict)
 
     def add(self, lists: RankedLists) -> None:
-        """Write the lists of the next block; all blocks have the columns of the first."""
+        """Write the lists of the next block; all blocks have the columns of the first.
+
+        Where this fails, as on a full disk, it can be called again with the same lists.
+        """
         if not self._users:
             self._columns = {name: Column() for name in lists.columns}
+        self._item.write(lists.item, self._n)
+        self._score.write(lists.score, self._n)
+        for name, column in self._columns.items():
+            column.write(lists.columns[name], self._n)
+        self._n += len(lists)
         self._users.append(lists.user)
         self._lengths.append(lists.lengths)
-        self._rows["item"].add(lists.item)
-        self._rows["score"].add(lists.score)
-        for name, column in self._columns.items():
-            column.add(lists.columns[name])
         self.notes = merged(self.notes, lists.notes)
 
     def lists(self) -> RankedLists:
         """Return all lists so far."""
-        columns = {name: column.array() for name, column in self._columns.items()}
-        rows = {name: column.array() for name, column in self._rows.items()}
         user, lengths = np.concatenate(self._users), np.concatenate(self._lengths)
-        return RankedLists(user, indptr_of(lengths), **rows, columns=columns, notes=self.notes)
+        columns = {name: column.array(self._n) for name, column in self._columns.items()}
+        item, score = self._item.array(self._n), self._score.array(self._n)
+        return RankedLists(user, indptr_of(lengths), item, score, columns, self.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import partial
 
 from recx.core.contracts import check_made, check_same_pairs
 from recx.core.mapped import folder
@@ -14,6 +15,7 @@ from recx.core.stored_lists import StoredLists
 from recx.core.system.sizes import readable
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.storage.cache import keys
+from recx.storage.cache.store import with_room
 
 REQUESTS = 1 << 15
 """Requests in a block. Memory follows it, and near ties in products of matrices may: the protocol card names it."""
@@ -94,7 +96,7 @@ def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -
             stages.add(block.stages)
             stored = stored or _stores(block, len(borders))
             for store, lists in zip(stored, block.lists, strict=True):
-                store.add(lists)
+                with_room(folder(), partial(store.add, lists))
             keys_of_blocks.append([keys.key_of(lists) if keys.is_known(lists) else None for lists in block.lists])
             show(done / len(borders), f"{done} of {len(borders)} blocks of {REQUESTS:,} requests")
     stage.add(stages, serving.of)

@@ -17,10 +17,11 @@ PARTS = st.lists(hnp.arrays(np.float32, st.integers(0, 3_000), elements=st.float
 
 
 def stored(*parts: Array) -> Array:
-    column = Column()
+    column, n = Column(), 0
     for part in parts:
-        column.add(part)
-    return column.array()
+        column.write(part, n)
+        n += len(part)
+    return column.array(n)
 
 
 def open_files() -> int:
@@ -54,6 +55,14 @@ def test_a_part_that_needs_float64_widens_what_was_written_before() -> None:
     column = stored(np.array([0.5, 0.25], np.float32), np.array([exact]), np.array([2.0], np.float32))
     assert column.dtype == np.float64
     assert column.tolist() == [0.5, 0.25, exact, 2.0]
+
+
+def test_what_was_written_in_part_is_written_again() -> None:
+    column = Column()
+    column.write(np.arange(5), 0)
+    column.write(np.arange(3) + 70, 5)  # such as what fitted on a full disk
+    column.write(np.arange(4) + 90, 5)
+    assert column.array(9).tolist() == [0, 1, 2, 3, 4, 90, 91, 92, 93]
 
 
 def test_it_cannot_be_written_to() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,7 +96,7 @@ def test_a_full_disk_ends_the_run_in_one_sentence_and_leaves_no_finished_run(
 ) -> None:
     from recx.core import mapped
 
-    def full(self: object, values: object) -> None:
+    def full(self: object, values: object, offset: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(mapped._File, "write", full)
@@ -103,6 +104,27 @@ def test_a_full_disk_ends_the_run_in_one_sentence_and_leaves_no_finished_run(
         run("news", 23, "cache=off")
     assert not Path("23/metrics.json").exists()
     assert not Path("23").exists()
+
+
+def test_on_a_full_disk_the_stage_cache_makes_room_and_no_row_is_written_twice(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recx.core import mapped
+
+    write, failed = mapped._File.write, []
+
+    def full_once(self: mapped._File, values: np.ndarray[Any, Any], offset: int) -> None:
+        if offset and not failed:
+            write(self, values[: len(values) // 2], offset)
+            failed.append(offset)
+            raise OSError(28, "No space left on device")
+        write(self, values, offset)
+
+    whole = run("news", 10_000)
+    monkeypatch.setattr(mapped._File, "write", full_once)
+    parts = run("news", 23)
+    assert failed
+    assert figures(parts) == pytest.approx(figures(whole), abs=1e-5, nan_ok=True)
 
 
 def test_no_requests_are_one_block(run: Run) -> None:
