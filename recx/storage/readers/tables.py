@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
 from recx.core.precision import WHOLE, floats_of
+from recx.core.room import AN_EVENT, OF_TEXT, say_if_short_of_memory
 from recx.core.types import Array
 from recx.storage.readers.columns import MISSING, convert
 from recx.storage.readers.content import content, refuse_bomb
@@ -149,6 +150,7 @@ def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> Iterator
     file = _parquet_file(path, data)
     columns = _require_columns(path, kinds, file.schema_arrow.names)
     refuse_bomb(path, file.metadata, len(columns))
+    say_if_short_of_memory(f"reading {path.name}", file.metadata.num_rows * AN_EVENT)
     for name in columns:
         with _whole_parquet(path):
             column = file.read(columns=[name]).column(name)
@@ -176,6 +178,7 @@ def _text(
 ) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Yield each column; the text is parsed at once."""
     refuse_nul(source.path, data)
+    say_if_short_of_memory(f"reading {source.path.name}", len(data) * OF_TEXT)
     text = _delimited(source, data, kinds)
     if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
         _refuse_untitled(source.path, text.names, kinds)

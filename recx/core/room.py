@@ -1,0 +1,27 @@
+"""Says what is too large for this machine before work on it begins."""
+
+from __future__ import annotations
+
+from recx.core.progress import say
+from recx.core.system.memory import MIB, available
+from recx.core.system.sizes import readable
+
+AN_EVENT = 80
+"""Bytes of memory that an event takes at the peak of loading it from a table with times (measured on 100 million)."""
+OF_TEXT = 4
+"""Bytes of memory for each byte of text, of which an event has 20 or more."""
+
+
+def say_if_short_of_memory(what: str, needed: float) -> None:
+    """Print a line if something needs more memory than this process may still take.
+
+    Args:
+        what: What needs it.
+        needed: An estimate in bytes.
+    """
+    free = available() * MIB
+    if needed > free:
+        say(
+            f"  {what} needs about {readable(needed)} of memory, and {readable(free)} are free: give fewer rows, end "
+            "other programs, or use a machine with more"
+        )
