@@ -9,4 +9,4 @@ _TEXTS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(en
 METRICS: dict[str, str] = _TEXTS["metrics"]
 """Name without ``_at_k`` -> definition, per user unless it says otherwise; without ``_at_k`` the list is not cut."""
 FUNNEL: dict[str, str] = _TEXTS["funnel"]
-"""The same for the figures between the stages."""
+"""The same for the figures of a search and between the stages."""

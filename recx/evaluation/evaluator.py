@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from recx.core.ann_recall import ann_recalls
 from recx.core.bounds import PositiveFloat, PositiveInt, check
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
@@ -124,7 +125,7 @@ class Evaluator:
         found = by_blocks(self._figures(), Blocks(truth, [candidates, recommendations]), _stages, self._at_once())
         counts = found["counts"].notes
         values: dict[str, Doubles] = {}
-        scalars: dict[str, float] = {}
+        scalars = {f"retrieval/{name}": recall for name, recall in ann_recalls(candidates.notes).items()}
         notes = {
             **truth.notes,
             "users_without_target": int((~np.isin(recommendations.user, truth.user)).sum()),

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import log
 from typing import TYPE_CHECKING
 
+from recx.core.ann_recall import SHORT
+
 if TYPE_CHECKING:
     from recx.experiment.doctor import Finding
 
@@ -18,6 +20,7 @@ USABLE, GOOD, EXCELLENT = 0.5, 0.7, 0.9  # of the top-1 accuracy
 HIGH_TOP_3, LOW_MRR, HIGH_RECALL, LOW_RECALL = 0.8, 0.3, 0.8, 0.5
 HIGH_AUC, LOW_AUC = 0.75, 0.6
 FEW_QUERIES = 100
+LOW_ANN_RECALL, MANY_EXACT = 0.95, 0.1
 LEAK = "texts_on_both_sides"
 
 
@@ -116,6 +119,22 @@ def far_values(metrics: Metrics) -> Iterator[str]:
         )
 
 
+def approximation(metrics: Metrics) -> Iterator[str]:
+    """Say what an approximate index misses, and where it does the work of an exact one."""
+    for name, recall in metrics.items():
+        if name.startswith("retrieval/") and name.endswith("ann_recall") and recall < LOW_ANN_RECALL:
+            yield (
+                f"{name} {recall:.3f} is below {LOW_ANN_RECALL}: the index misses items that are nearer than what it "
+                "finds; raise ef_search (HNSW), nprobe (IVF) or fetch of the retriever, or choose index=Flat"
+            )
+    for name, n in metrics.items():
+        if name.startswith("data/") and name.endswith(SHORT) and n > MANY_EXACT * metrics["data/requests"]:
+            yield (
+                f"{n:,.0f} of {metrics['data/requests']:,.0f} requests were compared with every item, since too few of "
+                "those that the index proposed may be shown: raise fetch of the retriever, or choose index=Flat"
+            )
+
+
 def clock(metrics: Metrics) -> Iterator[str]:
     """Say that times are no dates, if nobody said that they are not meant to be."""
     n, events = metrics.get("data/undated_times", 0), metrics.get("data/events", 0)
@@ -134,6 +153,7 @@ RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
     queries,
     strictness,
     far_values,
+    approximation,
     clock,
 )
 _GRADES = {"excellent": EXCELLENT, "good": GOOD, "usable": USABLE}

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from recx.core.ann_recall import FOUND, NEAREST
 from recx.core.errors import InputError, RecxError
 from recx.core.types import Interactions
 from recx.evaluation.evaluator import Evaluator
@@ -240,3 +241,11 @@ def test_users_can_be_grouped_by_their_history_and_their_targets(lists_of, fold_
     slices = Evaluator([], [], []).evaluate(lists, lists, replace(fold, history=history)).slices
     assert slices["history_length"].tolist() == [2, 1]
     assert slices["item_popularity"].tolist() == [1, 2]  # item 2 has one event, items 3 and 4 have three and one
+
+
+def test_the_recall_of_an_approximate_search_is_a_figure_of_retrieval(lists_of, fold_of):
+    lists, fold = lists_of({0: [1, 5]}), fold_of({0: {5: 1}})
+    counts = {f"faiss_{NEAREST}": 80, f"faiss_{FOUND}": 60, NEAREST: 0, FOUND: 0}
+    report = EVALUATOR.evaluate(replace(lists, notes=counts), lists, fold)
+    assert report.means["retrieval/faiss_ann_recall"] == 0.75
+    assert "retrieval/ann_recall" not in report.means

@@ -122,3 +122,17 @@ def test_auc_and_log_loss_on_both_sides_of_their_bounds(auc: float, loss: float,
 def test_top_1_and_top_3_on_both_sides_of_their_bounds(first: float, third: float, reported: bool) -> None:
     sentences = sentences_for(end_to_end__top_1_accuracy=first, end_to_end__top_3_accuracy=third)
     assert any("weights" in sentence for sentence in sentences) is reported
+
+
+def test_a_low_recall_of_the_index_is_said_with_the_way_out() -> None:
+    [sentence] = sentences_for(retrieval__ann_recall=0.8, retrieval__text_ann_recall=0.99)
+    assert sentence.startswith("retrieval/ann_recall 0.800 is below 0.95")
+    [sentence] = sentences_for(retrieval__faiss_ann_recall=0.94)
+    assert "retrieval/faiss_ann_recall 0.940" in sentence
+
+
+def test_an_index_that_does_the_work_of_an_exact_search_is_said() -> None:
+    counts = {"data__requests": 1000, "data__faiss_requests_searched_exactly": 101}
+    [sentence] = sentences_for(**counts)
+    assert "101 of 1,000 requests were compared with every item" in sentence
+    assert not sentences_for(**{**counts, "data__faiss_requests_searched_exactly": 100})

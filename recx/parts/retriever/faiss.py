@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from recx.core.bounds import Decay, PositiveInt, Seed, checked
+from recx.core.bounds import Decay, NonNegativeInt, PositiveInt, Seed, checked
 from recx.core.protocols import Seen
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.click_counts import last_clicks
-from recx.parts.shared.nearest import Neighbours, neighbours
+from recx.parts.shared.nearest import Neighbours, Search, neighbours
 from recx.parts.shared.vectors import ItemVectors, item_vectors
 
 
@@ -24,17 +24,25 @@ class Faiss:
         index: A ``faiss.index_factory`` string, such as ``Flat`` (exact), ``HNSW32`` or ``IVF64,Flat``.
         nprobe: Number of cells that a search of an IVF index visits.
         ef_search: Size of the candidate queue of a search of an HNSW index.
+        ef_construction: Size of that queue while the index is built.
+        fetch: Number of items that an approximate index is asked for, for each item of a list; those that may not be
+            shown are dropped.
+        recall_sample: Number of users, drawn among all, whose lists are compared with exact ones
+            (``retrieval/ann_recall``).
         last: Number of last clicks that represent the user.
         recency: Weight of each click relative to the next newer one.
         factors: Length of the vectors learned from co-clicks, for items without an embedding.
         distance: Largest distance between two co-clicks in a user's sequence.
-        seed: Seed of the truncated SVD.
+        seed: Seed of the truncated SVD and of the draw of those users.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
     index: str = "Flat"
     nprobe: PositiveInt = 16
     ef_search: PositiveInt = 128
+    ef_construction: PositiveInt = 100
+    fetch: PositiveInt = 2
+    recall_sample: NonNegativeInt = 1000
     last: PositiveInt = 10
     recency: Decay = 0.7
     factors: PositiveInt = 64
@@ -50,8 +58,7 @@ class Faiss:
             InputError: FAISS does not know the index string, or cannot train the index on so few items.
         """
         vectors = item_vectors(history, self.factors, self.distance, self.seed)
-        near = neighbours(vectors.vector, self.index, self.nprobe, self.ef_search)
-        return FittedFaiss(self, vectors, near)
+        return FittedFaiss(self, vectors, neighbours(vectors.vector, Search.of(self)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from recx.core.bounds import PositiveInt, Unit, checked
+from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, Unit, checked
 from recx.core.protocols import Encoder, FittedEncoder, Seen
 from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.nearest import Neighbours, has_vector, neighbours
+from recx.parts.shared.nearest import Neighbours, Search, has_vector, neighbours
 from recx.parts.shared.texts import encoded, past_tasks, scaled_rows, texts_of, unit_rows
 
 
@@ -26,6 +26,12 @@ class Text:
         index: A ``faiss.index_factory`` string, such as ``HNSW32`` or ``Flat`` (exact; required for sparse vectors).
         nprobe: Number of cells that a search of an IVF index visits.
         ef_search: Size of the candidate queue of a search of an HNSW index.
+        ef_construction: Size of that queue while the index is built.
+        fetch: Number of items that an approximate index is asked for, for each item of a list; those that may not be
+            shown are dropped.
+        recall_sample: Number of users, drawn among all, whose lists are compared with exact ones
+            (``retrieval/ann_recall``).
+        seed: Seed of that draw.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
@@ -34,6 +40,10 @@ class Text:
     index: str = "Flat"
     nprobe: PositiveInt = 16
     ef_search: PositiveInt = 128
+    ef_construction: PositiveInt = 100
+    fetch: PositiveInt = 2
+    recall_sample: NonNegativeInt = 1000
+    seed: Seed = 0
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
@@ -47,7 +57,7 @@ class Text:
         answered = past_tasks(history, self.encoder)
         own = np.where(has_vector(answered), 1 - self.past, 1)
         vectors = unit_rows(scaled_rows(known.items, own) + answered * np.float32(self.past))
-        return FittedText(self, known.fitted, neighbours(vectors, self.index, self.nprobe, self.ef_search))
+        return FittedText(self, known.fitted, neighbours(vectors, Search.of(self)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,63 +1,87 @@
-"""The items nearest to a vector by cosine similarity, by exhaustive comparison or from a FAISS index."""
+"""The items nearest to a vector by cosine similarity, by exhaustive comparison or from a FAISS index.
+
+An index is asked for more items than a list holds, since some may not be shown. A request that comes short is asked
+again, for more, and after that compared with every item: no list is short because of the index.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from recx.core.ann_recall import FOUND, NEAREST, SAMPLED, SHORT
 from recx.core.errors import InputError
 from recx.core.progress import track
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks
+from recx.core.ragged import blocks, position_of_rows
 from recx.core.types import Bools, Floats, Interactions, Longs, RankedLists, Requests, Vectors
-from recx.parts.shared.top_k import CELLS, Eligibility, OfItems, best_of_lists, lists_of, top_k
+from recx.parts.shared.faiss_index import FaissIndex
+from recx.parts.shared.top_k import Eligibility, OfItems, best_of_lists, lists_of, top_k
+
+CELLS = 4_000_000  # proposals of an index at once, 20 bytes each
+WIDER = 4
+"""How many times as many items as the first time a request is asked for that came short."""
+ROUNDING = 1e-6
+"""Scores that differ by less may be those of equal items."""
 
 
-def neighbours(vectors: Vectors, index: str = "Flat", nprobe: int = 16, ef_search: int = 128) -> Neighbours:
+@dataclass(frozen=True)
+class Search:
+    """How the nearest items are searched.
+
+    Attributes:
+        index: A ``faiss.index_factory`` string; ``Flat`` compares with every item.
+        nprobe: Number of cells that a search of an IVF index visits.
+        ef_search: Size of the candidate queue of a search of an HNSW index.
+        ef_construction: Size of that queue while the index is built.
+        fetch: Number of items that an index is asked for, for each item of a list.
+        recall_sample: Number of users, drawn among all, whose lists are compared with exact ones.
+        seed: Seed of that draw.
+    """
+
+    index: str = "Flat"
+    nprobe: int = 16
+    ef_search: int = 128
+    ef_construction: int = 100
+    fetch: int = 2
+    recall_sample: int = 1000
+    seed: int = 0
+
+    @classmethod
+    def of(cls, settings: object) -> Search:
+        """Return what the settings of a retriever say under these names."""
+        return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
+
+
+def neighbours(vectors: Vectors, search: Search) -> Neighbours:
     """Return a search over item vectors.
 
     Args:
         vectors: Vectors of all items [n_items, d], of length 1; an item whose vector is 0 is never found.
-        index: A ``faiss.index_factory`` string; ``Flat`` compares with every item.
-        nprobe: Number of cells that a search of an IVF index visits.
-        ef_search: Size of the candidate queue of a search of an HNSW index.
+        search: How they are searched.
 
     Raises:
         InputError: FAISS does not know the index string or cannot train the index on so few items, or the vectors are
             sparse, which only ``Flat`` accepts.
     """
     listed = np.flatnonzero(has_vector(vectors))
-    stored = vectors[listed]
-    if index != "Flat" and not isinstance(stored, np.ndarray):
+    stored = vectors if len(listed) == vectors.shape[0] else vectors[listed]
+    if search.index == "Flat":
+        return Neighbours(stored, listed, None, search)
+    if not isinstance(stored, np.ndarray):
         raise InputError(
-            f"retriever.index={index!r} needs short, dense vectors, and the encoder makes long, sparse ones: "
+            f"retriever.index={search.index!r} needs short, dense vectors, and the encoder makes long, sparse ones: "
             "choose encoder=lsa or retriever.index=Flat"
         )
-    built = None if index == "Flat" else _built(np.ascontiguousarray(stored), index, nprobe)
-    return Neighbours(stored, listed, built, ef_search if "HNSW" in index else None)
-
-
-def _built(stored: Floats, name: str, nprobe: int) -> Any:
-    import faiss
-
-    try:
-        index = faiss.index_factory(stored.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-        cells = faiss.try_extract_index_ivf(index)
-        if cells is not None:
-            cells.cp.min_points_per_centroid = 1  # no warning on stderr about fewer than 39 items per cell
-            cells.nprobe = nprobe
-        index.train(stored)
-        index.add(stored)
-    except RuntimeError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"retriever.index={name!r} does not work on {len(stored)} item vectors: {reason}") from error
-    return index
+    index = FaissIndex.of(stored, search.index, search.nprobe, search.ef_search, search.ef_construction)
+    return Neighbours(index.stored, listed, index, search)
 
 
 def has_vector(vectors: Vectors) -> Bools:
     """Return which of the vectors [n, d], dense or sparse, are not 0 [n]."""
+    if isinstance(vectors, np.ndarray) and vectors.size:
+        return np.asarray((vectors.max(axis=1) > 0) | (vectors.min(axis=1) < 0))
     return np.asarray(abs(vectors).sum(axis=1)).ravel() > 0
 
 
@@ -68,14 +92,14 @@ class Neighbours:
     Attributes:
         stored: Vectors of the items that have one [n_listed, d].
         listed: Numbers of those items, increasing [n_listed].
-        index: FAISS index over ``stored``; None: every item is compared.
-        ef_search: Size of the candidate queue of an HNSW index, else None.
+        index: Index over ``stored``; None: every item is compared.
+        search: How they are searched.
     """
 
     stored: Vectors
     listed: Longs
-    index: Any
-    ef_search: int | None
+    index: FaissIndex | None
+    search: Search
 
     def lists(self, query: Vectors, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
         """Return the ``k`` nearest eligible items per request; a request whose vector [n_lists, d] is 0 gets none."""
@@ -83,12 +107,15 @@ class Neighbours:
             lists = self._exhaustive(query, history, requests, k, seen)
         else:
             dense = np.ascontiguousarray(query, dtype=np.float32)
-            lists = self._search(dense, history, requests, k, seen)
+            lists = self._searched(dense, history, requests, k, seen)
+            sample = self._sample(history.n_users, requests)
+            exact = self._exhaustive(dense[sample], history, requests[sample], k, seen)
+            lists = replace(lists, notes={**lists.notes, **_compared(lists.take(sample), exact)})
         notes = {
             "items_without_vector": history.n_items - len(self.listed),
             "requests_without_vector": int((~has_vector(query)).sum()),
         }
-        return replace(lists, notes=notes)
+        return replace(lists, notes={**lists.notes, **notes})
 
     def _exhaustive(self, query: Vectors, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
         """Compare with every item, together with the items' eligibility at the request.
@@ -96,7 +123,7 @@ class Neighbours:
         On a news site most items are not yet published at most requests: a flat index would have to be queried for more
         and more neighbours until enough of them are eligible, at several times the cost.
         """
-        across = np.ascontiguousarray(self.stored.T) if isinstance(self.stored, np.ndarray) else self.stored.T.tocsr()
+        across = self.stored.T if isinstance(self.stored, np.ndarray) else self.stored.T.tocsr()
         unknown = ~has_vector(query)
 
         def score(block: Requests) -> OfItems:
@@ -108,28 +135,47 @@ class Neighbours:
 
         return top_k(score, history, requests, k, seen)
 
-    def _search(self, query: Floats, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
-        """Query for more and more neighbours until every list has ``k`` eligible items, or the index is exhausted."""
+    def _searched(self, query: Floats, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
+        """Ask the index, ask for more where fewer than ``k`` items are eligible, and compare the rest with every item.
+
+        How many items are asked for depends on ``k`` alone, so that no request changes what is found for another.
+        """
+        assert self.index is not None
         eligibility, n_listed = Eligibility(history, seen), len(self.listed)
-        k, fetch = min(k, n_listed), min(2 * k, n_listed)
+        k = min(k, n_listed)
         item, score = np.empty((len(requests), k), np.int32), np.empty((len(requests), k), np.float32)
-        length, pending = np.zeros(len(requests), dtype=np.int64), np.flatnonzero(has_vector(query))
-        while len(pending) and fetch:
-            for start, stop in track(list(blocks(len(pending), max(1, CELLS // fetch))), "blocks of requests"):
-                asked = pending[start:stop]
-                near, at = self._nearest(query[asked], fetch)
-                near[at < 0] = -np.inf
-                rules, borders = eligibility.rules(requests[asked]), np.arange(len(asked) + 1) * fetch
-                found = best_of_lists(near.ravel(), borders, self.listed[at].ravel(), history.n_items, rules, k)
+        length, short = np.zeros(len(requests), dtype=np.int64), np.flatnonzero(has_vector(query))
+        for wider in (1, WIDER):
+            n = self.search.fetch * k * wider
+            if not 0 < n < n_listed:
+                break
+            for start, stop in track(list(blocks(len(short), max(1, CELLS // n))), "blocks of requests"):
+                asked = short[start:stop]
+                row, near = self.index.propose(query[asked], n, wider)
+                rules, borders = eligibility.rules(requests[asked]), np.arange(len(asked) + 1) * n
+                found = best_of_lists(near.ravel(), borders, self.listed[row].ravel(), history.n_items, rules, k)
                 length[asked], item[asked], score[asked] = found
-            pending = pending[length[pending] < k] if fetch < n_listed else pending[:0]
-            fetch = min(4 * fetch, n_listed)
-        return lists_of(requests.user, length, item, score)
+            short = short[length[short] < k]
+        exact = self._exhaustive(query[short], history, requests[short], k, seen)
+        place = np.repeat(short, exact.lengths), position_of_rows(exact.indptr)
+        length[short], item[place], score[place] = exact.lengths, exact.item, exact.score
+        notes = {SHORT: len(short)}
+        return replace(lists_of(requests.user, length, item, score), notes=notes)
 
-    def _nearest(self, query: Floats, fetch: int) -> tuple[Floats, Longs]:
-        import faiss
+    def _sample(self, n_users: int, requests: Requests) -> Longs:
+        """Return the rows of the requests whose lists are compared with exact ones.
 
-        if self.ef_search is not None:
-            faiss.ParameterSpace().set_index_parameter(self.index, "efSearch", max(self.ef_search, fetch))
-        near, at = self.index.search(query, fetch)
-        return near, at
+        Which users these are does not depend on the other requests, so that the counts of blocks of requests add up.
+        """
+        size = min(self.search.recall_sample, n_users)
+        drawn = np.random.default_rng(self.search.seed).choice(n_users, size, replace=False, shuffle=False)
+        return np.flatnonzero(np.isin(requests.user, drawn))
+
+
+def _compared(lists: RankedLists, exact: RankedLists) -> dict[str, float]:
+    """Count the items that are as near as the last of the exact list, of the same request, and those of the latter."""
+    filled = exact.lengths > 0
+    last = np.full(exact.n_lists, np.inf)
+    last[filled] = exact.score[exact.indptr[1:][filled] - 1]
+    near = lists.score >= np.repeat(last, lists.lengths) - ROUNDING
+    return {SAMPLED: exact.n_lists, NEAREST: len(exact), FOUND: int(near.sum())}

@@ -101,7 +101,7 @@ def test_an_index_that_does_not_work_is_named(drawn: Callable[..., Interactions]
         Faiss(index=index, factors=8).fit(big_world(drawn))
 
 
-@pytest.mark.parametrize("key", ["nprobe", "ef_search", "last", "factors", "distance"])
+@pytest.mark.parametrize("key", ["nprobe", "ef_search", "ef_construction", "fetch", "last", "factors", "distance"])
 def test_bad_settings_are_refused(key: str) -> None:
     with pytest.raises(InputError, match=f"retriever.{key}=0"):
         Faiss(**{key: 0})

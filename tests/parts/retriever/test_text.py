@@ -77,7 +77,8 @@ def test_a_task_without_a_known_word_gets_an_empty_list_and_is_counted(
 ) -> None:
     lists = Text(Tfidf(factors=3), index=index).fit(world).retrieve(world, asked(3, 5, 6), 4)
     assert [len(items) for items in shown(lists)] == [3, 0, 0]
-    assert lists.notes == {"items_without_vector": 1, "requests_without_vector": 2}
+    assert lists.notes["items_without_vector"] == 1
+    assert lists.notes["requests_without_vector"] == 2
 
 
 def test_a_longer_history_is_served_by_the_words_that_were_learnt(world: Interactions) -> None:
