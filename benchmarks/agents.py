@@ -42,7 +42,10 @@ class Column:
 
     name: str
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> Column:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
         return candidates.columns[self.name]
 
 

@@ -37,6 +37,7 @@ from recx.core.protocols import (
     Featured,
     FeatureSet,
     FittedEncoder,
+    FittedFeature,
     FittedRanker,
     FittedRetriever,
     FoldName,
@@ -89,9 +90,10 @@ from recx.core.types import (
     Vectors,
 )
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
+from recx.parts.feature.fitted import Constant, FittedWith, PerItem
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.click_counts import EventCounter
-from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
+from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, top_k
 from recx.parts.shared.training_examples import Examples, Unretrieved
@@ -111,9 +113,9 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Total",
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
-    "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight", "Pruner",
-    "Ranker", "Reloadable", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever", "Splitter",
-    "SweepTracker", "Tracker", "chosen_params",
+    "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
+    "Pruner", "Ranker", "Reloadable", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
+    "Splitter", "SweepTracker", "Tracker", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",
     # groups of rows
@@ -121,8 +123,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "sum_of_groups",
     # splitting, retrieving, learning, features, texts
     "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "Analyzer", "EventCounter", "Examples",
-    "GroundTruth", "Unretrieved", "Features", "design_blocks", "design_matrix", "names_of", "texts_of", "unit",
-    "unit_embedding",
+    "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names", "design_blocks",
+    "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # while a part works
     "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "stoppable", "track",
     "write_text",

@@ -182,11 +182,18 @@ class Scoring(Protocol):
         """Whether the scores of its lists are probabilities of being a target."""
 
 
+class FittedFeature(Protocol):
+    """A feature of one history. It holds all that it needs, so that threads can share it, and processes too."""
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Reals:
+        """Return one number per row [n_rows], from what was known before the request."""
+
+
 class Feature(Protocol):
     """One number per candidate. A feature is named by its key in the configuration (``conf/feature``)."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
-        """Return one number per row [n_rows], from what was known before the request."""
+    def fit(self, history: Interactions) -> FittedFeature:
+        """Make everything that depends on the history alone, once for all requests."""
 
 
 @runtime_checkable
@@ -196,8 +203,8 @@ class FeatureSet(Protocol):
     def names(self, candidates: RankedLists) -> Sequence[str]:
         """Return the names of the features that are available for all candidates."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
-        """Return one number per row and name [n_rows, n_names], from what was known before the request."""
+    def fit(self, history: Interactions) -> FittedFeature:
+        """Make what depends on the history alone; the fitted features have one number per row and name."""
 
 
 @runtime_checkable

@@ -104,9 +104,9 @@ def _with_features(ranker: Any, config: Any) -> Any:
         )
     features = {name: factory.build(feature, f"feature.{name}") for name, feature in config.items()}
     for name, feature in features.items():
-        if not callable(feature):
+        if not _takes(type(feature), "fit", 1):
             raise InputError(
-                f"feature.{name}: it is not a feature, which has a _target_ such as "
+                f"feature.{name}: it is not a feature, which has a method fit of 1 argument and a _target_ such as "
                 f"recx.parts.feature.popularity.Clicks: correct it, or remove it with ~feature.{name}"
             )
     if not isinstance(ranker, Mapping):

@@ -39,7 +39,10 @@ class Given:
 
     column: str
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
+    def fit(self, history: Interactions) -> Given:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Reals:
         return candidates.columns[self.column]
 
 

@@ -12,6 +12,9 @@ AssertionError; none needs pytest.
 
 from __future__ import annotations
 
+import gc
+import pickle
+import weakref
 from dataclasses import MISSING, fields, replace
 
 import numpy as np
@@ -136,18 +139,30 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
     world = tiny_world() if interactions is None else interactions
     fold, name = last_out(world), type(feature).__name__
     candidates = some_candidates(fold)
-    values = feature(candidates, fold.history, fold.requests)
+    fitted = feature.fit(fold.history)
+    values = fitted(candidates, fold.requests)
     expect(values.shape == (len(candidates),), f"{name} must return one number per candidate")
     expect(np.isfinite(values).all(), f"{name} must be finite")
     if world.time is not None:
         changed, earlier = other_future(fold.history, fold.requests)
         rows = np.isin(candidates.list_of_row, earlier)
-        other = feature(candidates, changed, fold.requests)
+        other = feature.fit(changed)(candidates, fold.requests)
         expect(np.array_equal(values[rows], other[rows]), f"{name} must not depend on events at or after the request")
     some = slice(5, 12)
-    alone = feature(candidates[some], fold.history, fold.requests[some])
+    alone = fitted(candidates[some], fold.requests[some])
     rows = np.isin(candidates.list_of_row, np.arange(5, 12))
     expect(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR), f"{name} must not depend on others' rows")
+    try:
+        elsewhere = pickle.loads(pickle.dumps(fitted))
+    except Exception as error:  # which it is depends on the object that cannot be pickled
+        raise AssertionError(f"{name} must consist of arrays and settings when fitted: {error}") from error
+    same = np.array_equal(values, elsewhere(candidates, fold.requests))
+    expect(same, f"{name} must return the same in another process")
+    other_history = replace(fold.history)
+    fitted, gone = feature.fit(other_history), weakref.ref(other_history)
+    del other_history
+    gc.collect()
+    expect(gone() is None, f"{name} must hold arrays of the history when fitted, not the history itself")
 
 
 def check_metric(metric: Metric, interactions: Interactions | None = None) -> None:

@@ -750,13 +750,16 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "foreign": (config(lambda c: c["ranker"].update(_target_="os.system")), "config.yaml: ranker._target_=os.system"),
     "tag": (text("config.yaml", "a: !!python/object/apply:os.system [ls]"), "config.yaml is damaged"),
     "empty": (text("config.yaml", ""), "config.yaml is damaged"),
-    "other features": (config(lambda c: c["ranker"]["features"].pop("phi_rel")), "weights belong to other features"),
+    "other features": (
+        config(lambda c: c["ranker"]["features"].pop("phi_rel")),
+        "linear learned from other features",
+    ),
     "card": (text("protocol.json", "{}"), "protocol.json is damaged"),
     "no weights": (lambda folder: (folder / "ranker" / "linear.json").unlink(), "(no linear.json)"),
     "torn weights": (text("ranker/linear.json", '{"features": ['), "linear.json is damaged"),
     "fewer weights": (
         weights(lambda w: w.update(features=w["features"][:-1], collinear=[])),
-        "weights belong to other",
+        "linear learned from other features",
     ),
     "other groups": (weights(lambda w: w["features"].pop()), "linear.json is damaged"),
     "deviation": (weights(lambda w: w["features"][0].update(deviation=0)), "linear.json is damaged"),

@@ -202,8 +202,8 @@ def test_a_union_keeps_what_its_sources_tell_apart(name: str) -> None:
     assert merged.item.tolist() == [2, 0, 1]
     assert len(set(merged.score.tolist())) == 3
     assert merged.columns["only_score"].tolist() == list(score)
-    assert len(set(Score("only")(merged, history, requests).tolist())) == 3
-    assert len(set(Score()(merged, history, requests).tolist())) == 3
+    assert len(set(Score("only").fit(history)(merged, requests).tolist())) == 3
+    assert len(set(Score().fit(history)(merged, requests).tolist())) == 3
 
 
 def test_a_union_by_ranks_puts_the_larger_sum_first() -> None:
@@ -273,19 +273,28 @@ def test_top_of_table_is_a_plain_sort(rows: list[list[float]], k: int) -> None:
 class Clock:
     """A feature of one's own: seconds."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Array:
+    def fit(self, history: Interactions) -> Clock:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Array:
         return 1_700_000_000 + candidates.item.astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Half:
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Array:
+    def fit(self, history: Interactions) -> Half:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Array:
         return candidates.item / 2
 
 
 @dataclass(frozen=True)
 class Huge:
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Array:
+    def fit(self, history: Interactions) -> Huge:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Array:
         return 2**60 + candidates.item.astype(np.int64)
 
 

@@ -77,7 +77,10 @@ class Parity:
 
     weight: float = 1.0
 
-    def __call__(self, candidates, history, requests):
+    def fit(self, history):
+        return self
+
+    def __call__(self, candidates, requests):
         return (self.weight * (candidates.item % 2)).astype(np.float32)
 
 

@@ -212,7 +212,7 @@ def test_names_and_marks_are_seen(asked: str, said: str, part: FittedRanker) -> 
 )
 def test_tools_are_named_in_any_spelling(asked: str, name: str, value: float) -> None:
     lists, history, requests = world(array(asked), array(name))
-    assert Naming()(lists, history, requests) == pytest.approx([value])
+    assert Naming().fit(history)(lists, requests) == pytest.approx([value])
 
 
 def test_settings_decide_and_are_part_of_the_key_of_the_cache() -> None:
@@ -227,6 +227,6 @@ def test_settings_decide_and_are_part_of_the_key_of_the_cache() -> None:
 
 def scores(part: Bm25 | Bm25Feature, lists: RankedLists, history: Interactions, requests: Requests) -> Array:
     if isinstance(part, Bm25Feature):
-        return np.asarray(part(lists, history, requests))
+        return np.asarray(part.fit(history)(lists, requests))
     ranked = part.rank(lists, history, requests)
     return ranked.score[np.argsort(ranked.item)]

@@ -30,3 +30,15 @@ def test_what_was_made_of_an_input_is_kept_while_it_lives(rest: tuple[int, ...])
     del given
     gc.collect()
     assert gone() is None
+
+
+def test_what_cannot_be_hashed_is_compared_by_identity() -> None:
+    made = []
+
+    @once_per_input
+    def count(first: Input, settings: list[int]) -> int:
+        made.append(settings)
+        return len(made)
+
+    given, one, equal = Input(), [1], [1]
+    assert [count(given, one), count(given, equal), count(given, one), count(given, equal)] == [1, 2, 1, 2]

@@ -133,7 +133,7 @@ def test_another_setting_of_the_ranker_runs_no_retriever_and_no_feature(
 ) -> None:
     run(chain(), cache)
     monkeypatch.setattr(Union, "fit", None)
-    monkeypatch.setattr(Clicks, "__call__", None)
+    monkeypatch.setattr(Clicks, "fit", None)
     experiment = chain(ranker=replace(chain().ranker, l2=0.5))  # type: ignore[type-var]
     result = run(experiment, cache)
     monkeypatch.undo()
@@ -147,7 +147,7 @@ def test_leaving_a_feature_out_computes_no_other(cache: Cache, monkeypatch: pyte
     features: dict[str, Feature] = {"clicks": Clicks(), "score": Score(), "age": Age(), "again": Clicks()}
     run(chain(ranker=Linear(features, resamples=0)), cache)
     fewer = chain(ranker=Linear({"clicks": Clicks(), "age": Age()}, resamples=0))
-    monkeypatch.setattr(Clicks, "__call__", None)
+    monkeypatch.setattr(Clicks, "fit", None)
     assert (run(fewer, cache).hits or {})["features"] == 4
     monkeypatch.undo()
     assert_same(fewer.run(), run(fewer, cache))

@@ -21,7 +21,8 @@ class Sum:
     features = (Given("good"), Given("against"))
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        return candidates.reorder(np.sum([feature(candidates, history, requests) for feature in self.features], axis=0))
+        values = [feature.fit(history)(candidates, requests) for feature in self.features]
+        return candidates.reorder(np.sum(values, axis=0))
 
 
 @pytest.fixture

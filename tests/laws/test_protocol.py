@@ -20,6 +20,7 @@ import pytest
 
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError
+from recx.core.protocols import Feature
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
@@ -359,22 +360,27 @@ def exact(chain: Chain) -> bool:
 def check_features(world: plain.World, now: plain.Fold, result: Result) -> None:
     candidates, history, requests = result.candidates, result.split.fold.history, result.split.fold.requests
     rows = [(user, item, rank) for user, row in lists_of(candidates).items() for rank, (item, _) in enumerate(row, 1)]
+
+    def values(feature: Feature) -> list[float]:
+        found: list[float] = feature.fit(history)(candidates, requests).tolist()
+        return found
+
     for text, window in (("20m", 20 * MINUTE), (None, None)):
         counts = [plain.clicks_within(now, item, now.requests[user], window) for user, item, _ in rows]
         expected = [math.log1p(count) for count in counts]
-        assert Clicks(text)(candidates, history, requests).tolist() == pytest.approx(expected, rel=1e-6)
+        assert values(Clicks(text)) == pytest.approx(expected, rel=1e-6)
     if world.group and world.timed:
         peers = [{of for of, group in enumerate(world.group) if group == world.group[user]} for user, _, _ in rows]
         expected = [
             math.log1p(plain.clicks_within(now, item, now.requests[user], 20 * MINUTE, users))
             for (user, item, _), users in zip(rows, peers, strict=True)
         ]
-        assert PeerClicks("group", "20m")(candidates, history, requests).tolist() == pytest.approx(expected, rel=1e-6)
-    assert Rank()(candidates, history, requests).tolist() == pytest.approx([1 / (10 + r) for *_, r in rows], rel=1e-6)
+        assert values(PeerClicks("group", "20m")) == pytest.approx(expected, rel=1e-6)
+    assert values(Rank()) == pytest.approx([1 / (10 + r) for *_, r in rows], rel=1e-6)
     shares = [
         score / (max(abs(score) for _, score in row) or 1) for row in lists_of(candidates).values() for _, score in row
     ]
-    assert Score()(candidates, history, requests).tolist() == pytest.approx(shares, rel=1e-6)
+    assert values(Score()) == pytest.approx(shares, rel=1e-6)
 
 
 def check_figures(chain: Chain, now: plain.Fold, judged: dict[int, dict[int, float]], result: Result) -> None:

@@ -14,12 +14,13 @@ import pytest
 from omegaconf import OmegaConf
 
 from recx.core.judged_lists import JudgedLists
-from recx.core.protocols import Feature
+from recx.core.protocols import Feature, FittedFeature
 from recx.core.total import Total
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.evaluation.metrics.registry import parse
 from recx.parts.feature.coclick import CoClicks, Transition
 from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, StretchedSimilarity, Words
+from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.popularity import Clicks, PeerClicks, Trend
 from recx.parts.feature.retrieval import Rank, Score
 from recx.parts.feature.rows import of_rows
@@ -162,13 +163,63 @@ def test_a_built_in_feature_keeps_its_contract(feature: Feature, times: bool) ->
     check_feature(feature, tiny_world(times=times))
 
 
+Formula = Callable[[Any, RankedLists, Requests], Any]
+
+
+@dataclass(frozen=True)
+class OddFeature:
+    """A feature by a formula; ``known`` is what it takes from the history."""
+
+    formula: Formula
+    known: Callable[[Interactions], Any] = len
+
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, self.known(history))
+
+    def values(self, known: Any, candidates: RankedLists, requests: Requests) -> Any:
+        return self.formula(known, candidates, requests)
+
+
+def all_clicks(history: Interactions) -> Any:
+    return history.clicks
+
+
+def itself(history: Interactions) -> Interactions:
+    return history
+
+
+def by_all_clicks_ever(clicks: Any, lists: RankedLists, requests: Requests) -> Any:
+    return clicks[lists.item]
+
+
+def too_few(known: Any, lists: RankedLists, requests: Requests) -> Any:
+    return np.zeros(3)
+
+
+def with_gaps(known: Any, lists: RankedLists, requests: Requests) -> Any:
+    return lists.columns["first_rank"]
+
+
+def by_place(known: Any, lists: RankedLists, requests: Requests) -> Any:
+    return of_rows(np.arange(len(requests)), lists)
+
+
+def nothing(known: Any, lists: RankedLists, requests: Requests) -> Any:
+    return np.zeros(len(lists))
+
+
 @pytest.mark.parametrize(
     ("feature", "promise"),
     [
-        (lambda lists, history, requests: history.clicks[lists.item], "events at or after the request"),
-        (lambda lists, history, requests: np.zeros(3), "one number per candidate"),
-        (lambda lists, history, requests: lists.columns["first_rank"], "must be finite"),
-        (lambda lists, history, requests: of_rows(np.arange(len(requests)), lists), "others' rows"),
+        (OddFeature(by_all_clicks_ever, all_clicks), "events at or after the request"),
+        (OddFeature(too_few), "one number per candidate"),
+        (OddFeature(with_gaps), "must be finite"),
+        (OddFeature(by_place), "others' rows"),
+        (
+            OddFeature(lambda known, lists, requests: np.zeros(len(lists))),
+            "must consist of arrays and settings when fitted",
+        ),
+        (OddFeature(nothing, itself), "not the history itself"),
     ],
 )
 def test_a_feature_that_breaks_its_contract_is_caught(feature: Feature, promise: str) -> None:

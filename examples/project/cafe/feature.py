@@ -8,7 +8,10 @@ import numpy as np
 
 from recx.plugin import (
     HOUR,
+    Constant,
     EventCounter,
+    FittedFeature,
+    FittedWith,
     Floats,
     Interactions,
     Longs,
@@ -30,12 +33,19 @@ class HourMatch:
 
     hours: NonNegativeInt = 1
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        if history.time is None or requests.time is None:
-            return np.zeros(len(candidates), dtype=np.float32)
+    def fit(self, history: Interactions) -> FittedFeature:
+        if history.time is None:
+            return Constant(0)
+        of_item = EventCounter.of(history.item, history.time)
+        of_hour = EventCounter.of(history.item * 24 + _hour(history.time), history.time)
+        return FittedWith(self, (of_item, of_hour))  # computed once, and used for every request
+
+    def values(
+        self, counters: tuple[EventCounter, EventCounter], candidates: RankedLists, requests: Requests
+    ) -> Floats:
+        assert requests.time is not None  # as the history has times
+        of_item, of_hour = counters
         item, now = candidates.item.astype(np.int64), requests.time[candidates.list_of_row]
-        of_item = EventCounter(history.item.astype(np.int64), history.time)
-        of_hour = EventCounter(history.item * 24 + _hour(history.time), history.time)
         near = range(-min(self.hours, 11), min(self.hours, 12) + 1)  # each hour once
         matches = sum(of_hour.before(item * 24 + (_hour(now) + away) % 24, now) for away in near)
         share: Floats = (matches / np.maximum(1, of_item.before(item, now))).astype(np.float32)

@@ -29,7 +29,7 @@ def test_two_of_three_events_were_within_an_hour_of_this_time_of_the_day() -> No
     requests = Requests(np.array([0], dtype=np.int32), np.array([60 * HOUR]))  # 12 h
     lists = RankedLists(requests.user, np.array([0, 1]), np.array([0], dtype=np.int32), np.array([0], dtype=np.float32))
     for hours, share in {0: 1 / 3, 1: 2 / 3, 8: 1, 99: 1}.items():
-        assert np.allclose(HourMatch(hours)(lists, history, requests), share)
+        assert np.allclose(HourMatch(hours).fit(history)(lists, requests), share)
 
 
 def test_what_followed_more_often_comes_first() -> None:

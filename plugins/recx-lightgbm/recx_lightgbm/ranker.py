@@ -28,6 +28,7 @@ from recx.plugin import (
     Seed,
     Unretrieved,
     check,
+    check_names,
     design_blocks,
     names_of,
     replacing,
@@ -192,7 +193,12 @@ class FittedLambdamart:
         )
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by descending score."""
+        """Return the candidates by descending score.
+
+        Raises:
+            InputError: The candidates have other features than those of the fit.
+        """
+        check_names(self.settings.features, candidates, self.names, "lambdamart")
         score = np.zeros(len(candidates))
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
             if len(rows):

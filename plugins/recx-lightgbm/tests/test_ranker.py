@@ -159,6 +159,15 @@ def test_names_that_lightgbm_refuses_are_kept_here(world: Callable[..., Any]) ->
     assert set(model.summary.importances) == set(features)
 
 
+def test_candidates_with_other_columns_than_those_of_the_fit_are_refused(world: Callable[..., Any]) -> None:
+    past = world()
+    lists = learnable(past)
+    model = Lambdamart(part_of("feature/columns"), **QUICK).fit(past.candidates, past.fold)
+    other = replace(lists, columns=dict(reversed(lists.columns.items())))
+    with pytest.raises(InputError, match="ranker=lambdamart learned from other features than these candidates have"):
+        model.rank(other, past.fold.history, past.fold.requests)
+
+
 def test_nothing_to_split_leaves_the_order(world: Callable[..., Any]) -> None:
     past = world()
     model = Lambdamart({"constant": past.features["constant"]}, **QUICK).fit(past.candidates, past.fold)

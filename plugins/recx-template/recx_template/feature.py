@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recx.plugin import HOUR, Eligibility, Floats, Interactions, PositiveFloat, RankedLists, Requests, checked
+from recx.plugin import (
+    HOUR,
+    Constant,
+    Eligibility,
+    FittedFeature,
+    FittedWith,
+    Floats,
+    Interactions,
+    Longs,
+    PositiveFloat,
+    RankedLists,
+    Requests,
+    checked,
+)
 
 
 @dataclass(frozen=True)
@@ -20,10 +33,12 @@ class Freshness:
 
     half_life_hours: PositiveFloat = 24.0
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        since = Eligibility(history, "keep").since
-        if since is None or requests.time is None:
-            return np.zeros(len(candidates), dtype=np.float32)
+    def fit(self, history: Interactions) -> FittedFeature:
+        since = Eligibility(history, "keep").since  # when each item was created or first clicked
+        return Constant(0) if since is None else FittedWith(self, since)
+
+    def values(self, since: Longs, candidates: RankedLists, requests: Requests) -> Floats:
+        assert requests.time is not None  # as the history has times
         age = np.maximum(0, requests.time[candidates.list_of_row] - since[candidates.item]) / HOUR
         fresh: Floats = np.exp2(-age / self.half_life_hours).astype(np.float32)
         return fresh

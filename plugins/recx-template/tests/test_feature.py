@@ -17,4 +17,4 @@ def test_an_item_of_one_half_life_is_half_as_fresh() -> None:
     history = Interactions.from_frame(pd.DataFrame({"user": users, "item": ["a", "b", "b"], "time": [0, 5, 9]}))
     lists = RankedLists(users, indptr_of(np.ones(3)), np.zeros(3, np.int32), np.zeros(3, np.float32))  # item a for each
     requests = Requests(users, np.array([0, 24, 48]) * HOUR)
-    assert np.allclose(Freshness()(lists, history, requests), [1, 0.5, 0.25])
+    assert np.allclose(Freshness().fit(history)(lists, requests), [1, 0.5, 0.25])

@@ -9,10 +9,14 @@ import numpy as np
 from recx.core.bounds import Decay, PositiveFloat, PositiveInt, checked
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.memo import once_per_input
+from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Floats, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.feature.rows import clicks_within, events_within, of_rows
-from recx.parts.shared.click_counts import item_counter, pair_counter
+from recx.core.types import Floats, Interactions, Longs, RankedLists, Requests
+from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
+from recx.parts.feature.fitted import FittedWith
+from recx.parts.feature.rows import of_rows
+from recx.parts.shared.click_counts import PairCounter, pair_counter
+from recx.parts.shared.sequences import Sequences, sequences
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,12 @@ class CoClicks:
     distance: PositiveInt = 3
     both_ways: bool = True
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, _pairs(history, self.distance, self.both_ways))
+
+    def values(self, pairs: _Pairs, candidates: RankedLists, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
-        together = _together(candidates, history, requests, self.last, self.distance, self.both_ways)
-        for back, counts in enumerate(together):
+        for back, counts in enumerate(_together(candidates, pairs, requests, self.last)):
             total += np.float32(self.recency**back) * counts
         return np.log1p(total)
 
@@ -62,35 +68,45 @@ class Transition:
     strength: PositiveFloat = 5.0
     window: Duration = "6h"
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
+        pairs = _pairs(history, self.distance, self.both_ways)
+        return FittedWith(self, (pairs, item_clicks(history), AllEvents.of(history)))
+
+    def values(
+        self, known: tuple[_Pairs, ItemClicks, AllEvents], candidates: RankedLists, requests: Requests
+    ) -> Floats:
+        pairs, clicks, events = known
         window = milliseconds(self.window, "feature.window")
-        (together,) = _together(candidates, history, requests, 1, self.distance, self.both_ways)
-        total = of_rows(events_within(history, requests, window) + 1, candidates)
-        prior = (clicks_within(candidates, history, requests, window) + 0.1) / total
-        clicked = _last_clicks(history, requests, 1)[:, 0]
-        if history.time is None or requests.time is None:
-            clicks = np.where(clicked < 0, 0, history.clicks[clicked])
-        else:
-            clicks = item_counter(history).before(clicked, requests.time)
-        known = of_rows(clicks + self.strength, candidates)
-        estimate: Floats = np.log((together + self.strength * prior) / known).astype(np.float32)
+        (together,) = _together(candidates, pairs, requests, 1)
+        total = of_rows(events.within(requests, window) + 1, candidates)
+        prior = (clicks.within(candidates, requests, window) + 0.1) / total
+        clicked = pairs.sequences.last(requests.user, 1)[:, 0]
+        known_clicks = of_rows(clicks.before(clicked, requests.time) + self.strength, candidates)
+        estimate: Floats = np.log((together + self.strength * prior) / known_clicks).astype(np.float32)
         return estimate
 
 
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Counts the co-clicks of items with users' last clicks.
+
+    Attributes:
+        counter: Counts the co-clicks of two items.
+        sequences: The users' clicks.
+    """
+
+    counter: PairCounter
+    sequences: Sequences
+
+
 @once_per_input
-def _together(
-    candidates: RankedLists, history: Interactions, requests: Requests, last: int, distance: int, both_ways: bool
-) -> Longs:
+def _pairs(history: Interactions, distance: int, both_ways: bool) -> _Pairs:
+    return _Pairs(pair_counter(history, distance, both_ways), sequences(history))
+
+
+@once_per_input
+def _together(candidates: RankedLists, pairs: _Pairs, requests: Requests, last: int) -> Longs:
     """Return the co-clicks before the request of each row's item and the user's last clicks [last, n_rows]."""
-    clicked = _last_clicks(history, requests, last)
+    clicked = pairs.sequences.last(requests.user, last)
     now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
-    return pair_counter(history, distance, both_ways).before(clicked, candidates.item, now, candidates.indptr)
-
-
-def _last_clicks(history: Interactions, requests: Requests, last: int) -> Ints:
-    """Return the items of each user's last clicks, newest first [n_lists, last]; -1 where the user has fewer."""
-    row = history.indptr[requests.user + 1, None] - 1 - np.arange(last)
-    exists = row >= history.indptr[requests.user, None]
-    clicked = np.full(row.shape, -1, dtype=np.int32)
-    clicked[exists] = history.item[row[exists]]
-    return clicked
+    return pairs.counter.before(clicked, candidates.item, now, candidates.indptr)

@@ -8,10 +8,16 @@ import numpy as np
 
 from recx.core.bounds import Decay, PositiveInt, checked
 from recx.core.entities import UNKNOWN_TIME
+from recx.core.memo import once_per_input
+from recx.core.protocols import FittedFeature
 from recx.core.ragged import rows_of_groups
 from recx.core.system.durations import HOUR
-from recx.core.types import Floats, Interactions, RankedLists, Requests
-from recx.parts.feature.rows import cosine, of_rows
+from recx.core.types import Array, Bools, Floats, Interactions, Longs, RankedLists, Requests
+from recx.parts.feature.fitted import Constant, FittedWith, PerItem
+from recx.parts.feature.rows import of_rows
+from recx.parts.shared.sequences import Sequences, sequences
+from recx.parts.shared.texts import products_of_pairs
+from recx.parts.shared.vectors import unit, unit_embedding
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,13 @@ class ContentSimilarity:
     last: PositiveInt = 10
     recency: Decay = 0.7
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        angle = cosine(candidates, history, requests, self.last, self.recency)
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, None if history.items.embedding is None else _embedded(history))
+
+    def values(self, embedded: _Embedded | None, candidates: RankedLists, requests: Requests) -> Floats:
+        if embedded is None:
+            return np.full(len(candidates), 0.5, dtype=np.float32)
+        angle = _cosine(candidates, embedded, requests, self.last, self.recency)
         return np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
 
 
@@ -36,21 +47,53 @@ class ContentSimilarity:
 class StretchedSimilarity(ContentSimilarity):
     """sqrt(phi_rel + 0.1), where phi_rel is ``ContentSimilarity`` with the same settings: stretches its lower end."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return np.asarray(np.sqrt(super().__call__(candidates, history, requests) + np.float32(0.1)))
+    def values(self, embedded: _Embedded | None, candidates: RankedLists, requests: Requests) -> Floats:
+        return np.asarray(np.sqrt(super().values(embedded, candidates, requests) + np.float32(0.1)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Embedded:
+    """The items' embeddings, and what the users clicked.
+
+    Attributes:
+        vector: The embeddings scaled to length 1 [n_items, d].
+        known: Which items have one [n_items].
+        sequences: The users' clicks.
+    """
+
+    vector: Floats
+    known: Bools
+    sequences: Sequences
+
+
+@once_per_input
+def _embedded(history: Interactions) -> _Embedded:
+    return _Embedded(unit_embedding(history.items), history.items.has_embedding, sequences(history))
+
+
+@once_per_input
+def _cosine(candidates: RankedLists, embedded: _Embedded, requests: Requests, last: int, recency: float) -> Floats:
+    """Return the cosine of the item's embedding and the mean of the user's last clicks [n_rows]; NaN if unknown."""
+    user = unit(embedded.sequences.weighted(requests.user, last, recency) @ embedded.vector)
+    found = products_of_pairs(user, candidates.list_of_row, embedded.vector, candidates.item)
+    known = embedded.known[candidates.item] & of_rows(np.abs(user).sum(axis=1) > 0, candidates)
+    return np.where(known, found, np.nan).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class CategoryShare:
     """Share of the user's events that have the item's category; 0 if the category is unknown."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        category = history.items.table.get("category")
-        if category is None:
-            return np.zeros(len(candidates), dtype=np.float32)
-        n = int(category.max(initial=0)) + 1
-        read = category[history.item[rows_of_groups(history.indptr, requests.user)]]
-        events = history.lengths[requests.user]
+    def fit(self, history: Interactions) -> FittedFeature:
+        if "category" not in history.items.table:
+            return Constant(0)
+        category = history.items.table["category"]
+        return FittedWith(self, (category, int(category.max(initial=0)) + 1, sequences(history)))
+
+    def values(self, known: tuple[Array, int, Sequences], candidates: RankedLists, requests: Requests) -> Floats:
+        category, n, clicked = known
+        read = category[clicked.item[rows_of_groups(clicked.indptr, requests.user)]]
+        events = clicked.lengths(requests.user)
         key = np.repeat(np.arange(len(requests)), events) * n + read
         counts = np.bincount(key[read >= 0], minlength=len(requests) * n)
         own = category[candidates.item]
@@ -62,13 +105,17 @@ class CategoryShare:
 class Age:
     """log(1 + hours since the item was created, or first clicked if that is unknown); 0 if the data has no times."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        if history.time is None or requests.time is None:
-            return np.zeros(len(candidates), dtype=np.float32)
+    def fit(self, history: Interactions) -> FittedFeature:
+        if history.time is None:
+            return Constant(0)
         created = history.items.table.get("created_at", history.first_seen)
-        born = np.where(created == UNKNOWN_TIME, history.first_seen, created)[candidates.item]
+        return FittedWith(self, np.where(created == UNKNOWN_TIME, history.first_seen, created))
+
+    def values(self, born: Longs, candidates: RankedLists, requests: Requests) -> Floats:
+        if requests.time is None:
+            return np.zeros(len(candidates), dtype=np.float32)
         # A first click after the request would leak the future, and a creation after it is an error in the data.
-        age = np.maximum(0, of_rows(requests.time, candidates) - born)
+        age = np.maximum(0, of_rows(requests.time, candidates) - born[candidates.item])
         return np.asarray(np.log1p(age / HOUR), dtype=np.float32)
 
 
@@ -76,10 +123,10 @@ class Age:
 class Words:
     """log(1 + number of words of the item); the mean over the known items if missing or negative."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         words = history.items.table.get("words")
         known = np.zeros(history.n_items, dtype=bool) if words is None else (words >= 0) & np.isfinite(words)
         if words is None or not known.any():
-            return np.zeros(len(candidates), dtype=np.float32)
+            return Constant(0)
         logs: Floats = np.log1p(words, where=known, out=np.zeros(len(words), dtype=np.float32))
-        return np.where(known, logs, logs[known].mean())[candidates.item].astype(np.float32)
+        return PerItem(np.where(known, logs, logs[known].mean()).astype(np.float32))

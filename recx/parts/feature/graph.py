@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.core.bounds import PositiveFloat, checked
-from recx.core.protocols import Encoder
+from recx.core.protocols import Encoder, FittedFeature
 from recx.core.ragged import indptr_of, sum_of_groups
-from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.core.types import Array, Doubles, Floats, Interactions, Longs, RankedLists, Requests
+from recx.parts.feature.fitted import FittedWith, PerItem
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.texts import encoded, products_of_pairs, query_vectors, texts_of
+from recx.parts.shared.texts import Encoded, encoded, products_of_pairs, query_vectors, text_column, texts_in
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,24 @@ class TextSimilarity:
 
     encoder: Encoder
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        tasks, items = query_vectors(requests, history, self.encoder), encoded(history, self.encoder).items
-        return (1 + products_of_pairs(tasks, candidates.list_of_row, items, candidates.item)) / np.float32(2)
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, encoded(history, self.encoder))
+
+    def values(self, texts: Encoded, candidates: RankedLists, requests: Requests) -> Floats:
+        tasks = query_vectors(requests, texts)
+        return (1 + products_of_pairs(tasks, candidates.list_of_row, texts.items, candidates.item)) / np.float32(2)
 
 
 @dataclass(frozen=True)
 class ToolUsage:
     """Mean over the graph's tools of 0.5 + 0.5 * share of the tool in all uses of the history; 0.5 if unknown."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         graphs, past = graphs_of(history), past_graphs(history)
         below = np.flatnonzero(graphs.below_root)
         share = np.append(past.share, 0)[graphs.tool[below]]
         mean = means(share, indptr_of(np.maximum(0, graphs.sizes - 1)), 0.0)
-        return (np.float32(0.5) + np.float32(0.5) * mean)[candidates.item]
+        return PerItem(np.float32(0.5) + np.float32(0.5) * mean)
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,13 @@ class SizeFit:
     script without spaces counts as a word.
     """
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        words = Analyzer(ngrams=1, split_names=False)
-        texts = texts_of(history.users, "users")[candidates.user]
-        short = of_rows(np.array([len(words(text)) < 5 for text in texts], dtype=bool), candidates)
-        log_size = np.log1p(graphs_of(history).sizes[candidates.item])
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, (text_column(history.users, "users"), np.log1p(graphs_of(history).sizes)))
+
+    def values(self, known: tuple[Array, Doubles], candidates: RankedLists, requests: Requests) -> Floats:
+        words, tasks = Analyzer(ngrams=1, split_names=False), texts_in(known[0], candidates.user)
+        short = of_rows(np.array([len(words(task)) < 5 for task in tasks], dtype=bool), candidates)
+        log_size = known[1][candidates.item]
         fit = np.where(short, 1 / (1 + log_size), np.minimum(1, log_size / 5))
         return (0.2 + 0.8 * fit).astype(np.float32)
 
@@ -68,9 +74,9 @@ class SizeFit:
 class CoOccurrence:
     """Mean over the graph's edges of log(1 + count of the edge in the graphs of the history); 0 without edges."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         count = np.log1p(past_graphs(history).edge_count)
-        return means(count, graphs_of(history).edge_indptr, 0.0)[candidates.item]
+        return PerItem(means(count, graphs_of(history).edge_indptr, 0.0))
 
 
 @dataclass(frozen=True)
@@ -88,24 +94,24 @@ class Transition:
     strength: PositiveFloat = 5.0
     least: bool = False
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         past = past_graphs(history)
         chance = np.log(past.edge_chance(self.strength))
         nothing = -float(np.log(past.pairs[1].sum() + len(past.graphs.tools) + 1))
-        return (minima if self.least else means)(chance, graphs_of(history).edge_indptr, nothing)[candidates.item]
+        return PerItem((minima if self.least else means)(chance, graphs_of(history).edge_indptr, nothing))
 
 
 @dataclass(frozen=True)
 class Attached:
     """Share of the nodes below the root that have an incoming edge; 1 if there are no such nodes."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         graphs = graphs_of(history)
         reached = np.zeros(len(graphs.tool), dtype=bool)
         reached[np.repeat(graphs.node_indptr[:-1], np.diff(graphs.edge_indptr)) + graphs.edge[:, 1]] = True
         n = sum_of_groups((reached & graphs.below_root).astype(np.float32), graphs.node_indptr)
         share = np.where(graphs.sizes > 1, n / np.maximum(1, graphs.sizes - 1), 1)
-        return share[candidates.item].astype(np.float32)
+        return PerItem(share.astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -115,10 +121,12 @@ class StructureFit:
     For a graph alone in its list, the second term is 0.4 * 0.5.
     """
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         graphs = graphs_of(history)
-        size = graphs.sizes[candidates.item].astype(np.float64)
-        edges = np.diff(graphs.edge_indptr)[candidates.item]
+        return FittedWith(self, (graphs.sizes.astype(np.float64), np.diff(graphs.edge_indptr)))
+
+    def values(self, known: tuple[Doubles, Longs], candidates: RankedLists, requests: Requests) -> Floats:
+        size, edges = (of_graph[candidates.item] for of_graph in known)
         others = of_rows(candidates.lengths, candidates) - 1
         mean = (of_rows(sum_of_groups(size, candidates.indptr), candidates) - size) / np.maximum(others, 1)
         apart = np.where(others > 0, np.minimum(1, np.abs(size - mean) / (2 * np.maximum(mean, 1))), 0.5)

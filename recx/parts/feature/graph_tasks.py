@@ -11,11 +11,12 @@ from scipy import sparse
 
 from recx.core.bounds import PositiveInt, checked
 from recx.core.memo import once_per_input
-from recx.core.protocols import Encoder, FittedEncoder
+from recx.core.protocols import Encoder, FittedEncoder, FittedFeature
 from recx.core.ragged import group_of_rows, indptr_of, rows_of_groups, sum_of_groups
 from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests, Vectors
+from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
-from recx.parts.shared.texts import nearest_texts, texts_of
+from recx.parts.shared.texts import nearest_texts, text_column, texts_in
 
 
 @dataclass(frozen=True)
@@ -40,49 +41,93 @@ class Votes:
         """Return the names of the columns."""
         return [f"past_{what}_{how}" for what in ("tools", "edges") for how in ("mean", "least", "held")]
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        graphs, past = graphs_of(history), past_graphs(history)
-        vectors, fitted = _known_tasks(history, self.encoder)
-        tasks = fitted.encode(_tasks(history, candidates.user))
-        near = nearest_texts(tasks, vectors[np.cumsum(history.lengths > 0)[history.user] - 1], self.k)
+    def fit(self, history: Interactions) -> FittedFeature:
+        graphs, past, (vectors, fitted) = graphs_of(history), past_graphs(history), _known_tasks(history, self.encoder)
+        tools = _Parts.of(past.node_indptr, past.node_tool, past.right)
+        edges = _Parts.of(graphs.edge_indptr, past.pair_of_edge, past.right)
+        of_event = vectors[np.cumsum(history.lengths > 0)[history.user] - 1]
+        return FittedWith(self, _Past(fitted, _columns_of_tasks(history), of_event, tools, edges))
+
+    def values(self, past: _Past, candidates: RankedLists, requests: Requests) -> Floats:
+        tasks = past.encoder.encode(_tasks(past.tasks, candidates.user))
+        near = nearest_texts(tasks, past.vectors, self.k)
         columns: list[Floats] = []
-        for indptr, kind in ((past.node_indptr, past.node_tool), (graphs.edge_indptr, past.pair_of_edge)):
-            votes = near @ _incidence(indptr, kind, past.right)
-            columns.extend(_columns(votes, candidates, indptr, kind))
+        for parts in (past.tools, past.edges):
+            columns.extend(_columns(near @ parts.of_event, candidates, parts))
         return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The tools or the edges of all graphs, and of the correct graphs of the past.
+
+    Attributes:
+        indptr: Borders of the graphs' parts [n_graphs + 1].
+        kind: The kind of each part; -1: unknown.
+        of_event: Which kinds the graph of each event has, CSR [n_events, n_kinds] of ones.
+    """
+
+    indptr: Longs
+    kind: Array
+    of_event: Vectors
+
+    @classmethod
+    def of(cls, indptr: Longs, kind: Array, right: Array) -> _Parts:
+        """Return the parts of graphs, of which ``right`` were the correct ones of the events [n_events]."""
+        kinds = kind[rows_of_groups(indptr, right)]
+        known = kinds >= 0
+        pairs = np.repeat(np.arange(len(right)), np.diff(indptr)[right])[known], kinds[known]
+        shape = (len(right), int(kind.max(initial=0)) + 1)
+        table = sparse.coo_array((np.ones(len(pairs[0]), np.float32), pairs), shape).tocsr()
+        table.data[:] = 1
+        return cls(indptr, kind, table)
+
+
+@dataclass(frozen=True, eq=False)
+class _Past:
+    """The past tasks, and the graphs that answered them.
+
+    Attributes:
+        encoder: Encodes tasks.
+        tasks: The columns of the users' table that make up a task.
+        vectors: The vector of each event's task [n_events, d].
+        tools: The tools of graphs.
+        edges: The edges of graphs.
+    """
+
+    encoder: FittedEncoder
+    tasks: tuple[Array, ...]
+    vectors: Vectors
+    tools: _Parts
+    edges: _Parts
 
 
 @once_per_input
 def _known_tasks(history: Interactions, encoder: Encoder) -> tuple[Vectors, FittedEncoder]:
     """Return the vectors of the tasks of the users with events, in their order, and the encoder."""
-    past = _tasks(history, history.lengths > 0)
+    past = _tasks(_columns_of_tasks(history), history.lengths > 0)
     fitted = encoder.fit(np.concatenate([graphs_of(history).texts, past]))
     return fitted.encode(past), fitted
 
 
-def _tasks(history: Interactions, users: Array) -> Array:
-    """Return the tasks of these users, with the requests of their traces [n]."""
-    tasks = texts_of(history.users, "users", users)
-    if "request" in history.users.table:
-        tasks = tasks + " " + history.users.table["request"][users]
+def _columns_of_tasks(history: Interactions) -> tuple[Array, ...]:
+    """Return the users' texts and, if there are any, the requests of their traces [n_users each]."""
+    table = history.users.table
+    return text_column(history.users, "users"), *([table["request"]] if "request" in table else [])
+
+
+def _tasks(columns: tuple[Array, ...], users: Array) -> Array:
+    """Return the tasks of these users [n]."""
+    tasks = texts_in(columns[0], users)
+    for column in columns[1:]:
+        tasks = tasks + " " + column[users]
     return tasks
 
 
-def _incidence(indptr: Longs, kind: Array, right: Array) -> Any:
-    """Return a CSR [n_events, n_kinds] of ones: which kinds (-1: unknown) each correct graph has."""
-    kinds = kind[rows_of_groups(indptr, right)]
-    known = kinds >= 0
-    pairs = np.repeat(np.arange(len(right)), np.diff(indptr)[right])[known], kinds[known]
-    shape = (len(right), int(kind.max(initial=0)) + 1)
-    table = sparse.coo_array((np.ones(len(pairs[0]), np.float32), pairs), shape).tocsr()
-    table.data[:] = 1
-    return table
-
-
-def _columns(votes: Any, candidates: RankedLists, indptr: Longs, kind: Array) -> tuple[Floats, Floats, Floats]:
+def _columns(votes: Any, candidates: RankedLists, parts: _Parts) -> tuple[Floats, Floats, Floats]:
     """Return the mean and the minimum vote and the share of all votes of each row (see ``Votes``)."""
-    kinds = kind[rows_of_groups(indptr, candidates.item)]
-    of_row = indptr_of(np.diff(indptr)[candidates.item])
+    kinds = parts.kind[rows_of_groups(parts.indptr, candidates.item)]
+    of_row = indptr_of(np.diff(parts.indptr)[candidates.item])
     row = candidates.list_of_row[group_of_rows(of_row)]
     vote = np.zeros(len(kinds), dtype=np.float32)
     known = kinds >= 0

@@ -14,17 +14,23 @@ from scipy import sparse
 
 from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.memo import once_per_input
-from recx.core.protocols import Encoder
+from recx.core.protocols import Encoder, FittedFeature
 from recx.core.ragged import blocks
-from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.core.types import Array, Floats, Interactions, RankedLists, Requests, Vectors
+from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.texts import (
+    Encoded,
+    WordCounter,
     answered,
+    encoded,
     known_user_vectors,
     nearest_texts,
     past_tasks,
     products_of_lists,
     query_vectors,
+    text_column,
+    texts_in,
     texts_of,
     word_counter,
 )
@@ -41,12 +47,14 @@ class PastTasks:
 
     encoder: Encoder
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         if history.time is not None:
-            return np.zeros(len(candidates), dtype=np.float32)
-        return products_of_lists(
-            candidates, query_vectors(requests, history, self.encoder), past_tasks(history, self.encoder)
-        )
+            return Constant(0)
+        return FittedWith(self, (encoded(history, self.encoder), past_tasks(history, self.encoder)))
+
+    def values(self, known: tuple[Encoded, Vectors], candidates: RankedLists, requests: Requests) -> Floats:
+        texts, means = known
+        return products_of_lists(candidates, query_vectors(requests, texts), means)
 
 
 @dataclass(frozen=True)
@@ -62,14 +70,16 @@ class NearestTasks:
     encoder: Encoder
     k: PositiveInt = 20
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
         if history.time is not None:
-            return np.zeros(len(candidates), dtype=np.float32)
-        tasks = query_vectors(requests, history, self.encoder)
-        past = known_user_vectors(history, self.encoder)
-        of_tool, n = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)].T), past.shape[0]
-        share = np.zeros(len(candidates), dtype=np.float32)
-        for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, n, history.n_items))):
+            return Constant(0)
+        of_tool = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)].T)
+        return FittedWith(self, (encoded(history, self.encoder), known_user_vectors(history, self.encoder), of_tool))
+
+    def values(self, known: tuple[Encoded, Vectors, Any], candidates: RankedLists, requests: Requests) -> Floats:
+        texts, past, of_tool = known
+        tasks, share = query_vectors(requests, texts), np.zeros(len(candidates), dtype=np.float32)
+        for start, stop in blocks(candidates.n_lists, max(1, CELLS // max(1, *of_tool.shape))):
             rows = slice(int(candidates.indptr[start]), int(candidates.indptr[stop]))
             votes = (nearest_texts(tasks[start:stop], past, self.k) @ of_tool).toarray()
             share[rows] = votes[candidates.list_of_row[rows] - start, candidates.item[rows]]
@@ -94,31 +104,42 @@ class PastWords:
     ngrams: PositiveInt = 2
     split_names: bool = True
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        counter = None
-        if history.time is None and len(history):
-            counter, gains, loss = _words(history, self.strength, Analyzer(self.ngrams, self.split_names))
-        if counter is None:
-            return np.zeros(len(candidates), dtype=np.float32)
-        tasks = sparse.csr_array(counter.transform(texts_of(history.users, "users", candidates.user)))
-        gain = products_of_lists(candidates, tasks, gains)
+    def fit(self, history: Interactions) -> FittedFeature:
+        if history.time is not None or not len(history):
+            return Constant(0)
+        return FittedWith(self, _words(history, self.strength, Analyzer(self.ngrams, self.split_names)))
+
+    def values(self, known: _Words, candidates: RankedLists, requests: Requests) -> Floats:
+        tasks = known.counter.counts(texts_in(known.users, candidates.user))
+        gain = products_of_lists(candidates, tasks, known.gain)
         words = np.asarray(tasks.sum(axis=1)).ravel()[candidates.list_of_row]
-        return np.where(words > 0, gain / np.maximum(1, words) + loss[candidates.item], 0).astype(np.float32)
+        return np.where(words > 0, gain / np.maximum(1, words) + known.loss[candidates.item], 0).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """The words of the past tasks: log(P(word | tool) / P(word)) = gain + loss.
+
+    Attributes:
+        counter: Finds the words in a task.
+        gain: CSR [n_items, n_words]; 0 for words that the tool's past tasks lack.
+        loss: [n_items].
+        users: The users' texts [n_users].
+    """
+
+    counter: WordCounter
+    gain: Vectors
+    loss: Floats
+    users: Array
 
 
 @once_per_input
-def _words(history: Interactions, strength: float, analyzer: Analyzer) -> tuple[Any | None, Any, Floats]:
-    """Return the word counter, gain [n_items, n_words] and loss [n_items]: log(P(word | tool) / P(word)) = gain + loss.
-
-    The counter is None if no past task has a word; the gain is 0 for words that the tool's past tasks lack.
-    """
+def _words(history: Interactions, strength: float, analyzer: Analyzer) -> _Words:
     texts = texts_of(history.users, "users", history.lengths > 0)
     counter = word_counter(texts, analyzer, binary=True)
-    none = np.zeros((len(texts), 1), dtype=np.float32)
-    tasks = sparse.csr_array(none if counter is None else counter.transform(texts))
-    counts = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)] @ tasks)
+    counts = sparse.csr_array(answered(history)[:, np.flatnonzero(history.lengths)] @ counter.counts(texts))
     by_word, by_tool = np.asarray(counts.sum(axis=0)).ravel(), np.asarray(counts.sum(axis=1)).ravel()
     expected = strength * by_word / max(1.0, float(by_word.sum()))
     counts.data = np.log1p(counts.data / expected[counts.indices]).astype(np.float32)
     loss = np.log(strength / (strength + by_tool)).astype(np.float32)
-    return counter, counts, loss
+    return _Words(counter, counts, loss, text_column(history.users, "users"))

@@ -8,9 +8,12 @@ import numpy as np
 
 from recx.core.bounds import checked
 from recx.core.memo import once_per_input
+from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Floats, Interactions, RankedLists, Requests
-from recx.parts.feature.rows import clicks_within, of_rows
+from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.parts.feature.clicks import ItemClicks, item_clicks
+from recx.parts.feature.fitted import Constant, FittedWith
+from recx.parts.feature.rows import of_rows
 from recx.parts.shared.click_counts import EventCounter
 
 
@@ -25,9 +28,12 @@ class Clicks:
 
     window: Duration | None = None
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, item_clicks(history))
+
+    def values(self, clicks: ItemClicks, candidates: RankedLists, requests: Requests) -> Floats:
         window = milliseconds(self.window, "feature.window") if self.window else None
-        return np.log1p(clicks_within(candidates, history, requests, window)).astype(np.float32)
+        return np.log1p(clicks.within(candidates, requests, window)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,13 @@ class Trend:
     short: Duration = "1h"
     long: Duration = "6h"
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, item_clicks(history))
+
+    def values(self, clicks: ItemClicks, candidates: RankedLists, requests: Requests) -> Floats:
         short, long = milliseconds(self.short, "feature.short"), milliseconds(self.long, "feature.long")
-        lately = clicks_within(candidates, history, requests, short) + 1
-        before = clicks_within(candidates, history, requests, long) * (short / long) + 1
+        lately = clicks.within(candidates, requests, short) + 1
+        before = clicks.within(candidates, requests, long) * (short / long) + 1
         return np.asarray(np.log(lately) - np.log(before), dtype=np.float32)
 
 
@@ -65,22 +74,41 @@ class PeerClicks:
     column: str = "region"
     window: Duration = "6h"
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        group = history.users.table.get(self.column)
-        if group is None or history.time is None or requests.time is None:
+    def fit(self, history: Interactions) -> FittedFeature:
+        if history.time is None or self.column not in history.users.table:
+            return Constant(0)
+        return FittedWith(self, _peers(history, self.column))
+
+    def values(self, peers: _Peers, candidates: RankedLists, requests: Requests) -> Floats:
+        if requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
-        own = of_rows(group[requests.user], candidates)
-        kind = candidates.item.astype(np.int64) * (int(group.max(initial=0)) + 1) + own
+        own = of_rows(peers.group[requests.user], candidates)
+        kind = candidates.item.astype(np.int64) * peers.n_groups + own
         since = requests.time - milliseconds(self.window, "feature.window")
-        clicks = _peer_counter(history, self.column).between(kind, since, requests.time, candidates.indptr)
+        clicks = peers.counter.between(kind, since, requests.time, candidates.indptr)
         return np.where(own >= 0, np.log1p(clicks), 0).astype(np.float32)
 
 
+@dataclass(frozen=True, eq=False)
+class _Peers:
+    """Counts the clicks by item and group, of the users whose group is known.
+
+    Attributes:
+        group: The group of each user [n_users], -1 if unknown.
+        n_groups: Number of groups.
+        counter: Counts the clicks of kind ``item * n_groups + group``.
+    """
+
+    group: Array
+    n_groups: int
+    counter: EventCounter
+
+
 @once_per_input
-def _peer_counter(history: Interactions, column: str) -> EventCounter:
-    """Return the counter of clicks by item and group, of the users whose group is known."""
+def _peers(history: Interactions, column: str) -> _Peers:
     assert history.time is not None
     group = history.users.table[column]
+    n_groups = int(group.max(initial=0)) + 1
     known = group[history.user] >= 0
-    kind = history.item[known].astype(np.int64) * (int(group.max(initial=0)) + 1) + group[history.user[known]]
-    return EventCounter(kind, history.time[known])
+    kind = history.item[known].astype(np.int64) * n_groups + group[history.user[known]]
+    return _Peers(group, n_groups, EventCounter.of(kind, history.time[known]))

@@ -12,9 +12,12 @@ from typing import Literal
 import numpy as np
 
 from recx.core.bounds import checked
-from recx.core.protocols import Feature
+from recx.core.memo import once_per_input
+from recx.core.precision import Reals
+from recx.core.protocols import Feature, FittedFeature
 from recx.core.system.durations import HOUR, Duration, milliseconds
-from recx.core.types import Doubles, Floats, Interactions, RankedLists, Requests
+from recx.core.types import Doubles, Interactions, Longs, RankedLists, Requests
+from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.rows import of_rows
 
 
@@ -39,23 +42,48 @@ class Times:
     by: Literal["activity", "freshness", "absence", "night"]
     half_life: Duration = "1h"
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        factor = self._factor(history, requests).astype(np.float32)
-        return self.feature(candidates, history, requests) * of_rows(factor, candidates)
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, (self.feature.fit(history), _activity(history)))
 
-    def _factor(self, history: Interactions, requests: Requests) -> Doubles:
-        events = history.lengths[requests.user]
+    def values(self, known: tuple[FittedFeature, _Activity], candidates: RankedLists, requests: Requests) -> Reals:
+        feature, activity = known
+        factor = self._factor(activity, requests).astype(np.float32)
+        return feature(candidates, requests) * of_rows(factor, candidates)
+
+    def _factor(self, activity: _Activity, requests: Requests) -> Doubles:
+        events = activity.events[requests.user]
         if self.by == "activity":
             return np.log1p(events)
-        if history.time is None or requests.time is None:
+        if activity.last is None or requests.time is None:
             return np.zeros(len(requests))
         if self.by == "night":
             return np.cos(2 * np.pi * (requests.time % (24 * HOUR)) / (24 * HOUR))
         factor, known = np.zeros(len(requests)), events > 0
-        last = history.time[history.indptr[requests.user[known] + 1] - 1]
-        away = np.maximum(0, requests.time[known] - last)
+        away = np.maximum(0, requests.time[known] - activity.last[requests.user[known]])
         if self.by == "freshness":
             factor[known] = np.exp2(-away / milliseconds(self.half_life, "feature.half_life"))
         else:
             factor[known] = np.log1p(away / HOUR)
         return factor
+
+
+@dataclass(frozen=True, eq=False)
+class _Activity:
+    """When the users were active.
+
+    Attributes:
+        events: Number of events of each user [n_users].
+        last: Time of each user's last event [n_users], 0 without events; None if the data has no times.
+    """
+
+    events: Longs
+    last: Longs | None
+
+
+@once_per_input
+def _activity(history: Interactions) -> _Activity:
+    if history.time is None:
+        return _Activity(history.lengths, None)
+    last, known = np.zeros(history.n_users, dtype=np.int64), history.lengths > 0
+    last[known] = history.time[history.indptr[1:][known] - 1]
+    return _Activity(history.lengths, last)

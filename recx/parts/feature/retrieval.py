@@ -21,7 +21,10 @@ class Score:
 
     source: str | None = None
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> Score:
+        return self  # the history decides nothing
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
         return share_of_largest(_column(candidates, self.source, "score", candidates.score), candidates)
 
 
@@ -38,7 +41,10 @@ class Rank:
     source: str | None = None
     smoothing: NonNegativeFloat = 10.0
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> Rank:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
         rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))
         return np.where(rank > 0, 1 / (np.float32(self.smoothing) + rank), 0).astype(np.float32)
 

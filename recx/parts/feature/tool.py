@@ -8,19 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from recx.core.bounds import checked
-from recx.core.entities import Entities
 from recx.core.memo import once_per_input
-from recx.core.protocols import Encoder
-from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
-from recx.parts.feature.rows import clicks_within, events_within, of_rows
+from recx.core.protocols import Encoder, FittedFeature
+from recx.core.types import Array, Floats, Interactions, RankedLists, Requests, Vectors
+from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
+from recx.parts.feature.fitted import Constant, FittedWith
+from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
-from recx.parts.shared.texts import encoded, products_of_lists, query_vectors, texts_of
+from recx.parts.shared.texts import (
+    Encoded,
+    WordCounter,
+    encoded,
+    products_of_lists,
+    query_vectors,
+    text_column,
+    texts_in,
+)
 
 NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the task has the whole name of the tool, a word of it, or none
 
@@ -35,9 +43,11 @@ class Relevance:
 
     encoder: Encoder
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        items = encoded(history, self.encoder).items
-        cosine = products_of_lists(candidates, query_vectors(requests, history, self.encoder), items)
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, encoded(history, self.encoder))
+
+    def values(self, texts: Encoded, candidates: RankedLists, requests: Requests) -> Floats:
+        cosine = products_of_lists(candidates, query_vectors(requests, texts), texts.items)
         return ((1 + cosine) / 2).clip(0, 1)
 
 
@@ -45,17 +55,21 @@ class Relevance:
 class Structure(Relevance):
     """sqrt(relevance + 0.1), which stretches the lower end of the relevance."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return np.asarray(np.sqrt(super().__call__(candidates, history, requests) + np.float32(0.1)))
+    def values(self, texts: Encoded, candidates: RankedLists, requests: Requests) -> Floats:
+        return np.asarray(np.sqrt(super().values(texts, candidates, requests) + np.float32(0.1)))
 
 
 @dataclass(frozen=True)
 class Usage:
     """0.5 + 0.5 * share of the tool in all events before the request; 0.5 without events."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        total = np.maximum(1, of_rows(events_within(history, requests, None), candidates))
-        share = clicks_within(candidates, history, requests, None) / total
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, (item_clicks(history), AllEvents.of(history)))
+
+    def values(self, known: tuple[ItemClicks, AllEvents], candidates: RankedLists, requests: Requests) -> Floats:
+        clicks, events = known
+        total = np.maximum(1, of_rows(events.within(requests, None), candidates))
+        share = clicks.within(candidates, requests, None) / total
         return (0.5 + 0.5 * share).astype(np.float32)
 
 
@@ -74,15 +88,36 @@ class Naming:
 
     split_names: bool = True
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        value = np.full(len(candidates), NOT_NAMED, dtype=np.float32)
+    def fit(self, history: Interactions) -> FittedFeature:
         if "name" not in history.items.table:
-            return value
-        named = _named(history.items, self.split_names)
-        tasks = sparse.csr_array(named.counter.transform(texts_of(history.users, "users", candidates.user)))
+            return Constant(NOT_NAMED)
+        return FittedWith(self, _named(history, self.split_names))
+
+    def values(self, named: _Named, candidates: RankedLists, requests: Requests) -> Floats:
+        value = np.full(len(candidates), NOT_NAMED, dtype=np.float32)
+        tasks = named.counter.counts(texts_in(named.tasks, candidates.user))
         value[products_of_lists(candidates, tasks, named.words) > 0] = WORD_NAMED
         value[products_of_lists(candidates, tasks, named.names) > 0] = NAMED
         return value
+
+
+@dataclass(frozen=True)
+class _Phrases:
+    """Finds the words of a task, and every few of them in a row.
+
+    Attributes:
+        split_names: Whether names are also read in parts.
+        longest: Up to how many words in a row are one phrase.
+    """
+
+    split_names: bool
+    longest: int
+
+    def __call__(self, task: str) -> list[str]:
+        whole = Analyzer(split_names=False)
+        words = [*whole(names_split(task) if self.split_names else task), "", *whole(task)]
+        lengths = range(1, self.longest + 1)
+        return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,43 +125,33 @@ class _Named:
     """The terms of the tools' names: their words and the whole names.
 
     Attributes:
-        counter: Counter of the terms of a task, 1 or 0 each.
+        counter: Finds the terms in a task.
         words: The words of each tool's name, CSR [n_items, n_terms].
         names: The whole name of each tool, in parts and in one, CSR [n_items, n_terms].
+        tasks: The users' texts [n_users].
     """
 
-    counter: Any
+    counter: WordCounter
     words: Vectors
     names: Vectors
+    tasks: Array
 
 
 @once_per_input
-def _named(items: Entities, split_names: bool) -> _Named:
-    from sklearn.feature_extraction.text import CountVectorizer
-
+def _named(history: Interactions, split_names: bool) -> _Named:
     whole, split = Analyzer(split_names=False), names_split if split_names else str
-
-    def twice(task: str) -> list[str]:
-        return [*whole(split(task)), "", *whole(task)]
-
-    table = items.table["name"]
+    table = history.items.table["name"]
     parts = [[word for word in whole(split(name)) if word.strip("_")] for name in table]
     words = [[word for word in of_name if word.isascii() or len(word) > 1] for of_name in parts]
     names = [
         {" ".join(found) for found in (of_name, whole(name)) if of_name}
         for of_name, name in zip(parts, table, strict=True)
     ]
-    number = {term: place for place, term in enumerate(dict.fromkeys(chain(*words, *names)))} or {"": 0}
-    counter = CountVectorizer(
-        vocabulary=number,
-        lowercase=False,
-        tokenizer=twice,
-        token_pattern=None,
-        ngram_range=(1, max(map(len, parts), default=1) or 1),
-        binary=True,
-        dtype=np.float32,
-    )
-    return _Named(counter, _table(words, number), _table(names, number))
+    terms = list(dict.fromkeys(chain(*words, *names)))
+    number = {term: place for place, term in enumerate(terms)}
+    phrases = _Phrases(split_names, max(map(len, parts), default=1) or 1)
+    counter = WordCounter(np.array(terms, dtype=object), phrases, binary=True)
+    return _Named(counter, _table(words, number), _table(names, number), text_column(history.users, "users"))
 
 
 def _table(terms: Sequence[Iterable[str]], number: Mapping[str, int]) -> Vectors:

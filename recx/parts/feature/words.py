@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from recx.core.bounds import NonNegativeFloat, PositiveInt, Unit, checked
+from recx.core.protocols import FittedFeature
 from recx.core.types import Floats, Interactions, RankedLists, Requests
+from recx.parts.feature.fitted import FittedWith, PerItem
 from recx.parts.feature.rows import share_of_largest
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.bm25 import bm25
+from recx.parts.shared.bm25 import Bm25Weights, bm25_weights
 from recx.parts.shared.texts import texts_of
 
 
@@ -31,16 +33,17 @@ class Bm25:
     ngrams: PositiveInt = 2
     split_names: bool = True
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        return share_of_largest(
-            bm25(candidates, history, self.k1, self.b, Analyzer(self.ngrams, self.split_names)), candidates
-        )
+    def fit(self, history: Interactions) -> FittedFeature:
+        return FittedWith(self, bm25_weights(history, self.k1, self.b, Analyzer(self.ngrams, self.split_names)))
+
+    def values(self, weights: Bm25Weights, candidates: RankedLists, requests: Requests) -> Floats:
+        return share_of_largest(weights.scores(candidates), candidates)
 
 
 @dataclass(frozen=True)
 class Length:
     """log(1 + number of characters of the item's text)."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
-        texts = texts_of(history.items, "items")[candidates.item]
-        return np.log1p(np.fromiter(map(len, texts), dtype=np.float32, count=len(texts)))
+    def fit(self, history: Interactions) -> FittedFeature:
+        texts = texts_of(history.items, "items")
+        return PerItem(np.log1p(np.fromiter(map(len, texts), dtype=np.float32, count=len(texts))))

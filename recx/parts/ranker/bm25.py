@@ -8,7 +8,7 @@ from typing import ClassVar
 from recx.core.bounds import NonNegativeFloat, PositiveInt, Unit, checked
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.bm25 import bm25
+from recx.parts.shared.bm25 import bm25_weights
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,5 @@ class Bm25:
         Raises:
             InputError: The users or the items have no texts.
         """
-        return candidates.reorder(bm25(candidates, history, self.k1, self.b, Analyzer(self.ngrams, self.split_names)))
+        weights = bm25_weights(history, self.k1, self.b, Analyzer(self.ngrams, self.split_names))
+        return candidates.reorder(weights.scores(candidates))

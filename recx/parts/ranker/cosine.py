@@ -27,5 +27,5 @@ class Cosine:
         Raises:
             InputError: The users or the items have no texts.
         """
-        items = encoded(history, self.encoder).items
-        return candidates.reorder(products_of_lists(candidates, query_vectors(requests, history, self.encoder), items))
+        texts = encoded(history, self.encoder)
+        return candidates.reorder(products_of_lists(candidates, query_vectors(requests, texts), texts.items))

@@ -20,7 +20,7 @@ from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import plain
 from recx.core.types import Array, Doubles, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
-from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
+from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix
 
 FILE = "linear.json"
 COLUMNS = ("weight", "low", "high", "mean", "deviation", "vif")
@@ -119,7 +119,11 @@ class FittedLinear:
         }
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates by decreasing score, or by decreasing probability if the settings say so."""
+        """Return the candidates by decreasing score, or by decreasing probability if the settings say so.
+
+        Raises:
+            InputError: The candidates have other features than those of the fit.
+        """
         score, n_cut = self._scores(candidates, history, requests)
         ranked = candidates.reorder(score)
         ranked = replace(ranked, notes={**ranked.notes, "ranker_values_cut": n_cut})
@@ -134,6 +138,7 @@ class FittedLinear:
 
     def _scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> tuple[Doubles, int]:
         """Return the scores [n_rows] and the number of values that were cut."""
+        check_names(self.settings.features, candidates, self.names, "linear")
         score, n_cut = np.empty(len(candidates)), 0
         slope = self.weight / self.deviation
         for rows, table in design_blocks(self.settings.features, candidates, history, requests):
@@ -152,12 +157,9 @@ class FittedLinear:
         """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
 
         Raises:
-            InputError: The weights belong to other features than those of the settings.
+            InputError: The weights belong to other features than those of the settings and the candidates.
         """
-        if names_of(self.settings.features, candidates) != self.names:
-            raise InputError(
-                "ranker=linear: its weights belong to other features than those of its settings: run it again"
-            )
+        check_names(self.settings.features, candidates, self.names, "linear")
         table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
         table -= self.mean
         cut(table, self._farthest)

@@ -10,8 +10,8 @@ import numpy as np
 from recx.core.bounds import Decay, NonNegativeInt, PositiveInt, Seed, checked
 from recx.core.protocols import Seen
 from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.click_counts import last_clicks
 from recx.parts.shared.nearest import Neighbours, Search, neighbours
+from recx.parts.shared.sequences import sequences
 from recx.parts.shared.vectors import ItemVectors, item_vectors
 
 
@@ -77,7 +77,8 @@ class FittedFaiss:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; the list is empty if no clicked item of the user has a vector."""
-        query = last_clicks(history, requests, self.settings.last, self.settings.recency) @ self.vectors.vector
+        clicks = sequences(history).weighted(requests.user, self.settings.last, self.settings.recency)
+        query = clicks @ self.vectors.vector
         query /= np.maximum(np.linalg.norm(query, axis=1, keepdims=True), 1e-12)
         lists = self.near.lists(query, history, requests, k, self.settings.seen)
         return replace(lists, notes={"items_with_learnt_vector": int(self.vectors.learned.sum()), **lists.notes})

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from recx.core.compiled import compiled
 from recx.core.memo import once_per_input
-from recx.core.ragged import blocks_of_groups, indptr_of, position_of_rows
+from recx.core.ragged import blocks_of_groups, indptr_of
 from recx.core.system.threads import side_by_side
-from recx.core.types import Array, Interactions, Ints, Longs, Requests
+from recx.core.types import Array, Interactions, Ints, Longs
 
 ROWS = 50_000  # rows that are counted together by one thread
 
 
+@dataclass(frozen=True, eq=False)
 class EventCounter:
     """Counts events of a kind before a point in time.
 
@@ -30,18 +29,22 @@ class EventCounter:
         time: Time of each event [n], in ms, sorted within each kind.
     """
 
-    def __init__(self, kind: Array, time: Longs) -> None:
-        """Sort the events.
+    indptr: Longs
+    time: Longs
+
+    @classmethod
+    def of(cls, kind: Array, time: Longs) -> EventCounter:
+        """Return the counter of events.
 
         Args:
             kind: Kind of each event [n], whole numbers from 0.
             time: Time of each event [n], in ms.
         """
         kind = kind.astype(np.int64, copy=False)
-        self.indptr = indptr_of(np.bincount(kind))
-        self.time = np.empty(len(kind), dtype=np.int64)
-        _place_events(kind, time, self.indptr[:-1].copy(), self.time)
-        _sort_groups(self.time, self.indptr)
+        indptr, placed = indptr_of(np.bincount(kind)), np.empty(len(kind), dtype=np.int64)
+        _place_events(kind, time, indptr[:-1].copy(), placed)
+        _sort_groups(placed, indptr)
+        return cls(indptr, placed)
 
     def before(self, kind: Array, time: Longs, indptr: Longs | None = None) -> Longs:
         """Return the number of events of each kind [m] before each time.
@@ -64,13 +67,6 @@ class EventCounter:
     def between(self, kind: Array, start: Longs, stop: Longs, indptr: Longs | None = None) -> Longs:
         """Return the number of events of each kind [m] at or after ``start`` and before ``stop``; see ``before``."""
         return self.before(kind, stop, indptr) - self.before(kind, start, indptr)
-
-
-@once_per_input
-def item_counter(history: Interactions) -> EventCounter:
-    """Return the counter of the clicks on each item; the history must have times."""
-    assert history.time is not None
-    return EventCounter(history.item, history.time)
 
 
 @once_per_input
@@ -278,13 +274,3 @@ def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Lo
     for apart in range(1, min(distance, int(history.lengths.max(initial=0)) - 1) + 1):
         earlier = np.flatnonzero(user[apart:] == user[:-apart])
         yield apart, earlier, earlier + apart
-
-
-def last_clicks(history: Interactions, requests: Requests, last: int, recency: float) -> Any:
-    """Return the CSR [n_lists, n_items] of each user's last clicks, weighted ``recency ** n`` for the n-th newest."""
-    lengths = np.minimum(history.lengths[requests.user], last)
-    indptr = indptr_of(lengths)
-    position = position_of_rows(indptr)
-    rows = np.repeat(history.indptr[requests.user + 1], lengths) - 1 - position
-    weight = (recency**position).astype(np.float32)
-    return sparse.csr_array((weight, history.item[rows], indptr), shape=(len(requests), history.n_items))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from recx.core.errors import InputError, RecxError
+from recx.core.memo import once_per_input
 from recx.core.precision import Reals, fits_float32, floats_of
 from recx.core.progress import track
-from recx.core.protocols import Feature, FeatureSet
+from recx.core.protocols import Feature, FeatureSet, FittedFeature
 from recx.core.ragged import blocks
 from recx.core.system.threads import ahead
 from recx.core.types import Array, Interactions, Longs, RankedLists, Requests
@@ -37,6 +37,30 @@ def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two features are named {twice!r}: rename one of them")
     return tuple(names)
+
+
+def check_names(features: Features, candidates: RankedLists, names: Sequence[str], ranker: str) -> None:
+    """Raise InputError unless the columns are those that a ranker was fitted with.
+
+    Args:
+        features: Feature name -> feature.
+        candidates: The candidates to rank.
+        names: The names at the fit.
+        ranker: The word of the ranker, for the error.
+    """
+    found = names_of(features, candidates)
+    if found != tuple(names):
+        other = [name for name in found if name not in names] or [name for name in names if name not in found] or found
+        raise InputError(
+            f"ranker={ranker} learned from other features than these candidates have ({', '.join(other[:5])}): choose "
+            "the features and the columns of its fit, or run it again"
+        )
+
+
+@once_per_input
+def fitted_on(history: Interactions, feature: Feature | FeatureSet) -> FittedFeature:
+    """Return a feature fitted on a history, once for all requests of this history."""
+    return feature.fit(history)
 
 
 def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
@@ -86,10 +110,11 @@ def design_blocks(
             }
             return rows, values
 
-        some = known()
         with threadpool_limits(1, user_api="blas"):  # the blocks take all cores
-            # The first block makes what depends on the history alone, once for all threads.
-            for rows, values in chain(map(made, islice(some, 1)), ahead(made, some)):
+            for name, feature in features.items():
+                if not isinstance(kept.get(name), Kept):
+                    fitted_on(history, feature)  # before the threads, which would do it several times
+            for rows, values in ahead(made, known()):
                 yield rows, _table(values, kept)
 
 
@@ -126,7 +151,7 @@ def _values(
     name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
 ) -> Array:
     """Return the values of a feature [n_columns, n_rows]."""
-    values = np.asarray(feature(lists, history, requests))
+    values = np.asarray(fitted_on(history, feature)(lists, requests))
     n = len(lists)
     expected = (n, len(feature.names(lists))) if isinstance(feature, FeatureSet) else (n,)
     if values.shape != expected:

@@ -6,7 +6,9 @@ array where most entries are 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,10 +38,16 @@ class Encoded:
     Attributes:
         items: The vectors [n_items, d].
         fitted: The encoder that made them, which also encodes the users' texts.
+        users: The users' texts [n_users].
     """
 
     items: Vectors
     fitted: FittedEncoder
+    users: Array
+
+    def of_users(self, chosen: Array) -> Vectors:
+        """Return the texts of some users, by their numbers or a mask, as vectors [n, d]."""
+        return _vectors(self.fitted, texts_in(self.users, chosen))
 
 
 @once_per_input
@@ -56,19 +64,19 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
     known = history.lengths > 0 if history.time is None else slice(0)
     users, items = texts_of(history.users, "users", known), texts_of(history.items, "items")
     fitted = encoder.fit(_distinct(np.concatenate([items, users]))[1])
-    return Encoded(_vectors(fitted, items), fitted)
+    return Encoded(_vectors(fitted, items), fitted, text_column(history.users, "users"))
 
 
 @once_per_input
-def query_vectors(requests: Requests, history: Interactions, encoder: Encoder) -> Vectors:
-    """Return the texts of the requests' users as vectors [n_lists, d]."""
-    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", requests.user))
+def query_vectors(requests: Requests, texts: Encoded) -> Vectors:
+    """Return the texts of the requests' users as vectors [n_lists, d], once for all features of these requests."""
+    return texts.of_users(requests.user)
 
 
 @once_per_input
 def known_user_vectors(history: Interactions, encoder: Encoder) -> Vectors:
     """Return the texts of the users with events in the history as vectors, in their order."""
-    return _vectors(encoded(history, encoder).fitted, texts_of(history.users, "users", history.lengths > 0))
+    return encoded(history, encoder).of_users(history.lengths > 0)
 
 
 def _vectors(fitted: FittedEncoder, texts: Array) -> Vectors:
@@ -143,25 +151,59 @@ def texts_of(entities: Entities, whose: str, chosen: Array | slice = slice(None)
     Raises:
         InputError: They have no texts.
     """
+    return texts_in(text_column(entities, whose), chosen)
+
+
+def text_column(entities: Entities, whose: str) -> Array:
+    """Return the column of the texts [n] itself, of which none is read or copied; see ``texts_of``."""
     if "text" not in entities.table:
         raise InputError(f"the {whose} of this dataset have no text, which this part compares: choose another part")
-    return np.asarray(entities.table["text"][chosen], dtype=object)
+    return entities.table["text"]
 
 
-def word_counter(texts: Array, analyzer: Analyzer, *, binary: bool = False) -> Any | None:
-    """Return scikit-learn's counter of the words of these texts, or None if they have no words.
+def texts_in(column: Array, chosen: Array | slice) -> Array:
+    """Return the chosen texts of a column as Python's [n]."""
+    return np.asarray(column[chosen], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounter:
+    """Counts known words in texts.
+
+    Attributes:
+        words: The words [n_words].
+        analyzer: Finds the words of a text.
+        binary: Whether a word counts only once per text.
+    """
+
+    words: Array
+    analyzer: Callable[[str], list[str]]
+    binary: bool = False
+
+    def counts(self, texts: Array) -> Any:
+        """Return how often each word occurs in each text, CSR float32 [n, n_words]."""
+        if not len(self.words):
+            return sparse.csr_array((len(texts), 0), dtype=np.float32)
+        return sparse.csr_array(self._counter.transform(texts))
+
+    @cached_property
+    def _counter(self) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        number = {word: place for place, word in enumerate(self.words)}
+        return CountVectorizer(analyzer=self.analyzer, vocabulary=number, binary=self.binary, dtype=np.float32)
+
+
+def word_counter(texts: Array, analyzer: Analyzer, *, binary: bool = False) -> WordCounter:
+    """Return the counter of the words of these texts.
 
     Args:
         texts: The texts [n].
         analyzer: Finds the words of a text.
         binary: Whether a word counts only once per text.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    try:
-        return CountVectorizer(analyzer=analyzer, binary=binary, dtype=np.float32).fit(texts)
-    except ValueError:  # scikit-learn's "empty vocabulary"
-        return None
+    words = sorted({word for text in texts for word in analyzer(text)})
+    return WordCounter(np.array(words, dtype=object), analyzer, binary)
 
 
 def products(users: Vectors, items: Vectors) -> Floats:

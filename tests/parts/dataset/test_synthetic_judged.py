@@ -7,7 +7,7 @@ from recx.core.errors import InputError
 from recx.core.types import Array, Doubles, Interactions
 from recx.parts.dataset.synthetic_judged import SyntheticJudged
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.bm25 import bm25
+from recx.parts.shared.bm25 import bm25_weights
 from recx.testing import check_dataset
 
 
@@ -54,7 +54,7 @@ def test_a_quarter_of_the_features_and_the_texts_say_something(made: Interaction
 
     telling = sum(says(column) for column in made.slates.columns.values())
     assert 6 <= telling <= 12
-    assert says(bm25(made.slates, made, 1.2, 0.75, Analyzer()))
+    assert says(bm25_weights(made, 1.2, 0.75, Analyzer()).scores(made.slates))
     assert len(set(made.items.table["text"].tolist())) == made.n_items
 
 

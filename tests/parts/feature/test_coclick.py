@@ -32,7 +32,7 @@ def slow_together(world: Any, row: int, clicked: int, distance: int, both_ways: 
 @pytest.mark.parametrize(("timed", "both_ways"), [(True, True), (True, False), (False, True)])
 def test_phi_coop_is_what_a_loop_counts(world: Callable, timed: bool, both_ways: bool) -> None:
     made = world(1, timed=timed, events=90)
-    found = CoClicks(3, 0.7, 2, both_ways)(made.candidates, made.history, made.requests)
+    found = CoClicks(3, 0.7, 2, both_ways).fit(made.history)(made.candidates, made.requests)
     for row in rows(made):
         total = sum(
             0.7**place * slow_together(made, row, item, 2, both_ways)
@@ -45,7 +45,7 @@ def test_phi_coop_is_what_a_loop_counts(world: Callable, timed: bool, both_ways:
 @pytest.mark.parametrize(("timed", "distance", "both_ways"), [(True, 1, False), (True, 3, True), (False, 1, False)])
 def test_transition_is_what_a_loop_counts(world: Callable, timed: bool, distance: int, both_ways: bool) -> None:
     made = world(2, timed=timed, events=90)
-    found = Transition(distance, both_ways, 5.0, "6h")(made.candidates, made.history, made.requests)
+    found = Transition(distance, both_ways, 5.0, "6h").fit(made.history)(made.candidates, made.requests)
     for row in rows(made):
         before, own = made.before(row), made.own(row)
         since = made.now(row) - 6 * HOUR if timed else -math.inf

@@ -39,8 +39,8 @@ def slow_phi_rel(world: Any, row: int, last: int, recency: float) -> float:
 def test_phi_rel_and_phi_struct_are_what_a_loop_finds(world: Callable, known: float, seed: int) -> None:
     made = world(seed, known=known)
     expected = [slow_phi_rel(made, row, 4, 0.6) for row in rows(made)]
-    rel = ContentSimilarity(4, 0.6)(made.candidates, made.history, made.requests)
-    struct = StretchedSimilarity(4, 0.6)(made.candidates, made.history, made.requests)
+    rel = ContentSimilarity(4, 0.6).fit(made.history)(made.candidates, made.requests)
+    struct = StretchedSimilarity(4, 0.6).fit(made.history)(made.candidates, made.requests)
     assert rel == pytest.approx(expected, abs=1e-5)
     assert struct == pytest.approx(np.sqrt(np.array(expected) + 0.1), abs=1e-5)
     assert rel.min() >= 0
@@ -51,7 +51,7 @@ def test_phi_rel_and_phi_struct_are_what_a_loop_finds(world: Callable, known: fl
 @pytest.mark.parametrize("known", [1.0, 0.5, -1.0])
 def test_category_share_is_what_a_loop_counts(world: Callable, known: float, timed: bool) -> None:
     made = world(2, known=known, timed=timed)
-    found = CategoryShare()(made.candidates, made.history, made.requests)
+    found = CategoryShare().fit(made.history)(made.candidates, made.requests)
     category = made.history.items.table.get("category", np.full(15, -1))
     for row in rows(made):
         own, mine = made.own(row), category[made.candidates.item[row]]
@@ -63,7 +63,7 @@ def test_category_share_is_what_a_loop_counts(world: Callable, known: float, tim
 @pytest.mark.parametrize("seed", range(2))
 def test_age_is_what_a_loop_finds(world: Callable, known: float, seed: int) -> None:
     made = world(seed, known=known)
-    found = Age()(made.candidates, made.history, made.requests)
+    found = Age().fit(made.history)(made.candidates, made.requests)
     created = made.history.items.table.get("created_at", np.full(15, UNKNOWN_TIME))
     for row in rows(made):
         item, now = made.candidates.item[row], made.now(row)
@@ -74,7 +74,7 @@ def test_age_is_what_a_loop_finds(world: Callable, known: float, seed: int) -> N
 
 def test_age_is_zero_without_times(world: Callable) -> None:
     made = world(0, timed=False)
-    assert not Age()(made.candidates, made.history, made.requests).any()
+    assert not Age().fit(made.history)(made.candidates, made.requests).any()
 
 
 def test_words_are_the_mean_of_the_known_ones_where_unknown(world: Callable) -> None:
@@ -82,7 +82,7 @@ def test_words_are_the_mean_of_the_known_ones_where_unknown(world: Callable) -> 
     words = np.full(15, np.nan, dtype=np.float32)
     words[[0, 1, 2, 3, 4]] = [0, math.e**2 - 1, -1, -5, np.inf]
     items = Entities(made.history.items.ids, {"words": words})
-    found = Words()(made.candidates, replace(made.history, items=items), made.requests)
+    found = Words().fit(replace(made.history, items=items))(made.candidates, made.requests)
     logs = np.full(15, 1.0)
     logs[[0, 1]] = [0, 2]
     assert found == pytest.approx(logs[made.candidates.item], abs=1e-6)

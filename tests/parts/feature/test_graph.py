@@ -55,7 +55,7 @@ class World:
     candidates: RankedLists
 
     def ask(self, feature: Any) -> Any:
-        return feature(self.candidates, self.history, self.requests)
+        return feature.fit(self.history)(self.candidates, self.requests)
 
 
 def world(task: str = "fly", past: int = 2, request: str = "") -> World:
@@ -153,9 +153,9 @@ def test_other_lists_change_nothing(feature: Any) -> None:
     made = world()
     together = made.ask(feature)
     for number, rows in ((0, slice(0, 4)), (1, slice(4, 5))):
-        alone = feature(made.candidates[number : number + 1], made.history, made.requests[number : number + 1])
+        alone = feature.fit(made.history)(made.candidates[number : number + 1], made.requests[number : number + 1])
         assert np.array_equal(alone, together[rows])
-    none = feature(made.candidates[:0], made.history, made.requests[:0])
+    none = feature.fit(made.history)(made.candidates[:0], made.requests[:0])
     assert len(none) == 0
 
 
@@ -165,14 +165,14 @@ def test_data_without_graphs_is_told_in_a_sentence(feature: Any) -> None:
     bare = replace(made.history, items=replace(made.history.items, graphs=None))
     if not isinstance(feature, TextSimilarity):
         with pytest.raises(InputError, match="the items of this dataset are not graphs"):
-            feature(made.candidates, bare, made.requests)
+            feature.fit(bare)
 
 
 def test_data_with_times_and_wrong_settings_are_told_in_a_sentence() -> None:
     made = world()
     timed = replace(made.history, time=np.zeros(len(made.history), dtype=np.int64))
     with pytest.raises(InputError, match="this dataset has times"):
-        ToolUsage()(made.candidates, timed, made.requests)
+        ToolUsage().fit(timed)
     with pytest.raises(InputError, match=r"feature.strength=0: it must be above 0"):
         Transition(strength=0)
     with pytest.raises(InputError, match=r"feature.k=0: it must be 1 or more"):

@@ -30,7 +30,7 @@ every_feature = pytest.mark.parametrize("feature", FEATURES.values(), ids=FEATUR
 
 
 def values(feature: Feature, world: Any) -> Any:
-    return feature(world.candidates, world.history, world.requests)
+    return feature.fit(world.history)(world.candidates, world.requests)
 
 
 def test_there_are_features_to_test() -> None:
@@ -67,7 +67,7 @@ def test_other_lists_never_change_a_value(feature: Feature, world: Callable) -> 
     made = world(4)
     found = values(feature, made)
     for start, stop in ((0, 1), (1, 2), (2, 9), (9, made.candidates.n_lists)):
-        part = feature(made.candidates[start:stop], made.history, made.requests[start:stop])
+        part = feature.fit(made.history)(made.candidates[start:stop], made.requests[start:stop])
         assert np.array_equal(part, found[made.candidates.indptr[start] : made.candidates.indptr[stop]])
 
 
@@ -87,13 +87,13 @@ def test_a_history_without_events_is_no_obstacle(
 ) -> None:
     made = world(6, timed=timed)
     empty = make_history([], made.history.users, made.history.items, timed)
-    assert np.isfinite(feature(made.candidates, empty, made.requests)).all()
+    assert np.isfinite(feature.fit(empty)(made.candidates, made.requests)).all()
 
 
 @every_feature
 def test_no_lists_give_no_values(feature: Feature, world: Callable) -> None:
     made = world(7)
-    assert len(feature(made.candidates[0:0], made.history, made.requests[0:0])) == 0
+    assert len(feature.fit(made.history)(made.candidates[0:0], made.requests[0:0])) == 0
 
 
 @every_feature
@@ -103,7 +103,7 @@ def test_raw_ids_are_opaque(feature: Feature, world: Callable) -> None:
     items = made.history.items
     renamed = Entities(np.array([f"ground_truth_{n}" for n in range(len(items))]), items.table, items.embedding)
     history = replace(made.history, items=renamed)
-    assert np.array_equal(feature(made.candidates, history, made.requests), found)
+    assert np.array_equal(feature.fit(history)(made.candidates, made.requests), found)
 
 
 def test_products_say_what_they_are_made_of() -> None:

@@ -27,14 +27,14 @@ def rows(world: Any) -> range:
 def test_clicks_are_what_a_loop_counts(world: Callable, seed: int, timed: bool) -> None:
     made = world(seed, timed=timed)
     for text, window in ((None, math.inf), ("1h", HOUR), ("24h", 24 * HOUR)):
-        found = Clicks(text)(made.candidates, made.history, made.requests)
+        found = Clicks(text).fit(made.history)(made.candidates, made.requests)
         assert found == pytest.approx([math.log1p(slow_clicks(made, row, window)) for row in rows(made)], rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trend_is_what_a_loop_counts(world: Callable, seed: int) -> None:
     made = world(seed)
-    found = Trend("2h", "12h")(made.candidates, made.history, made.requests)
+    found = Trend("2h", "12h").fit(made.history)(made.candidates, made.requests)
     expected = [
         math.log(slow_clicks(made, row, 2 * HOUR) + 1) - math.log(slow_clicks(made, row, 12 * HOUR) * 2 / 12 + 1)
         for row in rows(made)
@@ -46,7 +46,7 @@ def test_trend_is_what_a_loop_counts(world: Callable, seed: int) -> None:
 def test_peer_clicks_are_what_a_loop_counts(world: Callable, seed: int) -> None:
     made = world(seed)
     region = made.history.users.table["region"]
-    found = PeerClicks("region", "24h")(made.candidates, made.history, made.requests)
+    found = PeerClicks("region", "24h").fit(made.history)(made.candidates, made.requests)
     for row in rows(made):
         own = region[made.candidates.user[made.candidates.list_of_row[row]]]
         clicks = slow_clicks(made, row, 24 * HOUR, lambda user, own=own: region[user] == own)  # type: ignore[misc]
@@ -56,7 +56,7 @@ def test_peer_clicks_are_what_a_loop_counts(world: Callable, seed: int) -> None:
 
 def test_a_column_that_is_not_there_gives_zeros(world: Callable) -> None:
     made = world(0)
-    assert not PeerClicks("country")(made.candidates, made.history, made.requests).any()
+    assert not PeerClicks("country").fit(made.history)(made.candidates, made.requests).any()
 
 
 @pytest.mark.parametrize(

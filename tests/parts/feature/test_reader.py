@@ -32,8 +32,8 @@ def slow_factor(world: Any, row: int, by: str) -> float:
 @pytest.mark.parametrize("by", ["activity", "freshness", "absence", "night"])
 def test_it_is_the_feature_times_what_a_loop_finds(world: Callable, by: str, timed: bool) -> None:
     made = world(3, timed=timed)
-    plain = Clicks()(made.candidates, made.history, made.requests)
-    found = Times(Clicks(), by, "30m")(made.candidates, made.history, made.requests)
+    plain = Clicks().fit(made.history)(made.candidates, made.requests)
+    found = Times(Clicks(), by, "30m").fit(made.history)(made.candidates, made.requests)
     factor = np.array([slow_factor(made, row, by) for row in range(len(made.candidates))])
     assert found == pytest.approx(plain * factor, abs=1e-5)
 

@@ -34,8 +34,8 @@ def slow(world: object, source: str | None, kind: str, smoothing: float = 10.0) 
 @pytest.mark.parametrize("seed", range(3))
 def test_they_are_what_a_loop_finds(world: Callable, source: str | None, seed: int) -> None:
     made = world(seed)
-    score = Score(source)(made.candidates, made.history, made.requests)
-    rank = Rank(source, smoothing=4)(made.candidates, made.history, made.requests)
+    score = Score(source).fit(made.history)(made.candidates, made.requests)
+    rank = Rank(source, smoothing=4).fit(made.history)(made.candidates, made.requests)
     assert score == pytest.approx(slow(made, source, "score"), rel=1e-5)
     assert rank == pytest.approx(slow(made, source, "rank", 4), rel=1e-5)
 
@@ -43,13 +43,13 @@ def test_they_are_what_a_loop_finds(world: Callable, source: str | None, seed: i
 def test_a_source_that_is_not_there_gives_zeros(world: Callable) -> None:
     made = world(0)
     for feature in (Score("ease"), Rank("ease")):
-        assert not feature(made.candidates, made.history, made.requests).any()
+        assert not feature.fit(made.history)(made.candidates, made.requests).any()
 
 
 def test_a_list_of_zero_scores_stays_zero(world: Callable) -> None:
     made = world(0)
     lists = replace(made.candidates, score=np.zeros(len(made.candidates), np.float32))
-    assert not Score()(lists, made.history, made.requests).any()
+    assert not Score().fit(made.history)(lists, made.requests).any()
 
 
 def test_a_smoothing_that_could_divide_by_zero_is_refused() -> None:

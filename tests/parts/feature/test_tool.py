@@ -41,9 +41,14 @@ def pairs_of(tasks: list[str], names: list[str], descriptions: list[str], answer
     return lists, history, Requests(user)
 
 
+def of(feature: Feature, pairs: Any) -> Array:
+    lists, history, requests = pairs
+    return feature.fit(history)(lists, requests)
+
+
 def table(feature: Feature, pairs: Any) -> Array:
     """Return the feature's numbers [n_tasks, n_tools]."""
-    return feature(*pairs).reshape(pairs[0].n_lists, -1)
+    return of(feature, pairs).reshape(pairs[0].n_lists, -1)
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def tools() -> Any:
 
 
 def cosines(pairs: Any) -> Array:
-    return (query_vectors(pairs[2], pairs[1], ENCODER) @ encoded(pairs[1], ENCODER).items.T).toarray()
+    return (query_vectors(pairs[2], encoded(pairs[1], ENCODER)) @ encoded(pairs[1], ENCODER).items.T).toarray()
 
 
 def test_relevance_and_structure_come_from_the_cosine(tools: Any) -> None:
@@ -74,7 +79,7 @@ def test_usage_is_the_share_of_what_was_answered(tools: Any) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_usage_counts_what_was_before_the_request(world: Callable, seed: int) -> None:
     made = world(seed)
-    found = Usage()(made.candidates, made.history, made.requests)
+    found = Usage().fit(made.history)(made.candidates, made.requests)
     for row, item in enumerate(made.candidates.item):
         before = [i for _, i, _ in made.before(row)]
         assert found[row] == pytest.approx(0.5 + 0.5 * before.count(item) / max(1, len(before)), abs=1e-6)
@@ -98,7 +103,7 @@ def test_usage_counts_what_was_before_the_request(world: Callable, seed: int) ->
     ],
 )
 def test_naming_looks_for_whole_words_whatever_their_case(name: str, task: str, value: float) -> None:
-    assert Naming()(*pairs_of([task], [name], ["x"], {})) == pytest.approx([value])
+    assert of(Naming(), pairs_of([task], [name], ["x"], {})) == pytest.approx([value])
 
 
 def test_naming_is_what_a_loop_finds() -> None:
@@ -122,11 +127,11 @@ def test_naming_is_what_a_loop_finds() -> None:
 def test_naming_needs_the_column_of_names(tools: Any) -> None:
     lists, history, requests = tools
     bare = replace(history.items, table={"text": history.items.table["text"]})
-    assert set(Naming()(lists, replace(history, items=bare), requests)) == {np.float32(0.3)}
+    assert set(of(Naming(), (lists, replace(history, items=bare), requests))) == {np.float32(0.3)}
 
 
 def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
-    users = query_vectors(tools[2], tools[1], ENCODER).toarray()
+    users = query_vectors(tools[2], encoded(tools[1], ENCODER)).toarray()
     mean = users[[0, 1, 4]].mean(axis=0)
     expected = np.stack([users @ mean / np.linalg.norm(mean), users @ users[2], users @ users[2] * 0], axis=1)
     assert table(PastTasks(ENCODER), tools) == pytest.approx(expected, abs=1e-6)
@@ -135,7 +140,7 @@ def test_past_tasks_are_compared_by_their_mean(tools: Any) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 20])
 def test_the_nearest_tasks_vote_for_their_tools(tools: Any, k: int) -> None:
-    users = query_vectors(tools[2], tools[1], ENCODER).toarray()
+    users = query_vectors(tools[2], encoded(tools[1], ENCODER)).toarray()
     past, tool = [0, 1, 2, 4], [0, 0, 1, 0]
     expected = np.zeros((8, 3))
     for task in range(8):
@@ -148,9 +153,9 @@ def test_the_nearest_tasks_vote_for_their_tools(tools: Any, k: int) -> None:
 
 
 def test_blocks_of_tasks_change_nothing(tools: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = NearestTasks(ENCODER)(*tools)
+    whole = of(NearestTasks(ENCODER), tools)
     monkeypatch.setattr("recx.parts.feature.past_tasks.CELLS", 9)
-    assert np.array_equal(NearestTasks(ENCODER)(*tools), whole)
+    assert np.array_equal(of(NearestTasks(ENCODER), tools), whole)
 
 
 @pytest.mark.parametrize("strength", [0.5, 20.0])
@@ -173,7 +178,7 @@ def test_past_words_are_likelier_than_elsewhere(tools: Any, strength: float) -> 
 @pytest.mark.parametrize("feature", [PastTasks(ENCODER), NearestTasks(ENCODER), PastWords()])
 def test_what_the_past_answered_says_nothing_where_some_of_it_may_be_later(feature: Feature, world: Callable) -> None:
     made = world(0)
-    assert not feature(made.candidates, made.history, made.requests).any()
+    assert not feature.fit(made.history)(made.candidates, made.requests).any()
 
 
 @pytest.mark.parametrize(
@@ -181,14 +186,14 @@ def test_what_the_past_answered_says_nothing_where_some_of_it_may_be_later(featu
 )
 def test_a_long_task_is_no_obstacle(feature: Feature) -> None:
     pairs = pairs_of(["rain " * 20_000, "rain"], ["rain"], ["rain"], {0: 0})
-    assert np.isfinite(feature(*pairs)).all()
+    assert np.isfinite(of(feature, pairs)).all()
 
 
 @pytest.mark.parametrize("feature", [Relevance(ENCODER), NearestTasks(ENCODER), PastWords()])
 def test_users_without_texts_are_named(feature: Feature, tools: Any) -> None:
-    lists, history, requests = tools
+    history = tools[1]
     with pytest.raises(InputError, match="the users of this dataset have no text"):
-        feature(lists, replace(history, users=Entities(history.users.ids)), requests)
+        feature.fit(replace(history, users=Entities(history.users.ids)))
 
 
 def test_bad_settings_are_refused() -> None:
@@ -208,5 +213,5 @@ def test_the_texts_of_those_who_neither_ask_nor_are_known_are_not_read(feature: 
     texts[[3, 5]] = None  # whoever reads it fails
     others = replace(history, users=replace(history.users, table={"text": texts}))
     asking = np.array([0, 2, 4, 6, 7])
-    found = feature(lists.take(asking), others, requests[asking])
+    found = feature.fit(others)(lists.take(asking), requests[asking])
     assert np.array_equal(found, table(feature, tools)[asking].ravel())

@@ -13,6 +13,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.protocols import HasDiagnostics, Saveable
 from recx.core.types import Fold, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
+from recx.parts.feature.columns import Columns
 from recx.parts.ranker.fitted_linear import FittedLinear, load
 from recx.parts.ranker.identity import Identity
 from recx.parts.ranker.linear import Linear
@@ -428,6 +429,15 @@ def test_calibration_needs_two_users(lists_of: Callable, fold_of: Callable, colu
     lists, fold = lists_of({0: {7: [3.0], 8: [1.0]}}), fold_of({0: {7: 1}})
     with pytest.raises(InputError, match="sets users apart"):
         Linear({"a": column("a")}, probabilities="platt").fit(lists, fold)
+
+
+def test_candidates_with_other_columns_than_those_of_the_fit_are_refused(generated: Callable[..., Problem]) -> None:
+    lists, fold = generated(users=20)
+    fitted = Linear({"slate": Columns()}).fit(lists, fold)
+    swapped = replace(lists, columns=dict(reversed(lists.columns.items())))
+    for use in (fitted.rank, fitted.contributions):
+        with pytest.raises(InputError, match="ranker=linear learned from other features than these candidates have"):
+            use(swapped, fold.history, fold.requests)
 
 
 def test_contributions_add_up_to_the_score(generated: Callable[..., Problem], features: dict) -> None:

@@ -122,11 +122,11 @@ def told_world() -> Interactions:
 
 def test_the_feature_is_bm25_over_the_largest_of_the_list() -> None:
     lists, history, requests = world("red fox", "nothing at all")
-    values = Bm25Feature()(lists, history, requests).reshape(2, -1)
+    values = Bm25Feature().fit(history)(lists, requests).reshape(2, -1)
     plain = score_of(Bm25(), "red fox")[0]
     assert values[0] == pytest.approx(plain / plain.max())
     assert not values[1].any()
-    assert Length()(lists, history, requests)[:4] == pytest.approx(np.log1p([7, 29, 8, 0]))
+    assert Length().fit(history)(lists, requests)[:4] == pytest.approx(np.log1p([7, 29, 8, 0]))
 
 
 @pytest.mark.parametrize("ranker", [Bm25(), Cosine(Tfidf())], ids=["bm25", "cosine"])

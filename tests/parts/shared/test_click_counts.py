@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.ragged import indptr_of
 from recx.core.system.threads import limited_to
-from recx.core.types import Interactions, Requests
+from recx.core.types import Interactions
 from recx.parts.shared import click_counts
-from recx.parts.shared.click_counts import (
-    EventCounter,
-    item_counter,
-    last_clicks,
-    pair_counter,
-    pairs_within,
-)
+from recx.parts.shared.click_counts import EventCounter, pair_counter, pairs_within
 
 EVENTS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), max_size=12)
 HISTORIES = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=6), min_size=1, max_size=4)
@@ -46,7 +40,7 @@ def test_a_clock_counts_what_a_loop_counts(events: list[tuple[int, int]], stretc
     kind = np.array([kind for kind, _ in events], dtype=np.int64)
     time = np.array([time for _, time in events], dtype=np.int64)
     step = min(stretch, 2**59)
-    clock = EventCounter(kind, time * step)
+    clock = EventCounter.of(kind, time * step)
     asked_kind, asked_time = (grid.ravel() for grid in np.meshgrid(np.arange(5), np.arange(-7, 8)))
     before = [sum(k == a and t < now for k, t in events) for a, now in zip(asked_kind, asked_time, strict=True)]
     assert clock.before(asked_kind, asked_time * step).tolist() == before
@@ -69,7 +63,7 @@ def test_lists_share_a_time_whatever_the_pieces_and_threads(
         sum(k == asked and t < now[q] for k, t in events) for q, of_list in enumerate(lists) for asked in of_list
     ]
     with mock.patch.object(click_counts, "ROWS", rows), limited_to(threads):
-        found = EventCounter(kind, time).before(asked, now, indptr_of(np.array([*map(len, lists)], dtype=np.int64)))
+        found = EventCounter.of(kind, time).before(asked, now, indptr_of(np.array([*map(len, lists)], dtype=np.int64)))
     assert found.tolist() == expected
 
 
@@ -129,21 +123,9 @@ def test_without_times_every_pair_lies_before() -> None:
     assert found.tolist() == [[1, 0]]
 
 
-def test_item_clock_counts_the_histories_clicks() -> None:
-    clock = item_counter(history_of([[(0, 1), (0, 3)], [(0, 3), (1, 4)]]))
-    assert clock.before(np.array([0, 0, 1, 2]), np.array([3, 4, 9, 9])).tolist() == [1, 3, 1, 0]
-
-
 def test_pairs_are_of_one_user() -> None:
     found = {
         apart: (a.tolist(), b.tolist()) for apart, a, b in pairs_within(history_of([[(0, 0)] * 3, [(1, 0)] * 2]), 9)
     }
     assert found == {1: ([0, 1, 3], [1, 2, 4]), 2: ([0], [2])}
     assert list(pairs_within(history_of([[(0, 0)], []]), 3)) == []
-
-
-def test_the_newest_clicks_weigh_most_and_repeats_add_up() -> None:
-    history = history_of([[(0, 1), (2, 2), (0, 3), (1, 4)], [], [(3, 1)]])
-    table = last_clicks(history, Requests(np.array([0, 1, 2], dtype=np.int32)), 3, 0.5).toarray()
-    assert table.tolist() == [[0.5, 1, 0.25, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
-    assert last_clicks(history, Requests(np.zeros(0, dtype=np.int32)), 3, 0.5).shape == (0, 4)

@@ -26,7 +26,10 @@ from recx.testing.tiny_dataset import tiny_world
 class Broken:
     """Is finite for the first lists only."""
 
-    def __call__(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Floats:
+    def fit(self, history: Interactions) -> Broken:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
         return np.where(candidates.user[candidates.list_of_row] < 10, 1, np.nan).astype(np.float32)
 
 
@@ -113,5 +116,5 @@ def test_other_requests_have_other_numbers(fold: Fold, cache: Cache) -> None:
     earlier = Requests(fold.requests.user, fold.requests.time - 3_600_000)
     found = design_matrix(features_of("clicks"), candidates, fold.history, earlier)
     assert cache.hits["features"] == 0
-    expected = Clicks()(candidates, fold.history, earlier)
+    expected = Clicks().fit(fold.history)(candidates, earlier)
     np.testing.assert_array_equal(found[:, 0], expected)

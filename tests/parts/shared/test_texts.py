@@ -39,7 +39,8 @@ def world(times: bool = False) -> Interactions:
 
 
 def users(history: Interactions, encoder: Tfidf) -> Any:
-    return texts.query_vectors(Requests(np.arange(history.n_users, dtype=np.int32)), history, encoder)
+    requests = Requests(np.arange(history.n_users, dtype=np.int32))
+    return texts.query_vectors(requests, texts.encoded(history, encoder))
 
 
 def dense(vectors: object) -> Array:
@@ -79,8 +80,8 @@ def test_only_those_who_ask_are_encoded_and_get_the_vectors_that_all_would_get(e
             return encoder.fit(made.items.table["text"]).encode(given)
 
     requests = Requests(np.array([1, 4], dtype=np.int32))
-    found = texts.query_vectors(requests, made, Telling())
-    assert texts.query_vectors(requests, made, Telling()) is found
+    found = texts.query_vectors(requests, texts.encoded(made, Telling()))
+    assert texts.query_vectors(requests, texts.encoded(made, Telling())) is found
     assert told == [made.items.table["text"].tolist(), ["mail to all", "unheard words"]]
     assert np.array_equal(dense(found), dense(users(made, Telling()))[[1, 4]])
 

@@ -1,0 +1,55 @@
+"""The sequence of each user's clicks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.memo import once_per_input
+from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.types import Interactions, Ints, Longs
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The items that each user clicked, oldest first.
+
+    Attributes:
+        indptr: Borders of the users' clicks [n_users + 1].
+        item: The item of each click [n].
+        n_items: Number of items.
+    """
+
+    indptr: Longs
+    item: Ints
+    n_items: int
+
+    def lengths(self, user: Ints) -> Longs:
+        """Return the number of clicks of each user [n]."""
+        return self.indptr[user + 1] - self.indptr[user]
+
+    def last(self, user: Ints, n: int) -> Ints:
+        """Return the items of each user's last clicks, newest first [n_users, n]; -1 where the user has fewer."""
+        row = self.indptr[user + 1, None] - 1 - np.arange(n)
+        exists = row >= self.indptr[user, None]
+        clicked = np.full(row.shape, -1, dtype=np.int32)
+        clicked[exists] = self.item[row[exists]]
+        return clicked
+
+    def weighted(self, user: Ints, last: int, recency: float) -> Any:
+        """Return the CSR [n, n_items] of each user's last clicks, weighted ``recency ** n`` for the n-th newest."""
+        lengths = np.minimum(self.lengths(user), last)
+        indptr = indptr_of(lengths)
+        position = position_of_rows(indptr)
+        rows = np.repeat(self.indptr[user + 1], lengths) - 1 - position
+        weight = (recency**position).astype(np.float32)
+        return sparse.csr_array((weight, self.item[rows], indptr), shape=(len(user), self.n_items))
+
+
+@once_per_input
+def sequences(history: Interactions) -> Sequences:
+    """Return the sequences of a history."""
+    return Sequences(history.indptr, history.item, history.n_items)
