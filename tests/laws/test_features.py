@@ -5,14 +5,15 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from recx.config.compose import compose, plain
 from recx.core.protocols import Featured, FittedFeature
@@ -90,6 +91,25 @@ def test_threads_may_share_what_was_fitted(name: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda block: made.values(*block), made.blocks))
     assert_equal(joined(parts), made.values())
+
+
+def leaves(value: object) -> Iterator[object]:
+    """Yield what a fitted feature consists of, down to arrays and plain values."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from leaves(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+@every_set
+def test_what_was_fitted_consists_of_arrays_and_settings(name: str) -> None:
+    for feature in served(name).fitted.values():
+        for leaf in leaves(feature):
+            assert isinstance(leaf, np.ndarray | sparse.csr_array | str | int | float | None), type(leaf)
 
 
 ELSEWHERE = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from recx.core.bounds import PositiveInt, Seed, check
 from recx.core.errors import InputError
-from recx.core.types import Array, Longs, Vectors
+from recx.core.types import Array, Doubles, Longs, Vectors
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.vectors import unit
 
@@ -47,53 +48,78 @@ class Tfidf:
     def fit(self, texts: Array) -> FittedTfidf:
         """Learn how rare every term is, and the axes of the SVD."""
         from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        counter = self.counter(None)
+        try:
+            counts = counter.fit_transform(texts if len(texts) else [""])
+        except ValueError:  # scikit-learn's "empty vocabulary"
+            return FittedTfidf(self, None, None)
+        terms = None if self.hashed else counter.get_feature_names_out()
+        idf = TfidfTransformer().fit(counts).idf_
+        # Most places that terms may be hashed into stay empty: without them the SVD is several times as fast.
+        used = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))
+        rank = min(len(texts), len(used)) - 1
+        if self.factors is None or rank < 2:
+            return FittedTfidf(self, terms, idf)
+        axes = TruncatedSVD(min(self.factors, rank), random_state=self.seed)
+        axes.fit(_weighted(counts, idf)[:, used])
+        return FittedTfidf(self, terms, idf, axes.components_, used)
+
+    def counter(self, terms: Array | None) -> Any:
+        """Return scikit-learn's counter of these terms; None: of hashed terms, or of those that it is fitted on."""
+        from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
         words = Analyzer(self.ngrams, self.split_names)
         settings: dict[str, Any] = {"analyzer": self.analyzer, "ngram_range": (self.shortest, self.longest)}
         settings |= {"lowercase": False, "token_pattern": None, "tokenizer": words}
         if self.analyzer == "char_wb":
             settings |= {"preprocessor": words.normal, "tokenizer": None}
-        if self.hashed is None:
-            counter = CountVectorizer(**settings)
-        else:
-            counter = HashingVectorizer(**settings, n_features=self.hashed, norm=None, alternate_sign=False)
-        try:
-            counts = counter.fit_transform(texts if len(texts) else [""])
-        except ValueError:  # scikit-learn's "empty vocabulary"
-            return FittedTfidf(None, None)
-        weight = TfidfTransformer(sublinear_tf=True).fit(counts)
-        # Most places that terms may be hashed into stay empty: without them the SVD is several times as fast.
-        used = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))
-        rank = min(len(texts), len(used)) - 1
-        if self.factors is None or rank < 2:
-            return FittedTfidf(counter, weight)
-        axes = TruncatedSVD(min(self.factors, rank), random_state=self.seed)
-        axes.fit(weight.transform(counts)[:, used])
-        return FittedTfidf(counter, weight, axes, used)
+        if self.hashed is not None:
+            return HashingVectorizer(**settings, n_features=self.hashed, norm=None, alternate_sign=False)
+        return CountVectorizer(**settings, vocabulary=None if terms is None else terms.tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTfidf:
-    """counter, weight, axes: of scikit-learn; None where no text had a term, and where there is no SVD.
+    """The fitted encoder.
 
-    used: the terms that the axes go by, None where there is no SVD.
+    Attributes:
+        settings: The settings of the fit.
+        terms: The terms in the order of the vectors; None if they are hashed, or no text had a term.
+        idf: How rare each term is; None if no text had a term.
+        axes: The axes of the SVD [n_axes, n_used]; None without one.
+        used: The terms that the axes go by; None without axes.
     """
 
-    counter: Any
-    weight: Any
-    axes: Any = None
+    settings: Tfidf
+    terms: Array | None
+    idf: Doubles | None
+    axes: Doubles | None = None
     used: Longs | None = None
+
+    @cached_property
+    def _counter(self) -> Any:
+        return self.settings.counter(self.terms)
 
     def encode(self, texts: Array) -> Vectors:
         """Return a vector a text [n, d]."""
-        if self.counter is None:
+        if self.idf is None:
             return np.zeros((len(texts), 1), dtype=np.float32)
         if not len(texts):  # which scikit-learn refuses
             return self.encode(np.array([""], dtype=object))[:0]
-        found = self.weight.transform(self.counter.transform(texts))
+        found = _weighted(self._counter.transform(texts), self.idf)
         if self.axes is None:
             return sparse.csr_array(found, dtype=np.float32)
-        near = self.axes.transform(found[:, self.used])
+        near = found[:, self.used] @ self.axes.T
         near[np.linalg.norm(near, axis=1) < ROUNDING] = 0  # the text has nothing to do with the axes
         return unit(near)
+
+
+def _weighted(counts: Any, idf: Doubles) -> Any:
+    """Return (1 + log of the count) times idf, with rows of length 1 or 0, CSR float64."""
+    from sklearn.preprocessing import normalize
+
+    found = counts.astype(np.float64)
+    found.data = (1 + np.log(found.data)) * idf[found.indices]
+    return normalize(found, copy=False)
