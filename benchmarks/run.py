@@ -40,16 +40,22 @@ class Cost:
     metrics: dict[str, float]
 
 
-def run(*arguments: str, module: tuple[str, ...] = ("-m", "recx"), folder: str | None = None) -> Cost:
+def run(
+    *arguments: str,
+    module: tuple[str, ...] = ("-m", "recx"),
+    folder: str | None = None,
+    python: str = sys.executable,
+) -> Cost:
     """Run one command in an empty folder and return its cost; its output is shown if it fails.
 
     Args:
         arguments: Of the command.
         module: What Python runs.
         folder: Where to run it, in place of an empty folder, so that it finds the stage cache of earlier runs.
+        python: The Python that runs it.
     """
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
-        command = [sys.executable, *module, *arguments]
+        command = [python, *module, *arguments]
         start = time.perf_counter()
         with (Path(place) / "output.txt").open("w+") as output:
             child = subprocess.Popen(command, cwd=place, stdout=output, stderr=subprocess.STDOUT)
@@ -236,18 +242,25 @@ def tracker() -> Iterator[tuple[str, str, str]]:
     yield from measured()
 
 
-def scale() -> Iterator[tuple[str, str, str]]:
+def million() -> Iterator[tuple[str, str, str]]:
     """What 300 thousand and a million users cost: see benchmarks/scale.py."""
     from scale import figures
 
     yield from figures()
 
 
-def growth() -> Iterator[tuple[str, str, str]]:
-    """How time and memory grow with users, items and events: see benchmarks/scale.py."""
-    from scale import growth
+def scale() -> Iterator[tuple[str, str, str]]:
+    """How time and memory grow with users, items and events: see benchmarks/growth.py."""
+    from growth import figures
 
-    yield from growth()
+    yield from figures()
+
+
+def ann() -> Iterator[tuple[str, str, str]]:
+    """Nearest neighbours among a million items: see benchmarks/ann.py."""
+    from ann import figures
+
+    yield from figures()
 
 
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
@@ -263,8 +276,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "latency": latency,
     "report": report,
     "tracker": tracker,
+    "million": million,
     "scale": scale,
-    "growth": growth,
+    "ann": ann,
 }
 
 

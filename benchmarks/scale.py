@@ -1,6 +1,6 @@
-"""How time and memory grow with users, items and events, and what the largest data that fits here costs.
+"""What 300 thousand and a million users cost: `python benchmarks/run.py million`.
 
-`python benchmarks/run.py scale growth`. Clicks are made up: items in clusters, heavy tails, three clusters a user. With
+Clicks are made up: items in clusters, heavy tails, three clusters a user. With
 IMPLICIT_PYTHON, the path of a Python that has implicit and pandas, its item-kNN is measured on the same clicks.
 """
 
@@ -77,43 +77,6 @@ def figures() -> Iterator[Row]:
             yield f"{name}: implicit {peer['version']}, fit and recommend", f"{peers:.0f} s", ""
             yield f"{name}: item_knn over implicit", f"{seconds / peers:.2f} times", "<= 0.5 times"
         yield f"{name}: union + linear, whole command", _cost(chain(path)), "480 s, 6 GB"
-
-
-def growth() -> Iterator[Row]:
-    """Processor seconds and memory against users, items and events, one after the other, with fitted exponents."""
-    middle = {"users": 1e5, "items": 5e4, "events": 2e6}
-    for what in middle:
-        for name, overrides in (("item_knn + identity", ALONE), ("union + linear", ())):
-            sizes, costs = [], []
-            for factor in (0.25, 1, 4):
-                size = {**middle, what: middle[what] * factor}
-                with file_of(**size) as path:
-                    costs.append(chain(path, *overrides))
-                sizes.append(size[what])
-            yield _growth(f"{name}, {what}", sizes, costs)
-    costs, used = [], []
-    for items in (1e4, 1e5, 1e6):
-        with file_of(1e5, items, 2e6) as path:
-            costs.append(chain(path, *ALONE))
-        used.append(costs[-1].metrics["data/items"])
-    ratio = costs[-1].processor / costs[0].processor
-    seconds = ", ".join(f"{cost.processor:.1f}" for cost in costs)
-    what = (
-        f"item_knn at {', '.join(f'{n:,.0f}' for n in used)} items, 100,000 users, 2 million clicks: processor seconds"
-    )
-    yield f"{what}; the last over the first", f"{seconds}; {ratio:.2f} times", "<= 1.3 times"
-
-
-def _growth(name: str, sizes: list[float], costs: list[Cost]) -> Row:
-    def exponent(values: list[float]) -> float:
-        return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-
-    seconds, memory = [cost.processor for cost in costs], [cost.gigabytes for cost in costs]
-    chain = [cost.metrics["time/total"] for cost in costs]
-    pairs = zip(sizes, costs, strict=True)
-    shown = (f"{size:,.0f}: {cost.processor:.0f} s, {cost.gigabytes:.2f} GB" for size, cost in pairs)
-    grows = f"exponents: processor {exponent(seconds):.2f}, chain {exponent(chain):.2f}, memory {exponent(memory):.2f}"
-    return name, f"{', '.join(shown)}; {grows}", ""
 
 
 def _cost(cost: Cost) -> str:

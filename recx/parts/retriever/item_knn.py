@@ -11,7 +11,7 @@ from scipy import sparse
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.compiled import compiled
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, blocks_of_groups, indptr_of, position_of_rows
+from recx.core.ragged import blocks, blocks_of_groups, indptr_of
 from recx.core.row_order import borders_and_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import side_by_side
@@ -73,11 +73,11 @@ class ItemKNN:
             start, stop = piece
             # An item has at most as many neighbours as there are events beside its own.
             most = np.minimum(2 * self.distance * clicks[start:stop], min(self.neighbours, n_items))
-            first, length = indptr_of(most), np.zeros(stop - start, dtype=np.int64)
-            item, weight = np.empty(first[-1], dtype=np.int32), np.empty(first[-1], dtype=np.float32)
-            _count(*events, start, near, half_life, self.backward, scale, first, item, weight, length)
-            used = position_of_rows(first) < np.repeat(length, most)
-            return length, item[used], weight[used]
+            length, room = np.zeros(stop - start, dtype=np.int64), int(most.sum())
+            item, weight = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+            _count(*events, start, near, half_life, self.backward, scale, most, item, weight, length)
+            n = int(length.sum())
+            return length, item[:n].copy(), weight[:n].copy()  # what was not needed is freed
 
         found = side_by_side(count, blocks_of_groups(borders, max(1, len(rows) // PIECES)))
         found = found or [(np.zeros(n_items, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))]
@@ -128,7 +128,7 @@ def _count(
     half_life: float,
     backward: float,
     scale: Floats,
-    first: Longs,
+    most: Longs,
     item: Ints,
     weight: Floats,
     length: Longs,
@@ -146,12 +146,13 @@ def _count(
         half_life: The gap in time in ms that halves a weight.
         backward: The weight of a pair from the later item to the earlier one.
         scale: Factor of each item on the weights of its pairs [n_items].
-        first: Where the neighbours of each item are written [n + 1].
-        item: The neighbours, to write into.
+        most: How many neighbours each item may have [n].
+        item: The neighbours of item after item, to write into; as long as all that there may be.
         weight: Their weights, to write into.
         length: The number of each item's neighbours, to write into [n].
     """
     total, touched = np.zeros(len(scale)), np.empty(len(scale), dtype=np.int32)
+    written = 0
     for at in range(len(length)):
         own, n = start + at, 0
         for place in range(borders[own], borders[own + 1]):
@@ -168,7 +169,8 @@ def _count(
                         touched[n] = clicked[other]
                         n += 1
                     total[clicked[other]] += value
-        best, best_item, size = weight[first[at] : first[at + 1]], item[first[at] : first[at + 1]], 0
+        room = slice(written, written + most[at])
+        best, best_item, size = weight[room], item[room], 0
         for place in range(n):
             other = touched[place]
             value = np.float32(total[other]) * (scale[own] * scale[other])
@@ -176,6 +178,7 @@ def _count(
             if value > 0:
                 size = push(best, best_item, size, len(best), value, other)
         length[at] = size
+        written += size
 
 
 @compiled("item", "score", "length")
