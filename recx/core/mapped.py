@@ -90,14 +90,17 @@ class Mapped(np.ndarray):
         if self.file is None or stop <= start:
             return np.zeros(0, dtype=self.dtype)
         first = start * self.itemsize // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-        part = self.file.mapped(stop * self.itemsize - first, first)
+        try:
+            part = self.file.mapped(stop * self.itemsize - first, first)
+        except OSError:  # each mapping is an open file, of which a process may have about 1,000
+            return self.view(np.ndarray)[start:stop]  # whose pages stay in memory
         return np.frombuffer(part, self.dtype, stop - start, start * self.itemsize - first)
 
 
 class Column:
     """An array that is being written.
 
-    Its type is the widest of its parts: float64 once a part needs it.
+    Its type is the widest of its parts with values: float64 once one needs it.
     """
 
     def __init__(self) -> None:
@@ -106,8 +109,10 @@ class Column:
 
     def write(self, part: Array, at: int) -> None:
         """Write values [n] to the rows from ``at`` on; up to there, all must be written."""
-        kind = part.dtype if self._kind is None else np.result_type(self._kind, part.dtype)
-        if self._kind is not None and kind != self._kind:
+        if at and not len(part):
+            return  # the type of no values says nothing
+        kind = np.result_type(self._kind, part.dtype) if self._kind is not None and at else part.dtype
+        if at and kind != self._kind:
             narrow, wide = self.array(at), _File()
             for start, stop in blocks(at, ROWS):
                 wide.write(narrow[start:stop].astype(kind), start * kind.itemsize)

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from recx.core.errors import RecxError
+
 
 def merged(notes: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
     """Return the notes of two blocks of lists as those of one.
 
     Counts of requests or values, which have one of these words in their name, are added. Others, such as counts of
-    items, are the same for every block: the last is kept.
+    items, are the same for every block.
+
+    Raises:
+        RecxError: Another count differs between the blocks.
     """
-    added = {name: notes[name] + more[name] for name in notes.keys() & more if "requests" in name or "values" in name}
+    both = notes.keys() & more
+    added = {name: notes[name] + more[name] for name in both if "requests" in name or "values" in name}
+    for name in sorted(both - added.keys()):
+        if notes[name] != more[name]:
+            raise RecxError(
+                f"the note {name!r} of lists is {notes[name]:g} for some requests and {more[name]:g} for others: put "
+                "'requests' or 'values' into the name of a count that adds up over requests, or count it in the fit"
+            )
     return {**notes, **more, **added}

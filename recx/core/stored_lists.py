@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recx.core.errors import RecxError
 from recx.core.mapped import Column
 from recx.core.notes import merged
 from recx.core.ragged import indptr_of
@@ -33,15 +34,24 @@ class StoredLists:
     _columns: dict[str, Column] = field(default_factory=dict)
 
     def add(self, lists: RankedLists) -> None:
-        """Write the lists of the next block; all blocks have the columns of the first.
+        """Write the lists of the next block.
 
         Where this fails, as on a full disk, it can be called again with the same lists.
+
+        Raises:
+            RecxError: The block has rows, and other columns than those before.
         """
-        if not self._users:
+        if not self._n:
             self._columns = {name: Column() for name in lists.columns}
+        elif len(lists) and lists.columns.keys() != self._columns.keys():
+            names, before = (", ".join(columns) or "none" for columns in (lists.columns, self._columns))
+            raise RecxError(
+                f"a part returned lists with these columns for some requests: {before}; and for others: {names}: let "
+                "all its lists have the same, with NaN where there is no value"
+            )
         self._item.write(lists.item, self._n)
         self._score.write(lists.score, self._n)
-        for name, column in self._columns.items():
+        for name, column in self._columns.items() if len(lists) else ():
             column.write(lists.columns[name], self._n)
         self._n += len(lists)
         self._users.append(lists.user)

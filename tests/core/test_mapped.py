@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from recx.core import mapped
 from recx.core.mapped import Column, Mapped, folder, temporary_in
 from recx.core.types import Array
 
@@ -91,6 +92,23 @@ def test_files_are_closed_with_their_arrays() -> None:
     del columns
     gc.collect()
     assert open_files() <= n
+
+
+def test_parts_without_values_do_not_widen_it() -> None:
+    none, some = np.zeros(0), np.arange(3, dtype=np.int32)
+    assert stored(none, some, none).dtype == np.int32
+    assert stored(none, some.astype(np.float32)).dtype == np.float32
+    assert stored(none[:0].astype(np.int32)).dtype == np.int32
+
+
+def test_slices_are_read_where_no_more_files_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_many(self: object, n_bytes: int, offset: int = 0) -> None:
+        raise OSError(24, "Too many open files")
+
+    column = stored(np.arange(100_000))
+    monkeypatch.setattr(mapped._File, "mapped", too_many)
+    assert column[70_000:70_003].tolist() == [70_000, 70_001, 70_002]
+    assert column[99_998::2].tolist() == [99_998]
 
 
 def test_it_is_pickled_by_its_values() -> None:

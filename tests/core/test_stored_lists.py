@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recx.core.errors import RecxError
 from recx.core.stored_lists import StoredLists
 from recx.core.types import RankedLists
 
@@ -49,9 +52,32 @@ def test_the_lists_are_those_of_all_blocks(lengths: list[list[int]]) -> None:
     np.testing.assert_array_equal(made.reorder(-made.score).item, whole.reorder(-whole.score).item)
 
 
-def test_a_block_without_a_column_of_the_first_is_an_error() -> None:
+def test_a_block_with_other_columns_than_the_first_is_an_error_in_one_sentence() -> None:
+    first, second = lists_of([[2], [3]])
+    more = {**second.columns, "noise": second.score}
+    for columns, names in (({}, "none"), ({"noise": second.score}, "noise"), (more, "rank, noise")):
+        stored = StoredLists()
+        stored.add(first)
+        with pytest.raises(RecxError, match=f"for some requests: rank; and for others: {names}:"):
+            stored.add(replace(second, columns=columns))
+
+
+@given(lengths=LENGTHS, at=st.integers(0, 4))
+def test_a_block_without_rows_decides_neither_types_nor_columns(lengths: list[list[int]], at: int) -> None:
+    blocks = lists_of([[1], *lengths])
+    empty = RankedLists(np.array([99]), np.array([0, 0]), np.zeros(0), np.zeros(0))  # float64, without columns
+    stored = StoredLists()
+    for block in [*blocks[:at], empty, *blocks[at:]]:
+        stored.add(block)
+    made, whole = stored.lists(), RankedLists.concat(blocks)
+    assert (made.item.dtype, made.score.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(made.item, whole.item)
+    np.testing.assert_array_equal(made.columns["rank"], whole.columns["rank"])
+
+
+def test_a_note_that_differs_between_blocks_and_is_no_count_of_requests_is_an_error() -> None:
     first, second = lists_of([[2], [3]])
     stored = StoredLists()
-    stored.add(first)
-    with pytest.raises(KeyError, match="rank"):
-        stored.add(RankedLists(second.user, second.indptr, second.item, second.score))
+    stored.add(replace(first, notes={"users_without_click": 2}))
+    with pytest.raises(RecxError, match="'users_without_click' of lists is 2 for some requests and 3 for others"):
+        stored.add(replace(second, notes={"users_without_click": 3}))
