@@ -249,6 +249,13 @@ def million() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def events() -> Iterator[tuple[str, str, str]]:
+    """What 100 million clicks cost: see benchmarks/scale.py."""
+    from scale import largest
+
+    yield from largest()
+
+
 def scale() -> Iterator[tuple[str, str, str]]:
     """How time and memory grow with users, items and events: see benchmarks/growth.py."""
     from growth import figures
@@ -277,6 +284,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "report": report,
     "tracker": tracker,
     "million": million,
+    "events": events,
     "scale": scale,
     "ann": ann,
 }
