@@ -233,6 +233,18 @@ def test_steps_too_long_are_an_error_and_no_warning(generated: Callable[..., Pro
         ranker.fit(lists, fold)
 
 
+def test_items_with_equal_features_have_equal_scores_wherever_they_stand(
+    generated: Callable[..., Problem], features: dict
+) -> None:
+    lists, fold = generated(users=60)
+    fitted = Linear(features, l2=0.0).fit(lists, fold)
+    score = fitted.scores(lists, fold.history, fold.requests)
+    for start in (1, 2, 3, 7, 41):
+        some, requests = lists[start : start + 9], fold.requests[start : start + 9]
+        rows = slice(lists.indptr[start], lists.indptr[start + 9])
+        np.testing.assert_array_equal(fitted.scores(some, fold.history, requests), score[rows])
+
+
 def test_empty_lists_and_no_lists_are_ranked(generated: Callable[..., Problem], lists_of: Callable, features) -> None:
     lists, fold = generated(users=20)
     fitted = Linear(features).fit(lists, fold)
