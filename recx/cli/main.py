@@ -7,6 +7,7 @@ an interrupt.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import stat
@@ -66,7 +67,10 @@ def main() -> int:
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         reason = os.strerror(error.errno) if error.errno else str(error)
-        return _fail(f"{file}{reason}: check the disk and its permissions, or run in another folder", 1)
+        way_out = "check the disk and its permissions, or run in another folder"
+        if error.errno == errno.EMFILE:
+            way_out = "allow this process more of them (ulimit -n 4096)"
+        return _fail(f"{file}{reason}: {way_out}", 1)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"

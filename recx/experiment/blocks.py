@@ -12,6 +12,7 @@ from recx.core.progress import Stages, bar, say
 from recx.core.protocols import Engine, FittedRanker, FittedRetriever
 from recx.core.ragged import blocks
 from recx.core.stored_lists import StoredLists
+from recx.core.system.open_files import allow_many
 from recx.core.system.sizes import readable
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.storage.cache import keys
@@ -109,6 +110,7 @@ def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -
 
 def _stores(first: Served, n_blocks: int) -> list[StoredLists]:
     """Return a store for each kind of lists; say so if the disk is too small for blocks like the first."""
+    allow_many()  # a slate may have hundreds of columns, of which each is two open files
     needed = n_blocks * sum(_size(lists) for lists in first.lists)
     free = shutil.disk_usage(folder()).free
     if needed > free:

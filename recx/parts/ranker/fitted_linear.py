@@ -184,8 +184,8 @@ class FittedLinear:
 def weighted_sum(table: Doubles, weight: Doubles) -> Doubles:
     """Return the sum of each row's values [n_rows, n_features] times the weights [n_features].
 
-    A product of matrices rounds a row by its place among the others: of two items with the same features, one would come
-    first by chance, and in blocks of other borders the other.
+    A product of matrices rounds a row by its place among the others: of two items with the same features, one would
+    come first by chance, and in blocks of other borders the other.
     """
     total = np.zeros(len(table))
     for column, of_column in zip(table.T, weight, strict=True):
