@@ -221,6 +221,13 @@ def evaluation() -> Iterator[tuple[str, str, str]]:
     yield "bootstrap, approximated: 1,000,000 users x 12 metrics", f"{seconds['approximated']:.1f} s", "< 3 s"
 
 
+def lists() -> Iterator[tuple[str, str, str]]:
+    """`recx evaluate` of large files: see benchmarks/lists.py."""
+    from lists import figures
+
+    yield from figures()
+
+
 def latency() -> Iterator[tuple[str, str, str]]:
     """The overhead of measuring latency: see benchmarks/latency.py."""
     from latency import measured
@@ -278,6 +285,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "ease": ease,
     "large": large,
     "evaluation": evaluation,
+    "lists": lists,
     "cache": cache,
     "sweeps": sweeps,
     "latency": latency,

@@ -12,7 +12,7 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import blocks_of_groups, indptr_of
 from recx.core.types import Ints, Longs, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
-from recx.evaluation.measure import Measured, joined
+from recx.evaluation.measure import Joined, Measured
 
 ROWS = 1 << 22
 """Rows of a block. Lists with fewer rows are one block, which is kept as long as they are (``GroundTruth.judge``)."""
@@ -104,15 +104,19 @@ def by_blocks(
     Returns:
         Name -> the figures of all users.
     """
-    parts: dict[str, list[Measured]] = {name: [] for name in figures}
-    whole = set(at_once) if len(blocks) > 1 else set()
+    n_users, whole = len(blocks.truth.user), set(at_once) if len(blocks) > 1 else set()
+    found = {name: Joined(n_users) for name in figures}
     for judged in blocks:
         of_stage = stages(*judged)
-        for name in (name for name in figures if name not in whole):
-            parts[name].append(figures[name](of_stage))
-        if len(blocks) > 1:
-            whole |= {name for name, found in parts.items() if found and not found[-1].joins}
+        for name in [name for name in figures if name not in whole]:
+            part = figures[name](of_stage)
+            if part.joins or len(blocks) == 1:
+                found[name].add(part, judged[0].n_users)
+            else:
+                whole.add(name)
     if whole:
         of_stage = stages(*blocks.whole)
-        parts |= {name: [figures[name](of_stage)] for name in whole}
-    return {name: joined(parts.pop(name)) for name in figures}
+        for name in whole:
+            found[name] = Joined(n_users)
+            found[name].add(figures[name](of_stage), n_users)
+    return {name: one.measured for name, one in found.items()}

@@ -100,25 +100,26 @@ def evaluate(
         )
     lowest = min([rel_threshold, *(getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen)])
     truth = GroundTruth.of_pairs(inputs.target_user, inputs.target_item, inputs.grade, inputs.history, lowest)
+    users = inputs.history.users.ids
     figures: dict[str, Figure] = {
         **{f"metric/{metric.name}": partial(_of_metric, metric, rel_threshold) for metric in chosen},
         "tied": lambda of: tied(of[LISTS].lists, () if order == "given" else cuts_of(chosen)),
         "counts": _counts,
     }
-    first_counts = partial(_first_counts, users=inputs.history.users.ids, on_duplicates=on_duplicates)
+    first_counts = partial(_first_counts, users=users, on_duplicates=on_duplicates)
     at_once = [f"metric/{metric.name}" for metric in chosen if needs_all(metric)]
     found = by_blocks(figures, Blocks(truth, [inputs.lists]), first_counts, at_once)
     measured = [found[f"metric/{metric.name}"] for metric in chosen]
     return Evaluation(
         name=name or (str(recommendations) if isinstance(recommendations, str | Path) else "run"),
-        users=inputs.history.users.ids[truth.user],
+        users=users if len(users) == len(truth.user) else users[truth.user],
         values=dict(pair for one in measured for pair in one.values.items()),
         scalars=dict(pair for one in measured for pair in one.numbers.items()),
         notes={
             **inputs.notes,
             **truth.notes,
             "users_judged": len(truth.user),
-            "users_without_target": int((np.bincount(inputs.target_user) > 0).sum()) - len(truth.user),
+            "users_without_target": inputs.n_asking - len(truth.user),
             **found["counts"].notes,
             **found["tied"].numbers,
             **dict(pair for one in measured for pair in one.notes.items()),

@@ -120,10 +120,13 @@ class GroundTruth:
 
     def of_users(self, chosen: slice | Array) -> GroundTruth:
         """Return the targets of some users (consecutive, or numbers in rising order); the notes stay those of all."""
-        users = np.arange(len(self.user))[chosen]
-        rows = rows_of_groups(self.indptr, users)
-        indptr = indptr_of(np.diff(self.indptr)[users])
-        return replace(self, user=self.user[users], indptr=indptr, item=self.item[rows], gain=self.gain[rows])
+        indptr = indptr_of(np.diff(self.indptr)[chosen])
+        if isinstance(chosen, slice):
+            start, stop, _ = chosen.indices(len(self.user))
+            rows: slice | Array = slice(int(self.indptr[start]), int(self.indptr[max(start, stop)]))
+        else:
+            rows = rows_of_groups(self.indptr, chosen)
+        return replace(self, user=self.user[chosen], indptr=indptr, item=self.item[rows], gain=self.gain[rows])
 
     def judge(self, lists: RankedLists) -> JudgedLists:
         """Match lists with the targets as ``match`` does, once for the same lists, and keep it while these lists exist.

@@ -11,9 +11,10 @@ import numpy as np
 
 from recx.core.entities import Entities, refuse_headers
 from recx.core.errors import InputError
-from recx.core.ragged import indptr_of, rises, rows_of_groups
-from recx.core.types import Array, Floats, Interactions, Ints, Notes, RankedLists
-from recx.evaluation import frames
+from recx.core.ragged import blocks, indptr_of, rises, rows_of_groups
+from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, Notes, RankedLists
+from recx.evaluation import frames, large_tables
+from recx.evaluation.grouped import ROWS, Grouped, number, numbered
 from recx.evaluation.near_ids import spelled_differently
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ class EvaluationInputs:
     """What an evaluation needs, with common numbers for users and items.
 
     Attributes:
-        lists: The lists of users with a row in the truth.
-        target_user: int32 [n_targets].
+        lists: The lists, also of users without a row in the truth.
+        target_indptr: Borders of each user's targets.
         target_item: int32 [n_targets].
         grade: [n_targets].
         history: What was known before (without events if nothing is known); its ``users`` and ``items`` hold the raw
@@ -36,12 +37,22 @@ class EvaluationInputs:
     """
 
     lists: RankedLists
-    target_user: Ints
+    target_indptr: Longs
     target_item: Ints
     grade: Array
     history: Interactions
     notes: Notes = field(default_factory=dict)
     scored: bool = True
+
+    @property
+    def target_user(self) -> Ints:
+        """The user of each target [n_targets]."""
+        return np.repeat(np.arange(len(self.target_indptr) - 1, dtype=np.int32), np.diff(self.target_indptr))
+
+    @property
+    def n_asking(self) -> int:
+        """Number of users with a target, whatever its grade."""
+        return int(np.count_nonzero(np.diff(self.target_indptr)))
 
 
 def inputs_of(
@@ -56,10 +67,16 @@ def inputs_of(
         return _of_arrays(recommendations, relevance, history, items)
     given = {"recommendations": recommendations, "relevance": relevance}
     given |= {name: table for name, table in {"history": history, "items": items}.items() if table is not None}
-    tables = _same_type_of_ids({name: _frame(table, name) for name, table in given.items()})
-    inputs = _of_tables(tables, order)
+    paths = {name: Path(table) for name, table in given.items() if isinstance(table, str | Path)}
+    lists = large_tables.lists_of(paths["recommendations"], order) if "recommendations" in paths else None
+    truth = large_tables.truth_of(paths["relevance"]) if "relevance" in paths else None
+    large = {"recommendations": lists, "relevance": truth}
+    tables = _same_type_of_ids({name: _frame(table, name) for name, table in given.items() if large.get(name) is None})
     left_out = sum((Counter(table.attrs.get("notes", {})) for table in tables.values()), Counter[str]())
-    scored = order in ("auto", "score") and "score" in tables["recommendations"]
+    scored = order in ("auto", "score") and (lists is not None or "score" in tables["recommendations"])
+    lists = frames.lists_of(tables["recommendations"], order) if lists is None else lists
+    truth = frames.truth_of(tables["relevance"]) if truth is None else truth
+    inputs = _of_tables(lists, truth, {name: tables[name] for name in ("history", "items") if name in tables})
     return replace(inputs, scored=scored, notes={**inputs.notes, **left_out})
 
 
@@ -83,7 +100,7 @@ def _of_arrays(lists: Any, target: Any, history: Any, items: Any) -> EvaluationI
     outside = lists.user >= target.n_users
     only_in_lists = outside | (target.lengths[np.where(outside, 0, lists.user)] == 0)
     notes = {"users_only_in_lists": int(only_in_lists.sum()), "items_unknown": 0}
-    return EvaluationInputs(lists, target.user, target.item, target.weight, known, notes)
+    return EvaluationInputs(lists, target.indptr, target.item, target.weight, known, notes)
 
 
 def _check_lists(lists: RankedLists, known: Interactions) -> None:
@@ -101,56 +118,71 @@ def _check_lists(lists: RankedLists, known: Interactions) -> None:
             raise InputError(f"recommendations: the list of user {name} has {what}: correct it")
 
 
-def _of_tables(tables: dict[str, pd.DataFrame], order: frames.Order) -> EvaluationInputs:
+def _of_tables(lists: Grouped, truth: Grouped, tables: dict[str, pd.DataFrame]) -> EvaluationInputs:
     import pandas as pd
 
-    lists, truth = frames.lists_of(tables["recommendations"], order), frames.truth_of(tables["relevance"])
-    nothing = frames.Grouped(truth.users[:0], np.zeros(1, dtype=np.int64), truth.item[:0], truth.value[:0])
+    nothing = Grouped(truth.users[:0], np.zeros(1, np.int64), np.zeros(0, np.int32), truth.items[:0], truth.value[:0])
     known = frames.events_of(tables["history"]) if "history" in tables else nothing
-    columns = {"recommendations": lists.item, "relevance": truth.item, "history": known.item}
+    columns = {"recommendations": lists.numbered, "relevance": truth.numbered, "history": known.numbered}
     if "items" in tables:
-        columns["items"] = frames.ids_of(tables["items"], "item", "items")
-    codes, item_ids = frames.number(columns, "item")
-    number = dict(zip(columns, codes, strict=True))
-    frames.number({"recommendations": lists.users[:1], "relevance": truth.users[:1]}, "user")  # refuses two types
+        columns["items"] = numbered(frames.ids_of(tables["items"], "item", "items"))
+    codes, item_ids = number(columns, "item")
+    codes_of = dict(zip(columns, codes, strict=True))
+    _refuse_two_types(lists.users, truth.users, "recommendations")
     askers = {"recommendations": lists.users, "relevance": truth.users, "history": known.users}
-    spelled = {"users": spelled_differently(askers, "user"), "items": spelled_differently(columns, "item")}
+    items = {name: column.ids for name, column in columns.items()}
+    spelled = {"users": spelled_differently(askers, "user"), "items": spelled_differently(items, "item")}
 
-    place = pd.Index(truth.users).get_indexer(pd.Index(lists.users))
+    same = np.array_equal(lists.users, truth.users)
+    place = np.arange(len(truth.users)) if same else pd.Index(truth.users).get_indexer(pd.Index(lists.users))
     judged = place >= 0
     if not judged.any():
         raise InputError(
             f"recommendations and relevance have no user in common ({_few(lists.users)} against {_few(truth.users)}): "
             "check that both use the same user ids"
         )
-    rows: Any = slice(None) if judged.all() else rows_of_groups(lists.indptr, np.flatnonzero(judged))
-    elsewhere = np.concatenate([codes for name, codes in number.items() if name != "recommendations"])
-    entities = _entities(item_ids, tables["items"], number["items"]) if "items" in tables else Entities(item_ids)
+    place[~judged] = len(truth.users) + np.arange(np.count_nonzero(~judged))  # left out where lists are judged
+    n_items = len(item_ids)
+    present = {name: _present(of_rows, n_items) for name, of_rows in codes_of.items()}
+    shown = present.pop("recommendations")
+    elsewhere = np.logical_or.reduce([*present.values()])
+    entities = _entities(item_ids, tables["items"], codes_of["items"]) if "items" in tables else Entities(item_ids)
     return EvaluationInputs(
-        lists=RankedLists(
-            user=place[judged].astype(np.int32),
-            indptr=indptr_of(lists.lengths[judged]),
-            item=number["recommendations"][rows],
-            score=lists.value[rows],
-        ),
-        target_user=np.repeat(np.arange(len(truth.users), dtype=np.int32), truth.lengths),
-        target_item=number["relevance"],
+        lists=RankedLists(place.astype(np.int32), lists.indptr, codes_of["recommendations"], lists.value),
+        target_indptr=truth.indptr,
+        target_item=codes_of["relevance"],
         grade=truth.value,
-        history=_history(known, number["history"], truth.users, entities),
+        history=_history(known, codes_of["history"], truth.users, entities),
         notes={
             "users_only_in_lists": int((~judged).sum()),
-            "items_unknown": len(item_ids) - int(np.count_nonzero(np.bincount(elsewhere))),
+            "items_unknown": n_items - int(np.count_nonzero(elsewhere)),
             **{f"{what}_spelled_differently": count for what, count in spelled.items() if count},
-            **({} if np.isin(number["relevance"], number["recommendations"]).any() else {"no_item_in_common": 1}),
+            **({} if (shown & present["relevance"]).any() else {"no_item_in_common": 1}),
         },
     )
 
 
-def _history(known: frames.Grouped, item: Ints, users: Array, items: Entities) -> Interactions:
+def _refuse_two_types(one: Array, other: Array, name: str) -> None:
+    """Raise InputError if the users of a table are whole numbers and those of the truth text, or the reverse."""
+    number({name: numbered(one[:1]), "relevance": numbered(other[:1])}, "user")
+
+
+def _present(codes: Ints, n_ids: int) -> Bools:
+    """Return which of the ids occur [n_ids]."""
+    present = np.zeros(n_ids, dtype=bool)
+    for start, stop in blocks(len(codes), ROWS):  # all at once, NumPy would copy them to int64
+        present[codes[start:stop]] = True
+    return present
+
+
+def _history(known: Grouped, item: Ints, users: Array, items: Entities) -> Interactions:
     """Return the history, with the users of the truth followed by all others that it contains."""
     import pandas as pd
 
-    frames.number({"history": known.users[:1], "relevance": users[:1]}, "user")
+    if not len(known.users):
+        nothing = np.zeros(0, dtype=np.float32)
+        return Interactions(np.zeros(len(users) + 1, np.int64), item, None, nothing, Entities(users), items)
+    _refuse_two_types(known.users, users, "history")
     place = pd.Index(users).get_indexer(pd.Index(known.users))
     place[place < 0] = len(users) + np.arange((place < 0).sum())
     everyone = np.concatenate([users, known.users[place >= len(users)]])

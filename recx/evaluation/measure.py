@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -45,19 +43,41 @@ class Measured:
         return {name: float(_finite(one, name)) for name, one in self.found.items() if not isinstance(one, np.ndarray)}
 
 
-def joined(parts: Sequence[Measured]) -> Measured:
-    """Return the figures of all users from those of consecutive blocks of them, with every ``Total`` finished."""
-    found = {name: _joined([part.found[name] for part in parts]) for name in parts[0].found}
-    notes: dict[str, float] = {}
-    for part in parts:
-        notes |= {name: notes.get(name, 0) + count for name, count in part.notes.items()}
-    return Measured(found, notes)
+class Joined:
+    """Figures of all users, of whom blocks are added one after another."""
 
+    def __init__(self, n_users: int) -> None:
+        self._found: dict[str, Any] = {}
+        self._notes: dict[str, float] = {}
+        self._n_users, self._n_added = n_users, 0
 
-def _joined(parts: Sequence[Any]) -> Any:
-    if isinstance(parts[0], Total):
-        return reduce(add, parts).value
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    def add(self, part: Measured, n_users: int) -> None:
+        """Add the figures of the next users.
+
+        Args:
+            part: The figures.
+            n_users: Of how many users they are.
+        """
+        if n_users == self._n_users:
+            self._found = dict(part.found)
+        else:
+            for name, one in part.found.items():
+                self._found[name] = self._with(name, one, slice(self._n_added, self._n_added + n_users))
+        self._n_added += n_users
+        self._notes |= {name: self._notes.get(name, 0) + count for name, count in part.notes.items()}
+
+    def _with(self, name: str, one: Any, users: slice) -> Any:
+        if isinstance(one, Total):
+            return self._found[name] + one if name in self._found else one
+        values: Doubles = self._found[name] if name in self._found else np.empty(self._n_users)
+        values[users] = one
+        return values
+
+    @property
+    def measured(self) -> Measured:
+        """The figures of all users, every ``Total`` finished."""
+        found = {name: one.value if isinstance(one, Total) else one for name, one in self._found.items()}
+        return Measured(found, self._notes)
 
 
 def measure(metric: Metric, judged: JudgedLists, rel_threshold: float | None = None) -> Measured:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
-from recx.evaluation.frames import Grouped, ids_of, lists_of, number, truth_of
+from recx.evaluation.frames import ids_of, lists_of, truth_of
+from recx.evaluation.grouped import Grouped, number, numbered
 
 
 def frame(**columns):
@@ -18,7 +19,7 @@ def frame(**columns):
 
 def as_dict(grouped: Grouped):
     """User -> [(item, value), ...] in the order kept."""
-    rows = list(zip(grouped.item.tolist(), grouped.value.tolist(), strict=True))
+    rows = list(zip(grouped.items[grouped.item].tolist(), grouped.value.tolist(), strict=True))
     starts = grouped.indptr.tolist()
     return {user: rows[a:b] for user, a, b in zip(grouped.users.tolist(), starts[:-1], starts[1:], strict=True)}
 
@@ -148,7 +149,7 @@ def test_a_missing_column_suggests_the_near_match():
 )
 def test_ids_are_numbered_alike_in_all_columns(columns):
     arrays = {f"c{place}": np.array(column, dtype=np.int64) for place, column in enumerate(columns)}
-    codes, ids = number(arrays, "item")
+    codes, ids = number({name: numbered(column) for name, column in arrays.items()}, "item")
     assert len(set(ids.tolist())) == len(ids)
     assert set(ids.tolist()) == {value for column in columns for value in column}
     for column, code in zip(columns, codes, strict=True):
@@ -156,14 +157,23 @@ def test_ids_are_numbered_alike_in_all_columns(columns):
         assert ids[code].tolist() == column
 
 
+@pytest.mark.parametrize("apart", [1, 10**9])
+def test_ids_rise_if_they_are_close_together_and_come_as_they_appear_otherwise(apart):
+    columns = {"a": np.array([7, 3, 7]) * apart, "b": np.array([5, 3]) * apart}
+    codes, ids = number({name: numbered(column) for name, column in columns.items()}, "item")
+    assert (ids // apart).tolist() == ([3, 5, 7] if apart == 1 else [7, 3, 5])
+    assert [ids[code].tolist() for code in codes] == [column.tolist() for column in columns.values()]
+
+
 def test_whole_numbers_against_text_are_refused():
     message = r"the item ids differ in type \(int in lists, str in truth\).*astype\(str\)"
     with pytest.raises(InputError, match=message):
-        number({"lists": np.array([1]), "truth": np.array(["1"], dtype=object)}, "item")
+        number({"lists": numbered(np.array([1])), "truth": numbered(np.array(["1"], dtype=object))}, "item")
 
 
 def test_large_ids_of_both_signs_are_distinguished():
-    codes, ids = number({"a": np.array([2**64 - 1], dtype=np.uint64), "b": np.array([-1], dtype=np.int64)}, "item")
+    columns = {"a": np.array([2**64 - 1], dtype=np.uint64), "b": np.array([-1], dtype=np.int64)}
+    codes, ids = number({name: numbered(column) for name, column in columns.items()}, "item")
     assert codes[0][0] != codes[1][0]
     assert len(ids) == 2
 

@@ -62,7 +62,7 @@ def read(path: Path, name: str) -> pd.DataFrame:
 
     data = content(path)
     found = layouts(path, data)
-    fitting = ((mark, _called(names, name)) for mark, names in found.items())
+    fitting = ((mark, roles_of(names, name)) for mark, names in found.items())
     mark, called = next((pair for pair in fitting if pair[1]), (None, None))
     if not called and name in TREC and (frame := read_untitled(path, data, name)) is not None:
         frame.attrs = {"text": True, "notes": {}}
@@ -120,8 +120,8 @@ def _named_otherwise(names: Sequence[str], table: str) -> dict[str, str]:
     return {role: same[0] for role, same in {**found, **numbers}.items() if role in COLUMNS[table] and len(same) == 1}
 
 
-def _called(names: Sequence[str], table: str) -> dict[str, str] | None:
-    """Return column -> its name in a header; None: the header lacks a column that the table needs."""
+def roles_of(names: Sequence[str], table: str) -> dict[str, str] | None:
+    """Return column -> its name in a header of a table (see ``COLUMNS``); None: it lacks a column that is needed."""
     if "user" in names or "item" in names:
         chosen = {role: role for role in COLUMNS[table] if role in names}
     else:
