@@ -24,12 +24,18 @@ import numpy as np
 import pandas as pd
 
 import recx
+from recx.config import factory
+from recx.config.compose import compose, plain
 from recx.core.entities import Entities
-from recx.core.ragged import indptr_of
+from recx.core.ragged import blocks, indptr_of
 from recx.core.resampling import MANY, bootstrap
-from recx.core.types import Interactions, Requests
+from recx.core.stored_lists import StoredLists
+from recx.core.types import Fold, Interactions, RankedLists, Requests
+from recx.evaluation.blocks import Blocks
+from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.inputs import inputs_of
 from recx.parts.shared.top_k import top_k
+from recx.report.page.report_data import outcomes
 
 SHOWN, RELEVANT, FOUND, CUTS = 50, 10, 3, (10, 50)
 FIGURES = {  # recx's name -> ranx's, pytrec_eval's
@@ -172,6 +178,34 @@ def full_ranking(users: int = 50_000, items: int = 50_000, dims: int = 32) -> di
         return {"seconds": time.perf_counter() - start, "whole": peak[0]}
 
 
+def stored(users: int = 1_000_000, shown: int = 100, items: int = 500_000) -> dict[str, float]:
+    """Seconds and memory of judging lists in temporary files with the default metrics, and for the page."""
+    rng = np.random.default_rng(0)
+    of_user, of_item = Entities(np.arange(users)), Entities(np.arange(items))
+    wanted = rng.integers(0, items, users).astype(np.int32)
+    target = Interactions(np.arange(users + 1), wanted, None, np.ones(users, np.float32), of_user, of_item)
+    fold = Fold(target.keep(np.zeros(users, dtype=bool)), target, Requests(np.arange(users, dtype=np.int32)))
+    candidates, recommendations = StoredLists(), StoredLists()
+    for start, stop in blocks(users, 10_000):
+        n = stop - start
+        item = (rng.integers(0, items // shown, (n, shown)) + np.arange(shown) * (items // shown)).astype(np.int32)
+        found = np.flatnonzero(rng.random(n) < 0.3)
+        item[found, wanted[start:stop][found] // (items // shown)] = wanted[start:stop][
+            found
+        ]  # no item twice in a list
+        score = np.tile(np.linspace(1, 0, shown, dtype=np.float32), n)
+        some = fold.requests.user[start:stop], np.arange(n + 1) * shown
+        candidates.add(RankedLists(*some, item.ravel(), score))
+        recommendations.add(RankedLists(*some, rng.permuted(item, axis=1).ravel(), score))
+    lists = [candidates.lists(), recommendations.lists()]
+    evaluator = factory.build(plain(compose(["evaluator=default", "n_candidates=100"]))["evaluator"], "evaluator")
+    with highest_memory() as peak:
+        before, start_at = resident(), time.perf_counter()
+        evaluator.evaluate(*lists, fold)
+        outcomes(Blocks(GroundTruth.of(fold), lists), 10)
+        return {"seconds": time.perf_counter() - start_at, "above_input": peak[0] - before, "whole": peak[0]}
+
+
 def resampling() -> dict[str, float]:
     """Seconds of the intervals of 12 metrics: of the most users that are drawn 10,000 times, and of a million."""
     rng = np.random.default_rng(0)
@@ -211,6 +245,7 @@ JOBS: dict[str, Callable[[], dict[str, float]]] = {
     "cost": cost,
     "million": lambda: cost(1_000_000),
     "bootstrap": resampling,
+    "stored": stored,
     "wide": wide,
     "full_ranking": full_ranking,
 }

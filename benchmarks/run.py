@@ -210,6 +210,7 @@ def evaluation() -> Iterator[tuple[str, str, str]]:
         "< 12 s, 6 GB",
     )
     cases = {
+        "stored": ("1,000,000 users x 100 in temporary files: default metrics and the outcomes of the page", ""),
         "wide": ("13,000 users x 100 of 25,000 items, map_at_10", "< 10 s, 0.6 GB"),
         "full_ranking": ("50,000 users x 50,000 items ranked in full, recall_at_10", "< 1.5 GB"),
     }

@@ -13,7 +13,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 FIRST = 1 << 16
-"""Slots of a new table; it is doubled where three quarters of them are taken."""
+"""Slots of a new table, a power of 2 from 2 up; it is doubled where three quarters of them are taken."""
 ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: the upper bits of a product with it differ for numbers that are close together."""
 
@@ -83,7 +83,7 @@ def _number(raw: Longs, row: int, n: int, known: Longs, code: Ints, codes: Ints)
         while code[slot] >= 0 and known[slot] != raw[row]:
             slot = (slot + 1) & last
         if code[slot] < 0:
-            if 4 * n >= 3 * len(known):
+            if 4 * (n + 1) > 3 * len(known):  # a slot must stay free, at which a search ends
                 return row, n
             known[slot], code[slot] = raw[row], n
             n += 1

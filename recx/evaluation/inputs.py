@@ -11,7 +11,7 @@ import numpy as np
 
 from recx.core.entities import Entities, refuse_headers
 from recx.core.errors import InputError
-from recx.core.ragged import blocks, indptr_of, rises, rows_of_groups
+from recx.core.ragged import blocks, blocks_of_groups, indptr_of, rises, rows_of_groups
 from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, Notes, RankedLists
 from recx.evaluation import frames, large_tables
 from recx.evaluation.grouped import ROWS, Grouped, number, numbered
@@ -107,6 +107,11 @@ def _check_lists(lists: RankedLists, known: Interactions) -> None:
     """Raise InputError if lists break an invariant of their type, which would make figures wrong."""
     if (np.diff(lists.user) <= 0).any() and len(np.unique(lists.user)) < lists.n_lists:
         raise InputError("recommendations contain two lists of one user: give one list per user")
+    for start, stop in blocks_of_groups(lists.indptr, ROWS):
+        _check_rows(lists[start:stop], known)
+
+
+def _check_rows(lists: RankedLists, known: Interactions) -> None:
     for what, rows in {
         "an item outside the catalogue": lists.item.astype(np.uint32) >= known.n_items,  # negative ones become large
         "a score that is not finite": ~np.isfinite(lists.score),
