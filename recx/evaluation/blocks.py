@@ -14,8 +14,9 @@ from recx.core.types import Ints, Longs, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.measure import Joined, Measured
 
-ROWS = 1 << 22
-"""Rows of a block. Lists with fewer rows are one block, which is kept as long as they are (``GroundTruth.judge``)."""
+ROWS, WHOLE = 1 << 20, 1 << 22
+"""Rows of a block, and up to how many rows lists are one block, which is kept as long as they are (see
+``GroundTruth.judge``)."""
 
 Stages = Mapping[str, JudgedLists]
 """Stage -> the judged lists of the same users."""
@@ -61,7 +62,7 @@ class Blocks:
         rows = np.append(
             0, indptr_of(ordered.lengths)[places]
         )  # before each user, with those of users without a target
-        return list(blocks_of_groups(rows, ROWS)) or [(0, len(self.truth.user))]
+        return [(0, len(self.truth.user))] if rows[-1] <= WHOLE else list(blocks_of_groups(rows, ROWS))
 
 
 @dataclass(frozen=True, eq=False)

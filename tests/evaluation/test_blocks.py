@@ -122,6 +122,7 @@ def same(one: Evaluation, other: Evaluation) -> None:
 def with_rows(rows: int, compute: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "ROWS", rows)
+        patch.setattr(blocks, "WHOLE", rows)
         return compute()
 
 

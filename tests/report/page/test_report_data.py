@@ -62,6 +62,7 @@ def test_blocks_of_users_change_no_outcome(monkeypatch: pytest.MonkeyPatch) -> N
     after = [[0, 2, 1], [0, 1, 2], [1, 2, 0], [2, 1, 0], [3, 2, 1]]
     whole = data_of(before, after, k=2)
     monkeypatch.setattr(blocks, "ROWS", 4)
+    monkeypatch.setattr(blocks, "WHOLE", 4)
     parts = data_of(before, after, k=2)
     for name in ("retrieved", "rank", "ndcg", "lift", "cuts"):
         assert getattr(parts, name).tolist() == getattr(whole, name).tolist(), name
