@@ -1,8 +1,8 @@
 """Nearest neighbours at scale: recall, speed, memory and building time of exact and approximate indexes.
 
-`python benchmarks/run.py ann`, or `python benchmarks/ann.py ITEMS SPREAD INDEX [NAME=VALUE,...]...` for one index and
-some settings of its search, as JSON. Items lie in Gaussian clusters of about 100 (64 numbers each), requests are items
-with noise, and what a user has seen, ten items of the cluster, is dropped.
+`python benchmarks/run.py ann`, or `python benchmarks/ann.py ITEMS SPREAD INDEX EF_CONSTRUCTION [NAME=VALUE,...]...` for
+one index and some settings of its search, as JSON. Items lie in Gaussian clusters of about 100 (64 numbers each),
+requests are items with noise, and what a user has seen, ten items of the cluster, is dropped.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from recx.parts.shared.vectors import unit
 Row = tuple[str, str, str]
 LENGTH, CLUSTER, SEEN, K, NOISE = 64, 100, 10, 100, 0.3
 ITEMS, REQUESTS, EXACT_REQUESTS = 1_000_000, 100_000, 1_000
-CASES: dict[tuple[float, str], tuple[str, ...]] = {
-    (0.5, "HNSW32"): ("ef_search=128", "ef_search=200"),
-    (0.5, "IVF8192,Flat"): ("nprobe=8", "nprobe=16", "nprobe=32"),
-    (0.5, "IVF8192,PQ32"): ("nprobe=16", "nprobe=16,fetch=4"),
-    (0.5, "Flat"): ("",),
-    (1.0, "HNSW32"): ("ef_search=200", "ef_search=400", "ef_search=800"),
-    (1.0, "IVF8192,Flat"): ("nprobe=64", "nprobe=512"),
+CASES: dict[tuple[float, str, int], tuple[str, ...]] = {
+    (0.5, "HNSW32", 100): ("ef_search=128", "ef_search=200"),
+    (0.5, "IVF8192,Flat", 100): ("nprobe=8", "nprobe=16", "nprobe=32"),
+    (0.5, "IVF8192,PQ32", 100): ("nprobe=16", "nprobe=16,fetch=4"),
+    (0.5, "Flat", 100): ("",),
+    (1.0, "HNSW32", 100): ("ef_search=200", "ef_search=400"),
+    (1.0, "HNSW32_SQ8", 200): ("ef_search=200", "ef_search=300", "ef_search=400"),
+    (1.0, "IVF8192,Flat", 100): ("nprobe=64", "nprobe=512"),
 }
-"""The spread within a cluster, over that of the clusters, and the index -> settings of its searches."""
+"""The spread within a cluster, over that of the clusters, index and ``ef_construction`` -> settings of its searches."""
 
 
 class World(NamedTuple):
@@ -73,10 +74,10 @@ def world(n_items: int, n_requests: int, spread: float) -> World:
     return World(unit(items), query, history, Requests(np.arange(n_requests, dtype=np.int32)))
 
 
-def measured(n_items: int, spread: float, index: str, searches: list[str]) -> list[dict[str, float]]:
-    """Return the figures of one index: those of the building, and of each search."""
-    asked = world(n_items, EXACT_REQUESTS if index == "Flat" else REQUESTS, spread)
-    search, before, start = Search(index), resident(), time.perf_counter()
+def measured(n_items: int, spread: float, search: Search, searches: list[str]) -> list[dict[str, float]]:
+    """Return the figures of one index: those of the building, and of each search with other settings."""
+    asked = world(n_items, EXACT_REQUESTS if search.index == "Flat" else REQUESTS, spread)
+    before, start = resident(), time.perf_counter()
     near = neighbours(asked.items, search)
     built = {"build": time.perf_counter() - start, "gigabytes": resident() - before}
     few = asked.requests[:200]
@@ -100,11 +101,12 @@ def measured(n_items: int, spread: float, index: str, searches: list[str]) -> li
 
 def figures() -> Iterator[Row]:
     """Yield the figures of every index, each in a process of its own."""
-    for (spread, index), searches in CASES.items():
-        command = [sys.executable, str(HERE / "ann.py"), str(ITEMS), str(spread), index, *searches]
+    for (spread, index, width), searches in CASES.items():
+        command = [sys.executable, str(HERE / "ann.py"), str(ITEMS), str(spread), index, str(width), *searches]
         made = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         for settings, one in zip(searches, made, strict=True):
-            name = f"{ITEMS:,} items, spread {spread}: {index} {settings}".rstrip()
+            width_of = f" ef_construction={width}" if "HNSW" in index else ""
+            name = f"{ITEMS:,} items, spread {spread}: {index}{width_of} {settings}".rstrip()
             figure = f"recall {one['recall']:.3f}, {one['per_second']:,.0f} requests/s"
             cost = f"built in {one['build']:.0f} s, {one['gigabytes']:.2f} GB"
             aim = "0.95, 2,000 requests/s" if index.startswith("HNSW") else ""
@@ -112,5 +114,6 @@ def figures() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    count, spread, index, *searches = sys.argv[1:]
-    print(json.dumps(measured(int(float(count)), float(spread), index, searches or [""])))
+    count, spread, index, width, *searches = sys.argv[1:]
+    search = Search(index, ef_construction=int(width))
+    print(json.dumps(measured(int(float(count)), float(spread), search, searches or [""])))
