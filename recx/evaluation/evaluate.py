@@ -100,7 +100,9 @@ def evaluate(
         )
     lowest = min([rel_threshold, *(getattr(metric, "rel_threshold", None) or rel_threshold for metric in chosen)])
     truth = GroundTruth.of_pairs(inputs.target_user, inputs.target_item, inputs.grade, inputs.history, lowest)
-    users = inputs.history.users.ids
+    lists, known, counts, n_asking = inputs.lists, inputs.history, inputs.notes, inputs.n_asking
+    del inputs  # the truth has its targets, and the largest lists fit into memory only once
+    users = known.users.ids
     figures: dict[str, Figure] = {
         **{f"metric/{metric.name}": partial(_of_metric, metric, rel_threshold) for metric in chosen},
         "tied": lambda of: tied(of[LISTS].lists, () if order == "given" else cuts_of(chosen)),
@@ -108,7 +110,7 @@ def evaluate(
     }
     first_counts = partial(_first_counts, users=users, on_duplicates=on_duplicates)
     at_once = [f"metric/{metric.name}" for metric in chosen if needs_all(metric)]
-    found = by_blocks(figures, Blocks(truth, [inputs.lists]), first_counts, at_once)
+    found = by_blocks(figures, Blocks(truth, [lists]), first_counts, at_once)
     measured = [found[f"metric/{metric.name}"] for metric in chosen]
     return Evaluation(
         name=name or (str(recommendations) if isinstance(recommendations, str | Path) else "run"),
@@ -116,10 +118,10 @@ def evaluate(
         values=dict(pair for one in measured for pair in one.values.items()),
         scalars=dict(pair for one in measured for pair in one.numbers.items()),
         notes={
-            **inputs.notes,
+            **counts,
             **truth.notes,
             "users_judged": len(truth.user),
-            "users_without_target": inputs.n_asking - len(truth.user),
+            "users_without_target": n_asking - len(truth.user),
             **found["counts"].notes,
             **found["tied"].numbers,
             **dict(pair for one in measured for pair in one.notes.items()),
@@ -130,10 +132,10 @@ def evaluate(
             "mean": MEAN,
             **defaults,
             "metrics": _own_params(chosen, defaults),
-            "catalogue": None if items is None else len(inputs.history.items),
-            "history_events": len(inputs.history),
+            "catalogue": None if items is None else len(known.items),
+            "history_events": len(known),
         },
-        slices=slices_of(truth, inputs.history) if len(inputs.history) else {},
+        slices=slices_of(truth, known) if len(known) else {},
         truth=truth,
     )
 
