@@ -53,6 +53,7 @@ class Schema:
     encoder: Any = None
     retriever: Any = None
     ranker: Any = None
+    engine: Any = None
     evaluator: Any = None
     tracker: Any = None
     report: Any = None

@@ -13,7 +13,7 @@ from recx.core.system.serialize import flat
 
 CHOSEN = "chosen"
 """The key of a configuration."""
-NO_MATTER = ("cache", "lists", "report", "runtime", "tracker")
+NO_MATTER = ("cache", "engine", "lists", "report", "runtime", "tracker")
 """Settings that do not affect a run's figures."""
 TOP = ("fold", "n_candidates")
 """Settings that every run is compared by."""

@@ -19,7 +19,7 @@ anything else says so by an attribute or property that is not a setting:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -155,7 +155,7 @@ class Explainable(Protocol):
 
 @runtime_checkable
 class Preflight(Protocol):
-    """A ranker or pruner with requirements that are checked before any data is read."""
+    """A ranker, engine or pruner with requirements that are checked before any data is read."""
 
     def preflight(self) -> None:
         """Acquire what the part requires.
@@ -248,10 +248,10 @@ class Metric(Protocol):
 class Engine(Protocol):
     """Serves the blocks of requests, on one machine or on many."""
 
-    def each(self, work: Callable[[Requests], T], blocks: Iterable[Requests]) -> Iterator[T]:
+    def each(self, work: Callable[[Requests], T], blocks: Iterable[Requests]) -> Generator[T, None, None]:
         """Yield the result of ``work`` for each block, in the order of the blocks.
 
-        No more results are held than are computed at a time: blocks are taken as results are wanted.
+        Blocks are taken as results are wanted, and what served them is given back when the generator is closed.
 
         Raises:
             InputError: The work cannot be done there.

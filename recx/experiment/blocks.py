@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -85,14 +86,15 @@ def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -
         stage: Adds up the time of each stage.
     """
     borders = list(blocks(len(requests), REQUESTS)) or [(0, 0)]
-    served = engine.each(serving, (requests[start:stop] for start, stop in borders))
+    parts = [requests] if len(borders) == 1 else (requests[start:stop] for start, stop in borders)
+    each = engine.each(serving, parts)
     if len(borders) == 1:
-        [whole] = served
+        [whole] = each
         stage.add(whole.stages, serving.of)
         return whole.lists
     stages, stored = Stages(aloud=False), list[StoredLists]()
     keys_of_blocks: list[list[str | None]] = []
-    with bar() as show:
+    with bar() as show, closing(each) as served:
         for done, block in enumerate(served, start=1):
             stages.add(block.stages)
             stored = stored or _stores(block, len(borders))

@@ -25,6 +25,7 @@ METHODS: Mapping[str, Mapping[str, int]] = {
     "retriever": {"fit": 1},
     "ranker": {"fit": 2, "rank": 3},
     "encoder": {"fit": 1},
+    "engine": {"each": 2},
     "evaluator": {"evaluate": 3},
     "tracker": {"run": 3},
     "report": {"write": 2},
@@ -92,7 +93,8 @@ def plan(config: Mapping[str, Any]) -> Plan:
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
-    experiment = Experiment(*chain, **{key: top[key] for key in ("fold", "n_candidates", "refit")})
+    settings = {key: top[key] for key in ("fold", "n_candidates", "refit")}
+    experiment = Experiment(*chain, **settings | {"engine": built["engine"]})
     return Plan(experiment, built["tracker"], built.get("report"), built["cache"])
 
 

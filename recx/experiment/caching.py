@@ -106,6 +106,10 @@ class _Ranker(_Preflighted):
 class _Untrained(_Preflighted):
     part: FittedRanker
 
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        """In another process, it is the part itself: results are kept and looked for in this one only."""
+        return _itself, (self.part,)
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         return self._kept("rank", self.part.rank, candidates, history, requests)
 
@@ -125,6 +129,10 @@ class _Evaluator(_Stage):
         return self._kept("evaluate", self.part.evaluate, candidates, recommendations, fold)
 
 
+def _itself(part: T) -> T:
+    return part
+
+
 @dataclass(frozen=True, eq=False)
 class _Fitted(_Stage):
     """Stand-in for a fitted retriever or ranker.
@@ -134,6 +142,10 @@ class _Fitted(_Stage):
         fitted: Returns the fitted part; fits at the first call.
         outcome: What its entry holds: the summary, whether it has files, and the reported values.
     """
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        """In another process, it is the fitted part itself."""
+        return _itself, (self.fitted(),)
 
     stage: str
     fitted: Callable[[], Any]

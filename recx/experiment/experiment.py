@@ -61,7 +61,7 @@ class Experiment:
         n_candidates: How many items the retriever may pass to the ranker for each request.
         refit: Whether to fit the retriever again on all that is known at the fold, after the ranker was trained one
             step earlier; False serves with the earlier model.
-        engine: Where blocks of requests are served.
+        engine: Serves the blocks of requests.
     """
 
     dataset: Dataset
@@ -90,8 +90,9 @@ class Experiment:
             RecxError: A part violated its protocol.
         """
         stage = Stages()
-        if isinstance(self.ranker, Preflight):
-            self.ranker.preflight()
+        for part in (self.ranker, self.engine):
+            if isinstance(part, Preflight):
+                part.preflight()
         interactions, split = self.load_and_split(stage)
         early, ranker = self._learn_from_past(split.past, stage)
         now, late = split.fold, early

@@ -33,6 +33,7 @@ Frame = dict[str, list[Any]]
 """Column name -> one value per row."""
 
 UNUSED = {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off"}
+HERE = {"_target_": "recx.experiment.engine.local.Local"}
 """The stage cache of a run that is explained: no stage is asked for twice, whatever the run itself used."""
 
 
@@ -88,7 +89,7 @@ class Reopened:
         """
         run.check_whole()
         try:
-            experiment = build.experiment({"lists": "all", **run.config, "cache": UNUSED})
+            experiment = build.experiment({"lists": "all", **run.config, "cache": UNUSED, "engine": HERE})
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()

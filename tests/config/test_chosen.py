@@ -23,6 +23,7 @@ def test_the_options_are_the_words_of_the_command_line() -> None:
     assert chosen("retriever=item_knn")["options"] == {
         "dataset": "news",
         "encoder": "tfidf",
+        "engine": "local",
         "evaluator": "default",
         "experiment": "news",
         "feature": "news",

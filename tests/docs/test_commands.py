@@ -29,9 +29,10 @@ EXTRAS = {
     "+sweep=search": "hydra_optuna_sweeper",
     "hydra/launcher=joblib": "hydra_joblib_launcher",
     "hydra/launcher=ray": "hydra_ray_launcher",
+    "engine=ray": "ray",
     "hydra/launcher=submitit_local": "hydra_submitit_launcher",
 }
-"""Words of a command that need a Hydra plugin: word -> the plugin."""
+"""Words of a command that need what an extra installs: word -> the distribution."""
 INSTALLED = {distribution.name.replace("-", "_") for distribution in distributions()}
 SMALL = {
     "news": ["dataset.readers=120", "dataset.articles=80", "dataset.days=3"],
@@ -65,7 +66,7 @@ def is_command(line: str) -> bool:
 
 
 def needs(line: str) -> list[str]:
-    """Return the Hydra plugins that a line needs and that are not installed here."""
+    """Return the distributions that a line needs and that are not installed here."""
     return [plugin for word, plugin in EXTRAS.items() if word in line.split() and plugin not in INSTALLED]
 
 
@@ -101,7 +102,7 @@ def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
     assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
     shown = [block for name in ("own-part", "own-dataset") for block in blocks(ROOT / "docs" / f"{name}.md", "python")]
     written = [file.read_text(encoding="utf-8") for file in (mine / "recx_mine").glob("*.py")]
-    assert len(shown) == 6
+    assert len(shown) == 7
     assert all(any(code in text for text in written) for code in shown)
 
 

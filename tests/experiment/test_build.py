@@ -100,6 +100,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "encoder": {"_target_": "recx.stand_ins.Encoder"},
         "retriever": {"_target_": "recx.stand_ins.Retriever", "window": 2},
         "ranker": {"_target_": "recx.stand_ins.Ranker", "l2": 1},
+        "engine": {"_target_": "recx.experiment.engine.local.Local"},
         "evaluator": {"_target_": "recx.stand_ins.Evaluator"},
         "tracker": {"_target_": "recx.stand_ins.Tracker"},
         "report": None,

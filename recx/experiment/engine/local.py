@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +15,6 @@ T = TypeVar("T")
 class Local:
     """One block at a time: what serves it uses all cores itself."""
 
-    def each(self, work: Callable[[Requests], T], blocks: Iterable[Requests]) -> Iterator[T]:
+    def each(self, work: Callable[[Requests], T], blocks: Iterable[Requests]) -> Generator[T, None, None]:
         """Yield the result of ``work`` for each block, in order; the next block is taken when its result is wanted."""
-        return map(work, blocks)
+        yield from map(work, blocks)

@@ -85,6 +85,7 @@ def _run(
     """Build the ranker, now that the data is in memory, run the chain with it, and write its files."""
     from recx.config import factory
     from recx.core.protocols import Preflight, Ranker
+    from recx.experiment.engine.local import Local
     from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
     from recx.jobs.benchmark.peak_memory import Memory
     from recx.jobs.benchmark.sample import Loaded
@@ -96,7 +97,7 @@ def _run(
     timing = Timing(**job["how"], cache=cache, built=before.more(), load=job["load"])
     timed = TimedFit(timing, ranker) if isinstance(ranker, Ranker) else TimedRanker(timing, ranker, lambda _: ranker)
     loaded, retriever = Loaded(*data), TimedRetriever(timing, experiment.retriever, data[1].fold.requests)
-    chain = replace(chain, dataset=loaded, splitter=loaded, ranker=timed)
+    chain = replace(chain, dataset=loaded, splitter=loaded, ranker=timed, engine=Local())  # calls are timed here
     if job["retrieves"]:
         chain = replace(chain, retriever=retriever)
     result = replace(chain.run(), experiment=replace(experiment, ranker=ranker))

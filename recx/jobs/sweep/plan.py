@@ -32,7 +32,7 @@ OPTUNA, HYDRAS_OPTUNA = "recx.config.sweepers.optuna.Search", "hydra_plugins.hyd
 """Our sweeper for Optuna, and the one that it is built on."""
 FIXED = ("fold", "objective")
 """Settings that must be the same in all trials of a sweep, so that they can be compared."""
-AFTER_RETRIEVAL = ("ranker", "feature", "cache", "name", "pruner", "report", "runtime", "tracker")
+AFTER_RETRIEVAL = ("ranker", "feature", "cache", "engine", "name", "pruner", "report", "runtime", "tracker")
 """First words of the keys that cannot change which users have a target among their candidates."""
 LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 HOW_MANY = ("hydra/launcher", "hydra.launcher", "hydra.sweeper.n_", "hydra.sweeper.max_")
@@ -154,6 +154,7 @@ def read(overrides: Sequence[str]) -> Sweep:
     changed = [sweeper.leave_out if key == "without" else key for key in varied]
     _check_same_users(str(config["objective"]), changed)
     _check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
+    _check_engine(config["engine"], "ray" in launcher)
     ray: Any = OmegaConf.to_container(launcher.ray.init, resolve=True) if "ray" in launcher else None
     return Sweep(
         _id(own, str(config["name"])),
@@ -227,6 +228,15 @@ def _check_installed(kind: str, target: str) -> None:
         raise InputError(
             f"hydra/{kind}: the package {package} is not installed: install recx-lab again, with its extra {extra!r} "
             "(docs/install.md)"
+        )
+
+
+def _check_engine(engine: object, trials_on_ray: bool) -> None:
+    """Raise InputError if trials on Ray would wait for each other's blocks."""
+    if trials_on_ray and isinstance(engine, dict) and engine.get("_target_") == "recx.experiment.engine.ray.Ray":
+        raise InputError(
+            "engine=ray with hydra/launcher=ray: the trials would occupy the cores that their own blocks wait for: "
+            "choose engine=local, or leave out the launcher, so that each trial in turn uses the whole cluster"
         )
 
 

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from recx.core.errors import InputError, RecxError
+from recx.core.errors import RecxError
+from recx.experiment.engine.cluster import cluster, first_line
 from recx.jobs.sweep.journal import FILE
-
-EVERYWHERE = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",  # or lines of two trials would be merged into one
-    "RAY_COLOR_PREFIX": "0",
-    "RAY_task_oom_retries": "3",  # Ray's default is infinite
-}
-STARTED_HERE = {
-    "RAY_AUTH_MODE": "token",  # Ray's default here; setting it avoids a warning
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # as on those, all servers listen on 127.0.0.1 only
-}
-JOINED = {"RAY_NUM_REDIS_GET_RETRIES": "2"}  # of 40 seconds each, if the cluster is gone; Ray's default is 20
-"""Ray's settings, which it reads when it is imported; the user's environment takes precedence."""
 
 
 @contextmanager
-def cluster(init: Mapping[str, Any]) -> Iterator[None]:
+def cluster_of_trials(init: Mapping[str, Any]) -> Iterator[None]:
     """Start Ray or join a cluster; on exit nothing of this sweep runs there any more.
 
     Args:
@@ -38,44 +24,14 @@ def cluster(init: Mapping[str, Any]) -> Iterator[None]:
         InputError: The cluster does not exist, or Ray does not accept the arguments.
         RecxError: Ray itself failed; finished trials are in the sweep's journal.
     """
-    _check_reachable(str(init.get("address")))
-    settings = {**EVERYWHERE, **(STARTED_HERE if init.get("address") == "local" else JOINED)}
-    os.environ.update({**settings, **os.environ})
-    import ray
-    from ray.exceptions import RayError
+    with cluster(init, "hydra.launcher.ray.init"):
+        from ray.exceptions import RayError
 
-    handler = signal.getsignal(signal.SIGTERM)
-    try:
-        ray.init(**init)
-    except (ConnectionError, ValueError, RuntimeError, RayError) as error:
-        raise InputError(f"hydra.launcher.ray.init: {_first_line(error)}") from error
-    finally:
-        signal.signal(signal.SIGTERM, handler)  # Ray's own handler would exit without ending the runs properly
-    try:
-        yield
-    except RayError as error:
-        message = _first_line(getattr(error, "cause", None) or error)
-        raise RecxError(f"Ray stopped the sweep: {message} (resume=last runs the missing trials)") from error
-    finally:
-        ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """Raise InputError if there is no server at HOST:PORT, for which Ray would wait many minutes."""
-    host, _, port = address.rpartition(":")
-    if not port.isdigit():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise InputError(
-            f"hydra.launcher.ray.init.address={address}: no server answers there ({error}): give the HOST:PORT that "
-            "`ray start --head` printed, auto, or local"
-        ) from error
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        try:
+            yield
+        except RayError as error:
+            message = first_line(getattr(error, "cause", None) or error)
+            raise RecxError(f"Ray stopped the sweep: {message} (resume=last runs the missing trials)") from error
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def _start(current: plan.Sweep, context: RunContext, start: Callable[[Sequence[s
     try:
         with ExitStack() as stack:
             if current.ray is not None:
-                stack.enter_context(ray.cluster(current.ray))
+                stack.enter_context(ray.cluster_of_trials(current.ray))
             if current.grid is not None:
                 stack.enter_context(planned(current.grid))
             start([*current.of_hydra, folder, *environment])

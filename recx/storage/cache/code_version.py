@@ -47,14 +47,24 @@ def code_of(modules: tuple[str, ...]) -> str:
     Raises:
         NoKeyError: A module has no file, or a file has changed since this process first read it.
     """
+    version, variables = _unedited(modules)
+    values = {name: os.environ.get(name, default) for name, default in variables.items()}
+    known = sorted((name, value) for name, value in values.items() if value is not None)
+    return hashlib.blake2b(f"{version} {known}".encode(), digest_size=16).hexdigest() if known else version
+
+
+def version_of(modules: tuple[str, ...]) -> str:
+    """Return the same hash whatever the environment, to compare machines with; raises as ``code_of`` does."""
+    return _unedited(modules)[0]
+
+
+def _unedited(modules: tuple[str, ...]) -> tuple[str, Mapping[str, str | None]]:
     with _turn:
         version, files, variables = _walked(modules)
     for file in files:
         if not _is_unchanged(file):
             raise NoKeyError(f"{file} was edited, so the version that runs is unknown")
-    values = {name: os.environ.get(name, default) for name, default in variables.items()}
-    known = sorted((name, value) for name, value in values.items() if value is not None)
-    return hashlib.blake2b(f"{version} {known}".encode(), digest_size=16).hexdigest() if known else version
+    return version, variables
 
 
 @cache
