@@ -23,7 +23,7 @@ from recx.tracking.store import open_client
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]' in recx's checkout")
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
 RUN = [*SMALL, "feature=basic", "runtime.threads=1", "hydra.run.dir=run"]
 RECX = """\

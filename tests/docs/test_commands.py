@@ -102,7 +102,7 @@ def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
     assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
     shown = [block for name in ("own-part", "own-dataset") for block in blocks(ROOT / "docs" / f"{name}.md", "python")]
     written = [file.read_text(encoding="utf-8") for file in (mine / "recx_mine").glob("*.py")]
-    assert len(shown) == 7
+    assert len(shown) == 6
     assert all(any(code in text for text in written) for code in shown)
 
 
