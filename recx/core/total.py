@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from recx.core.errors import RecxError
+
 T = TypeVar("T")
 Array = npt.NDArray[Any]
 
@@ -20,10 +22,20 @@ class Total(Generic[T]):
     Attributes:
         sums: Sums over these users [n, ...].
         finish: Makes the figure from the sums over all users.
+
+    Raises:
+        RecxError: ``sums`` is no array, or has no dimension: it could not be added up, once there are several blocks.
     """
 
     sums: Array
     finish: Callable[[Array], T]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sums, np.ndarray) or not self.sums.ndim:
+            raise RecxError(
+                f"the sums of a Total must be an array of one dimension or more, and here are a "
+                f"{type(self.sums).__name__}: give np.array([{self.sums}]), and let finish read sums[0]"
+            )
 
     def __add__(self, other: Total[T]) -> Total[T]:
         """Return the total of both; sums of unequal length are sums by rank, and the shorter ones end with zeros."""

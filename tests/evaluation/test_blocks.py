@@ -240,3 +240,9 @@ def test_totals_add_up_and_sums_by_rank_may_differ_in_length() -> None:
     assert (one + other).value == (other + one).value == [11, 22, 3]
     assert one.value == [1, 2, 3]
     assert float(Total(np.array([1, 4]), lambda of: of[0] / of[1])) == 0.25
+
+
+@pytest.mark.parametrize("sums", [3.5, np.float64(3.5), np.array(3.5), [1, 2]])
+def test_sums_that_could_not_be_added_up_are_refused_before_there_are_blocks(sums: Any) -> None:
+    with pytest.raises(RecxError, match="the sums of a Total must be an array of one dimension or more"):
+        Total(sums, float)
