@@ -74,7 +74,9 @@ class Serving:
         return Served((candidates, recommendations), stages)
 
 
-def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -> tuple[RankedLists, ...]:
+def serve(
+    engine: Engine, serving: Serving, requests: Requests, stage: Stages, at_once: int | None = None
+) -> tuple[RankedLists, ...]:
     """Return the candidates of all requests and, where there is a ranker, the recommendations.
 
     The rows of more than one block are kept in temporary files (see ``recx.core.mapped``).
@@ -84,8 +86,10 @@ def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -
         serving: Serves a block.
         requests: All requests.
         stage: Adds up the time of each stage.
+        at_once: How many requests are a block; None: ``REQUESTS``.
     """
-    borders = list(blocks(len(requests), REQUESTS)) or [(0, 0)]
+    size = at_once or REQUESTS
+    borders = list(blocks(len(requests), size)) or [(0, 0)]
     parts = [requests] if len(borders) == 1 else (requests[start:stop] for start, stop in borders)
     each = engine.each(serving, parts)
     if len(borders) == 1:
@@ -101,7 +105,7 @@ def serve(engine: Engine, serving: Serving, requests: Requests, stage: Stages) -
             for store, lists in zip(stored, block.lists, strict=True):
                 with_room(folder(), partial(store.add, lists))
             keys_of_blocks.append([keys.key_of(lists) if keys.is_known(lists) else None for lists in block.lists])
-            show(done / len(borders), f"{done} of {len(borders)} blocks of {REQUESTS:,} requests")
+            show(done / len(borders), f"{done} of {len(borders)} blocks of {size:,} requests")
     stage.add(stages, serving.of)
     made = tuple(store.lists() for store in stored)
     for lists, known in zip(made, zip(*keys_of_blocks, strict=True), strict=True):

@@ -62,6 +62,7 @@ class Experiment:
         refit: Whether to fit the retriever again on all that is known at the fold, after the ranker was trained one
             step earlier; False serves with the earlier model.
         engine: Serves the blocks of requests.
+        at_once: How many requests are a block; None: ``blocks.REQUESTS``.
     """
 
     dataset: Dataset
@@ -73,6 +74,7 @@ class Experiment:
     n_candidates: PositiveInt = 100
     refit: bool = True
     engine: Engine = field(default_factory=Local)
+    at_once: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -149,7 +151,7 @@ class Experiment:
     ) -> tuple[RankedLists, ...]:
         check_type(retriever, FittedRetriever, "the retriever's fit")
         serving = Serving(retriever, ranker, fold.history, self.n_candidates, of)
-        return serve(self.engine, serving, fold.requests, stage)
+        return serve(self.engine, serving, fold.requests, stage, self.at_once)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

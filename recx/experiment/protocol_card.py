@@ -73,7 +73,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         **({"seeds_apart": apart} if apart else {}),
         "n_candidates": None if slates else experiment.n_candidates,
         "refit": refit,
-        "requests_in_a_block": min(REQUESTS, len(split.fold.requests)),
+        "requests_in_a_block": min(experiment.at_once or REQUESTS, len(split.fold.requests)),
         "ties": TIES,
         "ranking": FULL if not slates else SEARCHED if result.candidates.score.any() else SLATES,
         "mean": MEAN,

@@ -65,10 +65,13 @@ def _exit_with_starter() -> None:
 def _measure(job: Mapping[str, Any], threads: int) -> dict[str, Any]:
     from recx.experiment import build
     from recx.experiment.caching import cached
+    from recx.experiment.engine.local import Local
     from recx.jobs.benchmark.sample import sampled
 
     plan = build.plan({**job["config"], "ranker": PLACEHOLDER})
-    experiment, cache = plan.experiment, plan.cache.open(Path(job["cache"]), threads)
+    # The calls are timed here, and those of all requests together: of blocks, only the last would be measured.
+    experiment = replace(plan.experiment, engine=Local(), at_once=sys.maxsize)
+    cache = plan.cache.open(Path(job["cache"]), threads)
     chain = experiment if cache is None else cached(experiment, cache)
     with nullcontext() if cache is None else cache.used():
         interactions, split = chain.load_and_split()
@@ -85,7 +88,6 @@ def _run(
     """Build the ranker, now that the data is in memory, run the chain with it, and write its files."""
     from recx.config import factory
     from recx.core.protocols import Preflight, Ranker
-    from recx.experiment.engine.local import Local
     from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
     from recx.jobs.benchmark.peak_memory import Memory
     from recx.jobs.benchmark.sample import Loaded
@@ -97,7 +99,7 @@ def _run(
     timing = Timing(**job["how"], cache=cache, built=before.more(), load=job["load"])
     timed = TimedFit(timing, ranker) if isinstance(ranker, Ranker) else TimedRanker(timing, ranker, lambda _: ranker)
     loaded, retriever = Loaded(*data), TimedRetriever(timing, experiment.retriever, data[1].fold.requests)
-    chain = replace(chain, dataset=loaded, splitter=loaded, ranker=timed, engine=Local())  # calls are timed here
+    chain = replace(chain, dataset=loaded, splitter=loaded, ranker=timed)
     if job["retrieves"]:
         chain = replace(chain, retriever=retriever)
     result = replace(chain.run(), experiment=replace(experiment, ranker=ranker))

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from recx.core.protocols import FittedRanker, Ranker
 from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
+from recx.experiment import blocks
 from recx.experiment.experiment import Experiment, Result
 from recx.jobs.benchmark.figures import figures_of, latencies_of
 from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
@@ -53,6 +57,19 @@ def timing(cache: Cache | None = None, **settings: object) -> Timing:
 def run(ranker: object, timing: Timing, chain: Experiment = CHAIN) -> Result:
     standing = TimedFit(timing, ranker) if isinstance(ranker, Ranker) else TimedRanker(timing, ranker, lambda _: ranker)  # type: ignore[arg-type, return-value]
     return replace(chain, ranker=standing).run()
+
+
+def test_served_at_once_all_calls_are_measured_however_many_requests_a_block_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "REQUESTS", 3)
+    split = CHAIN.splitter.split(CHAIN.dataset.load().unnamed(), "test")
+    splitter: Any = SimpleNamespace(split=lambda *_: split)
+    retrieving = TimedRetriever(timing(), Given(), split.fold.requests)
+    result = run(Identity(), timing(), replace(CHAIN, splitter=splitter, retriever=retrieving, at_once=sys.maxsize))
+    n = len(split.fold.requests)
+    assert n > 3
+    assert len(retrieving.measured["ns"]) == len(result.ranker.measured["ns"]) == n  # type: ignore[attr-defined]
 
 
 def same(one: RankedLists, other: RankedLists) -> bool:
