@@ -1,8 +1,7 @@
 """What passes between the parts: plain arrays, grouped like a CSR matrix.
 
 The rows of group ``g`` are ``indptr[g]:indptr[g + 1]``. Frames appear only where files are read and results handed out.
-Times are unix milliseconds as int64 and are never cast to float. Every type may carry ``notes``: counts, for the
-protocol card, of what was dropped, repaired or odd.
+Times are unix milliseconds as int64, never cast to float. Many types carry ``notes``: counts for the protocol card.
 """
 
 from __future__ import annotations
