@@ -91,13 +91,19 @@ def _count(chosen: Bools, indptr: Longs, counts: Longs) -> None:
             counts[group] += chosen[row]
 
 
-@compiled("indptr", "rows")
-def _place(group: Ints, indptr: Longs, rows: Array) -> None:
-    """Write the borders of the groups (zeros before) and the rows by group."""
+@compiled("indptr")
+def write_borders(group: Ints, indptr: Longs) -> None:
+    """Write the borders of the rows of each group [n_groups + 1], zeros before."""
     for row in range(len(group)):
         indptr[group[row] + 1] += 1
     for at in range(1, len(indptr)):
         indptr[at] += indptr[at - 1]
+
+
+@compiled("indptr", "rows")
+def _place(group: Ints, indptr: Longs, rows: Array) -> None:
+    """Write the borders of the groups (zeros before) and the rows by group."""
+    write_borders(group, indptr)
     free = indptr[:-1].copy()
     for row in range(len(group)):
         rows[free[group[row]]] = row

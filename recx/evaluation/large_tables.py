@@ -17,6 +17,7 @@ from recx.core.compiled import compiled
 from recx.core.errors import InputError
 from recx.core.id_table import IdTable
 from recx.core.ragged import ROWS_AT_ONCE, blocks, blocks_of_groups, in_order, order_in_groups
+from recx.core.row_order import write_borders
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Doubles, Ints, Longs
 from recx.evaluation.grouped import Grouped
@@ -167,10 +168,7 @@ def _borders(group: Ints, n_groups: int) -> tuple[Longs, Ints | None]:
 @compiled("group", "indptr")
 def _place(group: Ints, indptr: Longs) -> None:
     """Write the borders of the groups (zeros before), and in place of each row's group where the row goes."""
-    for row in range(len(group)):
-        indptr[group[row] + 1] += 1
-    for at in range(1, len(indptr)):
-        indptr[at] += indptr[at - 1]
+    write_borders(group, indptr)
     free = indptr[:-1].copy()
     for row in range(len(group)):
         of = group[row]
