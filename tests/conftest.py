@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -15,6 +17,10 @@ from recx.config import option_sources
 
 settings.register_profile("recx", deadline=None)  # the first example of a test may compile a kernel
 settings.load_profile("recx")
+
+# Tests send Ctrl-C to what they start, which would ignore it where a shell has started the tests in the background.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SET_DATA = "set RECX_DATA"
 """Part of the reason of every test that is skipped because its data is missing."""

@@ -106,7 +106,7 @@ def _with_features(ranker: Any, config: Any) -> Any:
         )
     features = {name: factory.build(feature, f"feature.{name}") for name, feature in config.items()}
     for name, feature in features.items():
-        if not _takes(type(feature), "fit", 1):
+        if not takes(type(feature), "fit", 1):
             raise InputError(
                 f"feature.{name}: it is not a feature, which has a method fit of 1 argument and a _target_ such as "
                 f"recx.parts.feature.popularity.Clicks: correct it, or remove it with ~feature.{name}"
@@ -131,7 +131,7 @@ def _stage(config: Any, stage: str) -> Any:
             f'list of a file with - override /{stage}: "NAME"'
         )
     kind = factory.locate(config["_target_"], stage)
-    if not any(_takes(kind, method, n) for method, n in METHODS[stage].items()):
+    if not any(takes(kind, method, n) for method, n in METHODS[stage].items()):
         needed = " or ".join(f"{method} of {n} argument{'s' * (n != 1)}" for method, n in METHODS[stage].items())
         raise InputError(
             f"{stage}._target_={config['_target_']}: it cannot be the {stage}, which needs a method {needed}: "
@@ -140,7 +140,8 @@ def _stage(config: Any, stage: str) -> Any:
     return factory.build(config, stage)
 
 
-def _takes(kind: type, name: str, n_arguments: int) -> bool:
+def takes(kind: type, name: str, n_arguments: int) -> bool:
+    """Return whether a class has a method that can be called with so many arguments."""
     method = getattr(kind, name, None)
     if not callable(method):
         return False

@@ -45,6 +45,7 @@ class Chain:
     fold: str = "test"
     n_candidates: int = 100
     refit: bool = True
+    at_once: int | None = None
 
 
 def events(ids: list[str] | list[int], time: list[int] | None = None, weight: float = 1) -> Interactions:

@@ -91,9 +91,9 @@ def read(config: Mapping[str, Any]) -> Plan:
     settings = factory.build({**given, **chosen}, "benchmark")
     if not isinstance(settings, Rerank):
         raise InputError(f"benchmark._target_={given.get('_target_')}: it is not a benchmark: choose benchmark=rerank")
-    for kind, methods in {"rankers": ("fit", "rank"), "retrievers": ("fit",)}.items():
-        for name, one in getattr(settings, kind).items():
-            _check(one.option, f"benchmark.{kind}.{name}", methods)
+    for kind in ("ranker", "retriever"):
+        for name, one in getattr(settings, f"{kind}s").items():
+            _check(one.option, f"benchmark.{kind}s.{name}", build.METHODS[kind])
     known = config["evaluator"].get("end_to_end") or settings.metrics
     for name in settings.metrics:
         if name not in known:
@@ -109,7 +109,7 @@ def _chosen(named: Any, kind: str) -> dict[str, Chosen]:
     return {str(name): Chosen(option) for name, option in named.items()}
 
 
-def _check(option: Any, key: str, methods: tuple[str, ...]) -> None:
+def _check(option: Any, key: str, methods: Mapping[str, int]) -> None:
     if not isinstance(option, Mapping) or "_target_" not in option:
         group = key.split(".")[1][:-1]
         raise InputError(f"{key} names no part: write +{group}@{key}=OPTION, or take it out with ~{key}")
@@ -119,7 +119,7 @@ def _check(option: Any, key: str, methods: tuple[str, ...]) -> None:
         if isinstance(error.__cause__, ImportError):
             return
         raise
-    if not any(callable(getattr(part, method, None)) for method in methods):
+    if not any(build.takes(type(part), method, n) for method, n in methods.items()):
         raise InputError(
             f"{key}._target_={option['_target_']}: it cannot {' or '.join(methods)}: choose another option"
         )
