@@ -20,6 +20,10 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
+    finally:
+        # Where an interrupt passes through a text that Python executes, such as the methods of a dataclass, Python ends
+        # the process by a signal, whatever its exit code, unless it executes another text before.
+        exec("")
 
 
 if __name__ == "__main__":

@@ -322,6 +322,31 @@ def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
     assert (process.returncode, said.decode()) == (130, "interrupted\n")
 
 
+def test_an_interrupt_while_python_executes_a_text_ends_with_130(tmp_path: Path) -> None:
+    (tmp_path / "probe.py").write_text(
+        """
+import sys
+from recx.__main__ import main
+from recx.cli import main as cli
+
+def interrupted(arguments):
+    exec("raise KeyboardInterrupt")  # as dataclasses and Numba execute texts
+
+cli._dispatch = interrupted
+sys.exit(main())
+"""
+    )
+    path = os.pathsep.join((str(ROOT), str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-m", "probe"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.3, 0.6, 0.9, 1.2, 1.5])
 def test_ctrl_c_while_a_run_starts_is_one_sentence(tmp_path: Path, delay: float) -> None:
