@@ -43,7 +43,9 @@ def figures(result: Result) -> dict[str, float]:
     return {name: value for name, value in result.metrics.items() if not name.startswith(("time/", "data/cache"))}
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    "name", ["news", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tools", "agents", "rerank"))]
+)
 def test_the_files_of_a_run_are_those_of_a_run_in_one_block(run: Run, name: str) -> None:
     whole, parts = run(name, 10_000, "cache=off"), run(name, 23, "cache=off")
     assert figures(parts) == pytest.approx(figures(whole), abs=1e-5, nan_ok=True)
