@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+_remembered: dict[str, WeakKeyDictionary[Any, dict[Any, Any]]] = {}
+"""Function, as ``module.name`` -> what it returned for each first argument."""
 
 
 def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
@@ -19,6 +21,7 @@ def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
             by value, or what cannot be hashed or is compared by identity, such as types of ``recx.core.types``.
     """
     kept: WeakKeyDictionary[Any, dict[Any, T]] = WeakKeyDictionary()
+    _remembered[f"{make.__module__}.{make.__qualname__}"] = kept
 
     @wraps(make)
     def remembered(first: Any, *rest: Any) -> T:
@@ -28,6 +31,38 @@ def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
         return made[key]
 
     return remembered
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a function returned for an input that is not named.
+
+    Attributes:
+        function: The function, as ``module.name``.
+        arguments: Its further arguments.
+        value: What it returned.
+    """
+
+    function: str
+    arguments: tuple[Any, ...]
+    value: Any
+
+
+def made_of(first: Any) -> list[Made]:
+    """Return all that is remembered of an input, so that it can be kept and need not be made again."""
+    return [
+        Made(function, tuple(one.value if isinstance(one, _Itself) else one for one in key), value)
+        for function, kept in _remembered.items()
+        for key, value in kept.get(first, {}).items()
+    ]
+
+
+def remember(first: Any, made: Iterable[Made]) -> None:
+    """Remember what ``made_of`` returned of an equal input; functions of modules that are not imported are left out."""
+    for one in made:
+        kept = _remembered.get(one.function)
+        if kept is not None:
+            kept.setdefault(first, {})[tuple(map(_key, one.arguments))] = one.value
 
 
 def _key(value: Any) -> Hashable:

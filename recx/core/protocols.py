@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
@@ -116,24 +116,20 @@ class Sampling(Protocol):
 
 @runtime_checkable
 class Saveable(Protocol):
-    """A fitted retriever or ranker that is saved with the run, in a folder named after its stage.
+    """A fitted part that is made of more than plain values, arrays, settings and other parts, such as a network.
 
-    If it also has a ``summary`` (see ``recx.core.fit_summary``), the run reports it.
+    All others are kept without code of their own (see ``recx.storage.values``).
     """
 
     def save(self, folder: Path) -> None:
         """Write everything needed to serve again into a folder that does not exist yet; no pickle."""
 
-
-@runtime_checkable
-class Reloadable(Protocol):
-    """A ranker that can load what its fitted ranker saved."""
-
-    def load(self, folder: Path) -> FittedRanker:
-        """Return the fitted ranker that was saved into a folder.
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the part that was saved into a folder.
 
         Raises:
-            InputError: A file is missing or damaged.
+            InputError: A file is missing or damaged, or something else that the part needs is.
         """
 
 

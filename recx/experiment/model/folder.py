@@ -1,0 +1,176 @@
+"""The folder ``model/`` of a run: a chain as plain files, with a manifest of their sizes and hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from recx.core.errors import InputError, RecxError
+from recx.core.system.plain_files import check_plain, is_folder, read_text
+from recx.core.system.serialize import plain
+from recx.core.version import __version__
+from recx.core.yaml_files import parse_yaml
+from recx.experiment.model.chain import Chain
+from recx.experiment.model.classes import locate
+from recx.storage import values
+
+MODEL = "model"
+"""The folder's name in that of a run."""
+MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
+FORMAT = 1
+"""Version of the way in which chains are written; a higher one cannot be read."""
+KEEPS = ("parts", "full", "off")
+"""What a run keeps of its chain: what was fitted, that and the history, or nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a folder holds.
+
+    Attributes:
+        folder: The folder.
+        chain: The chain.
+        config: The configuration of its run.
+        card: The protocol card of its run.
+        about: The manifest: ``recx``, its version; ``made``, when; ``keep``; ``bytes``; ``files``.
+    """
+
+    folder: Path
+    chain: Chain
+    config: Mapping[str, Any]
+    card: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+
+def keep_of(config: Mapping[str, Any]) -> str:
+    """Return what is kept by the setting ``model``, one of ``KEEPS``.
+
+    Raises:
+        InputError: It is something else.
+    """
+    keep = config.get("model", "parts")
+    keep = "off" if keep is False else keep  # YAML reads a bare off as false
+    if keep not in KEEPS:
+        raise InputError(f"model={keep}: it must be {', '.join(KEEPS[:-1])} or {KEEPS[-1]}")
+    return str(keep)
+
+
+def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> int:
+    """Write a chain into a folder, under a temporary name until it is complete; return its size in bytes.
+
+    Args:
+        chain: The chain.
+        folder: The folder, whose earlier content is replaced.
+        config: The configuration of its run, without passwords.
+        card: The protocol card of its run.
+
+    Raises:
+        NotStorableError: A part cannot be kept.
+        OSError: The disk is full, or something else is wrong with it.
+    """
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # left by a process that was killed
+    part.mkdir(parents=True)
+    try:
+        values.write(chain, part, locate)
+        _write(part / CONFIG, yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
+        _write(part / CARD, json.dumps(plain(card), indent=2, ensure_ascii=False) + "\n")
+        files = {path.relative_to(part).as_posix(): _state(path) for path in sorted(_files(part))}
+        size = sum(size for size, _ in files.values())
+        keep = "parts" if chain.history is None else "full"
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        about = {"format": FORMAT, "recx": __version__, "made": made, "keep": keep, "bytes": size, "files": files}
+        _write(part / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return size
+
+
+def read(folder: Path) -> Kept:
+    """Return what a folder holds, after comparing every file with its hash; large arrays are mapped.
+
+    Raises:
+        InputError: There is no model, it is damaged, of a newer recx, or of a class that may not be made.
+    """
+    about = _about(folder)
+    try:
+        for name, state in about["files"].items():
+            _check(folder, name, state)
+        config = dict(parse_yaml(folder / CONFIG, read_text(folder / CONFIG)))
+        card = dict(json.loads(read_text(folder / CARD)))
+        chain = values.read(folder, locate)
+        if not isinstance(chain, Chain):
+            raise InputError(f"it holds a {type(chain).__name__}, which is no chain")
+    except Exception as error:  # damaged files raise anything
+        raise InputError(_unreadable(folder, about, error)) from error
+    return Kept(folder, chain, config, card, about)
+
+
+def _unreadable(folder: Path, about: Mapping[str, Any], error: Exception) -> str:
+    what = " ".join(str(error).split()) if isinstance(error, RecxError | OSError) else type(error).__name__
+    made = "" if about["recx"] == __version__ else f"; recx {about['recx']} made it, and this is {__version__}"
+    return f"{folder}: this model cannot be read ({what}{made}): run the experiment again"
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder (raises as ``read`` does)."""
+    if not is_folder(folder) or not (folder / MANIFEST).exists():
+        raise InputError(
+            f"{folder} holds no model (no {MANIFEST}): name a run whose configuration has model=parts or model=full"
+        )
+    try:
+        about = dict(json.loads(read_text(folder / MANIFEST)))
+        if int(about["format"]) > FORMAT:
+            raise InputError(
+                f"{folder}: a newer recx ({about['recx']}) made this model: install that, or run the experiment again"
+            )
+        about["files"] = {str(name): (int(size), str(digest)) for name, (size, digest) in about["files"].items()}
+        str(about["recx"]), str(about["keep"])
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{folder / MANIFEST} is damaged ({type(error).__name__}): run the experiment again") from error
+    return about
+
+
+def _check(folder: Path, name: str, state: tuple[int, str]) -> None:
+    """Raise InputError if a file of the manifest is missing, changed, or not a plain one inside the folder."""
+    path = Path(name)
+    if path.is_absolute() or path.drive or ".." in path.parts or not re.fullmatch(r"[\w./-]+", name):
+        raise InputError(f"{name!r} is not the name of a file in it")
+    if not all(is_folder(folder / above) for above in path.parents):
+        raise InputError(f"{name} is missing")
+    try:
+        check_plain(folder / path)
+        changed = _state(folder / path) != state
+    except FileNotFoundError:
+        raise InputError(f"{name} is missing") from None
+    if changed:
+        raise InputError(f"{name} has changed")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _state(path: Path) -> tuple[int, str]:
+    """Return the size of a file and the hash of its content."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return path.stat().st_size, digest
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)

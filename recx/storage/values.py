@@ -1,0 +1,228 @@
+"""Values as files: ``.npy`` for numbers, ``.parquet`` for texts, and one JSON file for the structure; no pickle.
+
+The stage cache keeps the results of stages so, and a run its fitted parts: whatever is made of plain values, arrays,
+SciPy's CSR arrays, the types that pass between parts, and parts, which are dataclasses of these. A part with anything
+else, such as a network, writes and reads files of its own (see ``recx.core.protocols.Saveable``).
+
+Numbers are read memory-mapped (a private copy of each page that is written to), with the same type, order and values.
+An object that occurs several times is read as one object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from recx.core.entities import Entities
+from recx.core.errors import InputError
+from recx.core.evaluation import Evaluation
+from recx.core.fit_summary import FitSummary
+from recx.core.graphs import Graphs
+from recx.core.protocols import Saveable
+from recx.core.system.plain_files import MIB, check_plain, read_text
+from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
+
+VALUE = "value.json"
+MAPPED = 1 << 16  # size in bytes above which an array is mapped rather than read
+LARGEST = 512 * MIB  # of the structure, which holds plain numbers and texts too
+_ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
+
+_TYPES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Entities, Evaluation, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
+}
+
+T = TypeVar("T", bound=type)
+Locate = Callable[[str], type]
+"""Returns the class of a part by its path ``module.Class``; raises InputError for one that may not be made."""
+
+
+def storable(kind: T) -> T:
+    """Allow instances of a dataclass to be written: a decorator for types above this layer."""
+    _TYPES[kind.__name__] = kind
+    return kind
+
+
+class NotStorableError(TypeError):
+    """A value contains something that cannot be stored."""
+
+
+def _no_parts(path: str) -> type:
+    raise InputError(f"{path} is no plain value")
+
+
+def write(value: Any, folder: Path, locate: Locate = _no_parts) -> None:
+    """Write a value into a folder.
+
+    Args:
+        value: The value.
+        folder: The folder, which exists.
+        locate: Finds the classes of parts again; without it, no part may be among the value.
+
+    Raises:
+        NotStorableError: It contains more than plain values, arrays, types that pass between parts, and parts.
+    """
+    text = json.dumps(_Writer(folder, locate).encoded(value))
+    with (folder / VALUE).open("w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(folder: Path, locate: Locate = _no_parts) -> Any:
+    """Return the value that ``write`` wrote into a folder.
+
+    Args:
+        folder: The folder.
+        locate: Finds the classes of parts.
+
+    Raises:
+        InputError: A class may not be made, or a file is not a plain one.
+        Exception: A file is missing or damaged, and whatever making a class of damaged values raises.
+    """
+    return _Reader(folder, locate).value(json.loads(read_text(folder / VALUE, LARGEST, own=True)))
+
+
+@dataclass(frozen=True)
+class _Writer:
+    folder: Path
+    locate: Locate
+    numbers: dict[int, int] = field(default_factory=dict)
+    alive: list[Any] = field(default_factory=list)  # so that no other object reuses an id in ``numbers``
+
+    def encoded(self, value: Any) -> Any:
+        """Return the JSON of a value, after writing the arrays in it."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if isinstance(value, np.generic):
+            return {"scalar": [value.dtype.str, value.item()]}
+        if isinstance(value, Mapping):
+            if not all(isinstance(name, str) for name in value):
+                raise NotStorableError("a mapping with keys other than texts")
+            return {"mapping": [[name, self.encoded(inner)] for name, inner in value.items()]}
+        if type(value) in (list, tuple):
+            return {type(value).__name__: [self.encoded(inner) for inner in value]}
+        if id(value) in self.numbers:
+            return {"same": self.numbers[id(value)]}
+        place = self.numbers[id(value)] = len(self.numbers)
+        self.alive.append(value)
+        return {**self._object(value, place), "place": place}
+
+    def _object(self, value: Any, place: int) -> dict[str, Any]:
+        """Return the JSON of an array or of an object with fields."""
+        if isinstance(value, np.ndarray):
+            return {"array": _write_array(value, self.folder, place)}
+        if isinstance(value, sparse.csr_array):
+            return {"csr": [self.encoded(of) for of in (value.data, value.indices, value.indptr)], "shape": value.shape}
+        kind, path = type(value), _path_of(type(value))
+        if kind is _TYPES.get(kind.__name__):
+            return {"type": kind.__name__, "fields": self._fields(value)}
+        if not self._is_found(kind, path):
+            raise NotStorableError(f"a {kind.__name__}, which is no part that can be found by its name")
+        if isinstance(value, Saveable):
+            value.save(self.folder / f"{place}.part")
+            return {"saved": path}
+        if not is_dataclass(kind):
+            raise NotStorableError(f"a {kind.__name__}, which is no dataclass and has no methods save and load")
+        return {"part": path, "fields": self._fields(value)}
+
+    def _fields(self, value: Any) -> dict[str, Any]:
+        return {one.name: self.encoded(getattr(value, one.name)) for one in fields(value) if one.init}
+
+    def _is_found(self, kind: type, path: str) -> bool:
+        try:
+            return self.locate(path) is kind
+        except InputError:
+            return False
+
+
+def _path_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@dataclass(frozen=True)
+class _Reader:
+    folder: Path
+    locate: Locate
+    made: dict[int, Any] = field(default_factory=dict)
+
+    def value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        if "mapping" in data:
+            return {name: self.value(inner) for name, inner in data["mapping"]}
+        if "list" in data:
+            return [self.value(inner) for inner in data["list"]]
+        if "tuple" in data:
+            return tuple(self.value(inner) for inner in data["tuple"])
+        if "scalar" in data:
+            kind, number = data["scalar"]
+            return np.dtype(kind).type(number)
+        if "same" in data:
+            return self.made[data["same"]]
+        value = self.made[data["place"]] = self._object(data)
+        return value
+
+    def _object(self, data: dict[str, Any]) -> Any:
+        if "array" in data:
+            if not _ARRAY.fullmatch(data["array"]):
+                raise ValueError(f"{data['array']} is not the name of an array")
+            return read_array(self.folder / data["array"])
+        if "csr" in data:
+            return _csr([self.value(of) for of in data["csr"]], data["shape"])
+        if "saved" in data:
+            kind = self.locate(data["saved"])
+            if not issubclass(kind, Saveable):
+                raise ValueError(f"{data['saved']} has no methods save and load")
+            return kind.load(self.folder / f"{int(data['place'])}.part")
+        kind = _TYPES[data["type"]] if "type" in data else self.locate(data["part"])
+        if not is_dataclass(kind):
+            raise ValueError(f"{data['part']} is no dataclass")
+        return kind(**{name: self.value(inner) for name, inner in data["fields"].items()})
+
+
+def _csr(arrays: list[Any], shape: list[int]) -> Any:
+    """Return a CSR array whose borders and columns are checked: compiled code would read anywhere by wrong ones."""
+    array = sparse.csr_array(tuple(arrays), shape=tuple(shape))
+    array.check_format()
+    return array
+
+
+def _write_array(array: Array, folder: Path, place: int) -> str:
+    """Write an array into a file and return its name."""
+    if array.dtype.kind in "biufcmMUS":
+        with (folder / f"{place}.npy").open("wb") as file:  # np.save does not report a full disk
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+            file.write(array.reshape(-1, order="A").view(np.uint8).data)
+        return f"{place}.npy"
+    texts = array.tolist()
+    plain = array.dtype.kind == "O" or array.dtype == np.dtypes.StringDType()
+    if array.ndim != 1 or not plain or not all(type(text) is str for text in texts):
+        raise NotStorableError(f"an array of {array.dtype} with values other than texts")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        column = pa.array(texts, pa.large_string())
+    except UnicodeEncodeError as error:
+        raise NotStorableError("a text that is not Unicode") from error
+    name = f"{place}.{array.dtype.kind}.parquet"
+    pq.write_table(pa.table({"text": column}), folder / name, compression="snappy")
+    return name
+
+
+def read_array(path: Path) -> Array:
+    """Return the array of a file that ``write`` wrote."""
+    check_plain(path, own=True)
+    if path.suffix == ".npy":
+        large = path.stat().st_size > MAPPED
+        return np.asarray(np.load(path, mmap_mode="c" if large else None, allow_pickle=False))
+    import pyarrow.parquet as pq
+
+    texts = np.array(pq.read_table(path)["text"].to_pylist(), dtype=object)
+    return texts if path.suffixes[-2] == ".O" else texts.astype(np.dtypes.StringDType())
