@@ -47,7 +47,6 @@ from recx.core.protocols import (
     Preflight,
     Pruner,
     Ranker,
-    Reloadable,
     Retriever,
     Sampling,
     Saveable,
@@ -114,7 +113,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
-    "Pruner", "Ranker", "Reloadable", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
+    "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
     "Splitter", "SweepTracker", "Tracker", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",

@@ -45,6 +45,7 @@ class Schema:
     objective: Any = None
     allow_tuning_on_test: Any = None
     lists: Any = None
+    model: Any = "parts"
     cache: Any = None
     runtime: _Runtime = field(default_factory=_Runtime)
     dataset: Any = None

@@ -122,7 +122,7 @@ class Saveable(Protocol):
     """
 
     def save(self, folder: Path) -> None:
-        """Write everything needed to serve again into a folder that does not exist yet; no pickle."""
+        """Write everything needed to serve again into an empty folder; no pickle."""
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -210,6 +210,14 @@ class Featured(Protocol):
     @property
     def features(self) -> Mapping[str, Feature | FeatureSet]:
         """The features by name."""
+
+
+@runtime_checkable
+class ByFeatures(Protocol):
+    """A fitted ranker that ranks by features."""
+
+    def with_features(self, features: Mapping[str, Feature | FeatureSet]) -> FittedRanker:
+        """Return the same ranker with other features under the same names."""
 
 
 class FittedEncoder(Protocol):

@@ -47,7 +47,11 @@ TOP_LEVEL: Mapping[str, Any] = {
     "objective": str,
     "allow_tuning_on_test": bool,
     "lists": Any,
+    "model": Any,
 }
+
+KEEPS = ("parts", "full", "off")
+"""What a run may keep of its chain: what was fitted, that and the histories, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,26 @@ def plan(config: Mapping[str, Any]) -> Plan:
             "which the name of the MLflow experiment may have (tracker.experiment)"
         )
     most_kept(top["lists"])
+    keep_of(config)
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
     settings = {key: top[key] for key in ("fold", "n_candidates", "refit")}
     experiment = Experiment(*chain, **settings | {"engine": built["engine"]})
     return Plan(experiment, built["tracker"], built.get("report"), built["cache"])
+
+
+def keep_of(config: Mapping[str, Any]) -> str:
+    """Return what is kept by the setting ``model``, one of ``KEEPS``.
+
+    Raises:
+        InputError: It is something else.
+    """
+    keep = config.get("model", "parts")
+    keep = "off" if keep is False else keep  # YAML reads a bare off as false
+    if keep not in KEEPS:
+        raise InputError(f"model={keep}: it must be {', '.join(KEEPS[:-1])} or {KEEPS[-1]}")
+    return str(keep)
 
 
 def _with_features(ranker: Any, config: Any) -> Any:

@@ -1,7 +1,7 @@
 """The parts of a chain with the stage cache around them: each keeps its method, and computes only what is not cached.
 
-A fitted retriever or ranker that is cached gets a stand-in, which has its summary and its files. The part itself is
-fitted only when lists are requested that are not cached.
+A fitted retriever or ranker that is cached gets a stand-in, which has its summary. The part itself is read from the
+cache, or fitted again if it cannot be kept, only when lists are requested that are not cached.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recx.config.part_classes import locate
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary, summary_of
-from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling, Saveable
+from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
+from recx.storage import values
 from recx.storage.cache import keys
-from recx.storage.cache.entries import copy
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SUMMARY = "summary"
 """Key of a fitted part's summary in its entry (see ``recx.core.fit_summary``)."""
-SAVED = "saved"
-"""Folder in the entry that holds the files of the fitted part."""
+FITTED = "fitted"
+"""Key that says whether the entry holds the fitted part, and the folder in it that does."""
 STEPS = "steps"
 """Key of the values that the part reported while it was fitted (see ``recx.core.pruning``)."""
 
@@ -113,10 +114,6 @@ class _Untrained(_Preflighted):
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         return self._kept("rank", self.part.rank, candidates, history, requests)
 
-    def save(self, folder: Path) -> None:
-        if isinstance(self.part, Saveable):
-            self.part.save(folder)
-
     @property
     def summary(self) -> FitSummary:
         return summary_of(self.part)
@@ -158,18 +155,21 @@ class _Fitted(_Stage):
         @once
         def fitted() -> Any:
             if was_kept:
+                if outcome[FITTED] and before is not None and (found := cache.read(stage, before, FITTED, locate)):
+                    return found[0]
                 cache.take_back(stage)  # the entry was not enough
             return fit()
 
         def make() -> dict[str, Any]:
             with noted() as steps:
                 fitted()
-            outcome = {SUMMARY: summary_of(fitted()), SAVED: isinstance(fitted(), Saveable)}
+            outcome = {SUMMARY: summary_of(fitted()), FITTED: values.is_storable(fitted(), locate)}
             return {**outcome, **({STEPS: steps} if steps else {})}
 
         def save(outcome: Mapping[str, Any], folder: Path) -> None:
-            if outcome[SAVED]:
-                fitted().save(folder / SAVED)
+            if outcome[FITTED]:
+                (folder / FITTED).mkdir()
+                values.write(fitted(), folder / FITTED, locate)
 
         outcome = cache.kept(stage, key, make, save)
         was_kept = cache.hits[stage] > hits
@@ -193,18 +193,15 @@ class _Fitted(_Stage):
         summary: FitSummary = self.outcome[SUMMARY]
         return summary
 
-    def save(self, folder: Path) -> None:
-        """Write the files of the fitted part, or copy them from the cache."""
-        if self.outcome[SAVED] and not self._copied(folder):
-            self.fitted().save(folder)
 
-    def _copied(self, folder: Path) -> bool:
-        entry = None if self.part is None else self.cache.find(self.stage, self.part)
-        if entry is None:
-            return False
-        try:
-            copy(entry, SAVED, folder)
-        except OSError:
-            if entry.is_dir():
-                raise  # the other folder is to blame
-        return entry.is_dir()  # it may just have been pruned
+def uncached(part: Any) -> Any:
+    """Return a fitted part itself, without the cache around it.
+
+    Raises:
+        NotStorableError: It would have to be fitted again, since the cache could not keep it.
+    """
+    if isinstance(part, _Fitted):
+        if not part.outcome[FITTED]:
+            raise values.NotStorableError(f"the fitted {part.stage.removeprefix('fit_')}")
+        return part.fitted()
+    return part.part if isinstance(part, _Untrained) else part

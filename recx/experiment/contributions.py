@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from recx.core.fit_summary import summary_of
-from recx.core.protocols import Explainable, FittedRanker, Ranker, Reloadable
+from recx.core.protocols import Explainable
 from recx.core.types import Doubles, Interactions, RankedLists, Requests
 
 PLUS = " + "
@@ -44,17 +43,3 @@ class AddedUp:
         """Return the contribution of each feature or group to the score of each row [n_rows, n_names]."""
         table = self.ranker.contributions(candidates, history, requests)
         return np.stack([table[:, features].sum(axis=1) for features in self._columns.values()], axis=1)
-
-
-def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
-    """Return the fitted ranker of a run, collinear features added up; None if it is not explainable.
-
-    Args:
-        folder: The run's folder, from which the fitted ranker is loaded if it was saved.
-        ranker: The ranker of the run's configuration.
-
-    Raises:
-        InputError: Its files are missing or damaged.
-    """
-    fitted = ranker.load(folder / "ranker") if isinstance(ranker, Reloadable) else ranker
-    return AddedUp(fitted) if isinstance(fitted, Explainable) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import floats_of
-from recx.core.protocols import Explainable
+from recx.core.protocols import Explainable, FittedRanker, Ranker
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment import build, protocol_card
-from recx.experiment.contributions import explainable_of
+from recx.experiment.contributions import AddedUp
 from recx.experiment.list_files import BEFORE, EARLIER, FILE
+from recx.experiment.model.folder import MODEL, read
 from recx.experiment.saved_runs import SavedRun
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 Frame = dict[str, list[Any]]
 """Column name -> one value per row."""
 
+EARLIER_SETTINGS = {"lists": "all", "model": "off"}
+"""Keys that the configurations of an earlier recx lack."""
 UNUSED = {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off"}
 HERE = {"_target_": "recx.experiment.engine.local.Local"}
 """The stage cache of a run that is explained: no stage is asked for twice, whatever the run itself used."""
@@ -89,7 +93,9 @@ class Reopened:
         """
         run.check_whole()
         try:
-            experiment = build.experiment({"lists": "all", **run.config, "cache": UNUSED, "engine": HERE})
+            experiment = build.experiment(
+                {"lists": "all", "model": "off", **run.config, "cache": UNUSED, "engine": HERE}
+            )
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()
@@ -287,3 +293,19 @@ class Reopened:
         columns = {name: floats_of(frame[name].to_numpy(), name)[order] for name in names}
         indptr = indptr_of(np.bincount(row, minlength=len(requested)))
         return RankedLists(requested, indptr, item[order].astype(np.int32), columns.pop("score"), columns)
+
+
+def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
+    """Return the fitted ranker of a run, collinear features added up; None if it is not explainable, or was not kept.
+
+    Args:
+        folder: The run's folder, from which the fitted ranker is loaded.
+        ranker: The ranker of the run's configuration.
+
+    Raises:
+        InputError: Its files are missing or damaged.
+    """
+    fitted: Ranker | FittedRanker = ranker
+    if isinstance(ranker, Ranker) and (folder / MODEL).exists():
+        fitted = read(folder / MODEL).chain.ranker
+    return AddedUp(fitted) if isinstance(fitted, Explainable) else None

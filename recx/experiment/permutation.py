@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
 from recx.core.precision import Reals
-from recx.core.protocols import Featured, FittedRanker, Reloadable
+from recx.core.protocols import ByFeatures, Featured, FittedRanker
 from recx.core.ragged import position_of_rows
 from recx.core.resampling import bootstrap
 from recx.core.types import Array, Doubles, Interactions, Longs, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
+from recx.experiment.caching import uncached
 from recx.experiment.contributions import PLUS
 from recx.experiment.experiment import Result
 from recx.parts.shared.design_matrix import design_matrix, names_of
+from recx.storage.values import NotStorableError
 
 SAMPLE, WORK = 300, 12_000_000
 """Most users whose lists are ranked again for every feature, and approximately most values that are read for that."""
@@ -46,7 +46,7 @@ class Given:
         return candidates.columns[self.column]
 
 
-def importance(result: Result, folder: Path, k: int) -> dict[str, Array]:
+def importance(result: Result, k: int) -> dict[str, Array]:
     """Return the loss of end-to-end NDCG at k by shuffling each feature within each list, largest first.
 
     Collinear features are shuffled together, in the same order, and are one row named ``a + b``. A seeded sample of the
@@ -54,15 +54,14 @@ def importance(result: Result, folder: Path, k: int) -> dict[str, Array]:
 
     Args:
         result: A finished run.
-        folder: Its files, from which the fitted ranker is loaded.
         k: The cut of NDCG.
 
     Returns:
         feature, ndcg_lost, and the bounds low and high of its 95 % bootstrap interval over the users; {} if the run
-        predicted, or its ranker has no features or cannot be loaded.
+        predicted, or its ranker has no features.
     """
-    ranker, fold = result.experiment.ranker, result.split.fold
-    if result.report is None or not (isinstance(ranker, Featured) and isinstance(ranker, Reloadable)):
+    ranker, fold, fitted = result.experiment.ranker, result.split.fold, _fitted(result)
+    if result.report is None or not (isinstance(ranker, Featured) and isinstance(fitted, ByFeatures)):
         return {}
     truth = GroundTruth.for_evaluator(result.experiment.evaluator, fold)
     names = names_of(ranker.features, result.candidates)
@@ -73,12 +72,21 @@ def importance(result: Result, folder: Path, k: int) -> dict[str, Array]:
     places = place_of_user[users]
     lists, requests = result.candidates.take(places), fold.requests[places]
     table = design_matrix(ranker.features, lists, fold.history, requests)
-    given: Any = replace(cast(Any, ranker), features={name: Given(name) for name in names})
+    given = fitted.with_features({name: Given(name) for name in names})
     columns = dict(zip(names, table.T, strict=True))
-    again = Shuffled(given.load(folder / "ranker"), lists, fold.history, requests, columns)
+    again = Shuffled(given, lists, fold.history, requests, columns)
     judged = truth.of_users(users).match(lists)
     ideal = np.array([dcg_of(judged.ideal[start:stop], k) for start, stop in pairwise(judged.ideal_indptr.tolist())])
     return again.importance(units_of(names, result.collinear), judged.gain, ideal, k)
+
+
+def _fitted(result: Result) -> FittedRanker | None:
+    """Return the fitted ranker of a run; None if the run had it from the cache, which could not keep it."""
+    try:
+        ranker: FittedRanker = uncached(result.ranker)
+    except NotStorableError:
+        return None
+    return ranker
 
 
 def _sample(lengths: Longs, n_features: int) -> Longs:

@@ -16,7 +16,6 @@ from recx.core.chosen import chain, data_name
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.fold_names import VALID, inside, outside
-from recx.core.protocols import Saveable
 from recx.core.system.atomic import write_text
 from recx.core.system.own_folder import is_finished, is_unfinished
 from recx.core.system.plain_files import read_text
@@ -49,9 +48,6 @@ def save(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
     """
     folder.mkdir(parents=True, exist_ok=True)
     save_lists(result, folder, config)
-    for name, part in (("retriever", result.retriever), ("ranker", result.ranker)):
-        if isinstance(part, Saveable):
-            part.save(folder / name)
     for name, columns in result.tables.items():
         (folder / "tables").mkdir(exist_ok=True)
         write_table(folder / "tables" / f"{name}.csv", columns)

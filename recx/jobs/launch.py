@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 FILES = (
     *("config.yaml", "protocol.json", "metrics.json", "per_user.parquet"),
-    *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "retriever", "ranker"),
+    *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "model"),
     *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
-    "candidates.parquet",  # of an earlier recx
+    *("candidates.parquet", "retriever", "ranker"),  # of an earlier recx
 )
 """The files and folders of a run."""
 IN_TABLES = ("data/", "num_queries", "weight/", "weight_low/", "weight_high/", "importance/")
@@ -113,8 +113,11 @@ class Output:
 
     def write(self, *, whole: bool) -> None:
         """Write the files of a run; only configuration, figures and protocol card if it need not be whole."""
+        from recx.core.progress import say
+        from recx.core.system.sizes import readable
         from recx.experiment import permutation, saved_runs
         from recx.experiment.files import write_table
+        from recx.experiment.model.keep import keep
         from recx.report.charts import figures
         from recx.report.page.report_data import cut_of
         from recx.report.page.write import write
@@ -124,11 +127,14 @@ class Output:
         if not whole:
             saved_runs.save_figures(result, folder, self.config, self.card)
             return
+        size = keep(result, folder, self.config, self.card)
+        if size is not None:
+            say(f"  the model is kept, {readable(size)}")
         saved_runs.save(result, folder, self.config, self.card)
         figures.write(result.tables, folder)
         if self.report is not None:
             self.own.add(self.report.write(result, folder))
-        lost = permutation.importance(result, folder, cut_of(str(self.config.get("objective", "")), result.metrics))
+        lost = permutation.importance(result, cut_of(str(self.config.get("objective", "")), result.metrics))
         if lost:
             (folder / "tables").mkdir(exist_ok=True)
             write_table(folder / "tables" / "permutation_importance.csv", lost)

@@ -54,11 +54,12 @@ class NotStorableError(TypeError):
     """A value contains something that cannot be stored."""
 
 
-def _no_parts(path: str) -> type:
+def no_parts(path: str) -> type:
+    """Refuse every class: the value that is read or written has no parts."""
     raise InputError(f"{path} is no plain value")
 
 
-def write(value: Any, folder: Path, locate: Locate = _no_parts) -> None:
+def write(value: Any, folder: Path, locate: Locate = no_parts) -> None:
     """Write a value into a folder.
 
     Args:
@@ -74,7 +75,16 @@ def write(value: Any, folder: Path, locate: Locate = _no_parts) -> None:
         file.write(text)
 
 
-def read(folder: Path, locate: Locate = _no_parts) -> Any:
+def is_storable(value: Any, locate: Locate = no_parts) -> bool:
+    """Return whether ``write`` can write a value."""
+    try:
+        _Writer(None, locate).encoded(value)
+    except NotStorableError:
+        return False
+    return True
+
+
+def read(folder: Path, locate: Locate = no_parts) -> Any:
     """Return the value that ``write`` wrote into a folder.
 
     Args:
@@ -90,7 +100,9 @@ def read(folder: Path, locate: Locate = _no_parts) -> Any:
 
 @dataclass(frozen=True)
 class _Writer:
-    folder: Path
+    """Encodes values; without a folder, no arrays are written."""
+
+    folder: Path | None
     locate: Locate
     numbers: dict[int, int] = field(default_factory=dict)
     alive: list[Any] = field(default_factory=list)  # so that no other object reuses an id in ``numbers``
@@ -125,7 +137,9 @@ class _Writer:
         if not self._is_found(kind, path):
             raise NotStorableError(f"a {kind.__name__}, which is no part that can be found by its name")
         if isinstance(value, Saveable):
-            value.save(self.folder / f"{place}.part")
+            if self.folder is not None:
+                (self.folder / f"{place}.part").mkdir()
+                value.save(self.folder / f"{place}.part")
             return {"saved": path}
         if not is_dataclass(kind):
             raise NotStorableError(f"a {kind.__name__}, which is no dataclass and has no methods save and load")
@@ -193,9 +207,11 @@ def _csr(arrays: list[Any], shape: list[int]) -> Any:
     return array
 
 
-def _write_array(array: Array, folder: Path, place: int) -> str:
-    """Write an array into a file and return its name."""
+def _write_array(array: Array, folder: Path | None, place: int) -> str:
+    """Write an array into a file, unless there is no folder, and return its name."""
     if array.dtype.kind in "biufcmMUS":
+        if folder is None:
+            return ""
         with (folder / f"{place}.npy").open("wb") as file:  # np.save does not report a full disk
             np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
             file.write(array.reshape(-1, order="A").view(np.uint8).data)
@@ -204,6 +220,8 @@ def _write_array(array: Array, folder: Path, place: int) -> str:
     plain = array.dtype.kind == "O" or array.dtype == np.dtypes.StringDType()
     if array.ndim != 1 or not plain or not all(type(text) is str for text in texts):
         raise NotStorableError(f"an array of {array.dtype} with values other than texts")
+    if folder is None:
+        return ""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -29,7 +29,7 @@ from recx.experiment import build
 from recx.experiment.caching import cached
 from recx.experiment.experiment import Experiment, Result
 from recx.parts.shared.design_matrix import design_blocks, design_matrix
-from recx.storage.cache import values
+from recx.storage import values
 from recx.storage.cache.entries import entries, prune, wrong_in
 from recx.storage.cache.keys import key_of
 from recx.storage.cache.store import Cache
@@ -392,7 +392,7 @@ def test_an_entry_that_is_pruned_between_finding_and_reading_it_is_computed_agai
     if hold == "find":
         monkeypatch.setattr("recx.storage.cache.store.wrong_in", pruned_first(wrong_in))
     elif hold == "read":
-        monkeypatch.setattr("recx.storage.cache.values.read", pruned_first(values.read))
+        monkeypatch.setattr("recx.storage.values.read", pruned_first(values.read))
     else:
         monkeypatch.setattr(Cache, "find", lambda self, stage, key: self.place(key))  # found, and gone
     assert chain.run(cache) == []

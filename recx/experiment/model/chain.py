@@ -9,14 +9,16 @@ from recx.core.contracts import check_type
 from recx.core.entities import Entities
 from recx.core.memo import Made, made_of, remember
 from recx.core.protocols import FittedRanker, FittedRetriever
-from recx.core.types import Interactions
+from recx.core.types import Fold
 from recx.experiment.caching import uncached
 from recx.experiment.experiment import Result
-from recx.storage import values
+from recx.storage.values import Locate, is_storable, storable
 
-NOT_MADE_BY_PARTS = "recx.evaluation."
+OF_EVALUATION = "recx.evaluation."
+"""Where functions stand whose results no part needs."""
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Chain:
     """The fitted parts of a run.
@@ -26,32 +28,33 @@ class Chain:
         ranker: Orders them.
         n_candidates: How many candidates a request may have.
         items: The items that they know, by the numbers that they use.
-        history: All events that the run had read, including those it held out; None if they were not kept.
-        made: What features and others made of the history, so that it need not be made again.
+        known: All events that the run has read, also those that it held out, and the requests of its users after them;
+            None if they were not kept.
+        made: What features and others made of these events, so that it need not be made again.
     """
 
     retriever: FittedRetriever
     ranker: FittedRanker
     n_candidates: int
     items: Entities
-    history: Interactions | None = None
+    known: Fold | None = None
     made: Sequence[Made] = ()
 
     def __post_init__(self) -> None:
         check_type(self.retriever, FittedRetriever, "the model's retriever")
-        check_type(self.ranker, FittedRanker, "the model's ranker")
-        check_type(self.items, Entities, "the model's items")
-        if self.history is not None:
-            remember(self.history, self.made)
+        if not hasattr(type(self.ranker), "rank"):
+            raise TypeError(f"{type(self.ranker).__name__} is no ranker")
+        if self.known is not None:
+            remember(self.known.history, self.made)
 
     @classmethod
     def of(cls, result: Result) -> Chain:
-        """Return the chain of a finished run, without its history."""
+        """Return the chain of a finished run, without its events."""
         items = replace(result.interactions.items, names=None)
         parts = (uncached(result.retriever), uncached(result.ranker))
         return cls(*parts, result.experiment.n_candidates, items)
 
-    def with_history(self, history: Interactions, locate: values.Locate) -> Chain:
-        """Return the chain with a history, and with what has been made of it and can be kept."""
-        made = [one for one in made_of(history) if not one.function.startswith(NOT_MADE_BY_PARTS)]
-        return replace(self, history=history, made=[one for one in made if values.is_storable(one, locate)])
+    def with_events(self, known: Fold, locate: Locate) -> Chain:
+        """Return the chain with events, and with all that has been made of them and can be kept."""
+        made = [one for one in made_of(known.history) if not one.function.startswith(OF_EVALUATION)]
+        return replace(self, known=known, made=[one for one in made if is_storable(one, locate)])

@@ -14,13 +14,13 @@ from typing import Any
 
 import yaml
 
+from recx.config.part_classes import locate
 from recx.core.errors import InputError, RecxError
 from recx.core.system.plain_files import check_plain, is_folder, read_text
 from recx.core.system.serialize import plain
 from recx.core.version import __version__
 from recx.core.yaml_files import parse_yaml
 from recx.experiment.model.chain import Chain
-from recx.experiment.model.classes import locate
 from recx.storage import values
 
 MODEL = "model"
@@ -28,8 +28,6 @@ MODEL = "model"
 MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
 FORMAT = 1
 """Version of the way in which chains are written; a higher one cannot be read."""
-KEEPS = ("parts", "full", "off")
-"""What a run keeps of its chain: what was fitted, that and the history, or nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +47,6 @@ class Kept:
     config: Mapping[str, Any]
     card: Mapping[str, Any]
     about: Mapping[str, Any]
-
-
-def keep_of(config: Mapping[str, Any]) -> str:
-    """Return what is kept by the setting ``model``, one of ``KEEPS``.
-
-    Raises:
-        InputError: It is something else.
-    """
-    keep = config.get("model", "parts")
-    keep = "off" if keep is False else keep  # YAML reads a bare off as false
-    if keep not in KEEPS:
-        raise InputError(f"model={keep}: it must be {', '.join(KEEPS[:-1])} or {KEEPS[-1]}")
-    return str(keep)
 
 
 def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> int:
@@ -86,7 +71,7 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         _write(part / CARD, json.dumps(plain(card), indent=2, ensure_ascii=False) + "\n")
         files = {path.relative_to(part).as_posix(): _state(path) for path in sorted(_files(part))}
         size = sum(size for size, _ in files.values())
-        keep = "parts" if chain.history is None else "full"
+        keep = "parts" if chain.known is None else "full"
         made = datetime.now(UTC).isoformat(timespec="seconds")
         about = {"format": FORMAT, "recx": __version__, "made": made, "keep": keep, "bytes": size, "files": files}
         _write(part / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
@@ -140,7 +125,9 @@ def _about(folder: Path) -> dict[str, Any]:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{folder / MANIFEST} is damaged ({type(error).__name__}): run the experiment again") from error
+        raise InputError(
+            f"{folder / MANIFEST} is damaged ({type(error).__name__}): run the experiment again"
+        ) from error
     return about
 
 

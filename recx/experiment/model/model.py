@@ -12,12 +12,12 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.progress import Stages
-from recx.core.types import Array, Bools, Fold, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Fold, Interactions, Ints, Longs, Requests
 from recx.experiment import build, protocol_card
-from recx.experiment.blocks import Serving, serve
-from recx.experiment.engine.local import Local
 from recx.experiment.model.folder import Kept, read
+from recx.experiment.model.keep import known_of
 from recx.experiment.model.population import before, extended, numbers_of, with_unknown
+from recx.experiment.model.serving import serve_with
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,14 +50,14 @@ class Model:
         kept = self.kept
         if kept.chain.known is not None:
             return kept.chain.known
-        experiment = build.experiment({**kept.config, "engine": {"_target_": "recx.experiment.engine.local.Local"}})
+        experiment = build.experiment(kept.config)
         interactions = experiment.dataset.load()
         if protocol_card.data_hash(interactions) != kept.card["data_hash"]:
             raise InputError(
-                f"{kept.folder}: the data of the run has changed since: restore it, give the histories yourself, or keep "
-                "them with the model (model=full)"
+                f"{kept.folder}: the data of the run has changed since: restore it, give the histories yourself, or "
+                "keep them with the model (model=full)"
             )
-        return known_of(interactions, experiment)
+        return known_of(interactions, experiment.splitter)
 
     def recommend(
         self,
@@ -65,7 +65,7 @@ class Model:
         *,
         history: pd.DataFrame | Interactions | None = None,
         k: int = K,
-        at: Any = None,
+        at: int | None = None,
         items: Sequence[Any] | Array | None = None,
     ) -> pd.DataFrame:
         """Return the best items of each user.
@@ -76,7 +76,7 @@ class Model:
             history: Events of users, known or new, with the columns user, item and, where the run's data has them,
                 time and weight. A user in it has these events and no others; everybody else has those of the run.
             k: The length of the lists.
-            at: The time of the requests: only events before it are known; None: 1 ms after the user's last event.
+            at: The time of the requests in ms: only events before it are known; None: 1 ms after the user's last event.
             items: Raw ids of the items that may be shown; None: all.
 
         Returns:
@@ -86,10 +86,47 @@ class Model:
         Raises:
             InputError: The data of the run is needed and missing, or an argument cannot be used.
         """
-        raise NotImplementedError
+        import pandas as pd
 
-    def serve(self, history: Interactions, requests: Requests, stage: Stages | None = None) -> tuple[RankedLists, ...]:
-        """Return the candidates and the recommendations of requests, in blocks (see ``recx.experiment.blocks``)."""
-        chain = self.kept.chain
-        serving = Serving(chain.retriever, chain.ranker, history, chain.n_candidates)
-        return serve(Local(), serving, requests, stage or Stages(aloud=False))
+        known, asked = self.known.history, users
+        if history is not None:
+            events = history if isinstance(history, Interactions) else Interactions.from_frame(history)
+            known = extended(known, events).history
+            asked = events.users.ids if users is None else users
+        if at is not None:
+            known = before(known, at)
+        ids = known.users.ids[self.known.requests.user] if asked is None else pd.unique(np.asarray(asked))
+        number = numbers_of(ids, known.users, "users")
+        if (number < 0).any():
+            known = _with_nobody(known)
+            number[number < 0] = known.n_users - 1
+        user, place = np.unique(number.astype(np.int32), return_inverse=True)
+        requests = Requests(user, None if known.time is None else _times(known, user, at))
+        lists = serve_with(self.kept.chain, known, requests, Stages(aloud=False)).top(k).take(place)
+        return pd.DataFrame(
+            {
+                "user": ids[lists.list_of_row],
+                "rank": lists.rank,
+                "item": known.items.ids[lists.item],
+                "score": lists.score,
+                "known": (known.lengths[number] > 0)[lists.list_of_row],
+            }
+        )
+
+
+def _with_nobody(history: Interactions) -> Interactions:
+    """Return a history with one more user, who has no events: whoever is unknown."""
+    ids = history.users.ids
+    nobody = np.array([ids.min(initial=0) - 1 if ids.dtype.kind in "iu" else ""], dtype=ids.dtype)
+    return replace(history, indptr=np.append(history.indptr, len(history)), users=with_unknown(history.users, nobody))
+
+
+def _times(history: Interactions, user: Ints, at: int | None) -> Longs:
+    """Return the time of each request [n]."""
+    if at is not None:
+        return np.full(len(user), at, dtype=np.int64)
+    assert history.time is not None
+    time = np.full(len(user), history.time.max(initial=0), dtype=np.int64)
+    some = history.lengths[user] > 0
+    time[some] = history.time[history.indptr[user[some] + 1] - 1]
+    return time + 1

@@ -94,7 +94,9 @@ def numbers_of(ids: Array, entities: Entities, what: str) -> Longs:
     numbers, theirs = (array.dtype.kind in "iu" for array in (ids, entities.ids))
     if len(ids) and len(entities) and numbers != theirs:
         kind, other = ("numbers", "texts") if numbers else ("texts", "numbers")
-        raise InputError(f"the ids of {what} are {kind}, such as {ids[0]!r}, and those of the model {other}: convert them")
+        raise InputError(
+            f"the ids of {what} are {kind}, as {ids[0]!r} is, and those of the model {other}: convert them"
+        )
     return np.asarray(pd.Index(entities.ids).get_indexer(pd.Index(ids)), dtype=np.int64)
 
 

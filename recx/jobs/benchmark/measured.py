@@ -20,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from recx.config.part_classes import locate
 from recx.core.fit_summary import FitSummary, summary_of
-from recx.core.protocols import FittedRanker, FittedRetriever, Ranker, Retriever, Saveable
+from recx.core.protocols import FittedRanker, FittedRetriever, Ranker, Retriever
 from recx.core.ragged import blocks
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.jobs.benchmark.peak_memory import Memory
 from recx.jobs.benchmark.timing import timed
+from recx.storage import values
 from recx.storage.cache import keys
 from recx.storage.cache.code_version import code_of
 from recx.storage.cache.store import Cache
@@ -248,10 +250,10 @@ class FittedTimedRetriever:
 
 
 def _size(fitted: FittedRanker) -> float:
-    """Return the bytes of the files that a fitted ranker is saved into; NaN if it saves nothing."""
-    if not isinstance(fitted, Saveable):
-        return math.nan
+    """Return the bytes of the files that a fitted ranker is written into; NaN if it cannot be."""
     with TemporaryDirectory() as name:
-        folder = Path(name) / "model"
-        fitted.save(folder)
-        return float(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
+        try:
+            values.write(fitted, Path(name), locate)
+        except values.NotStorableError:
+            return math.nan
+        return float(sum(file.stat().st_size for file in Path(name).rglob("*") if file.is_file()))

@@ -1,43 +1,25 @@
-"""The fitted linear ranker, which is saved as one JSON file."""
+"""The fitted linear ranker."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Protocol
+from typing import Literal
 
 import numpy as np
 
-from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
 from recx.core.ragged import blocks
-from recx.core.system.atomic import write_text
-from recx.core.system.plain_files import read_text
-from recx.core.system.serialize import plain
 from recx.core.types import Array, Doubles, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix
 
-FILE = "linear.json"
-COLUMNS = ("weight", "low", "high", "mean", "deviation", "vif")
+Probabilities = Literal["none", "softmax", "platt"]
 ROWS = 5_000  # rows converted to float64 at once, which stay in the processor's cache
 FARTHEST = 100.0
 """Distance from the mean, in deviations, beyond which a value counts as this far: a feature that hardly varied in the
 fit must not yield scores of millions where it does vary."""
-
-
-class Settings(Protocol):
-    """The settings that the fitted ranker depends on."""
-
-    @property
-    def features(self) -> Features: ...
-
-    @property
-    def probabilities(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +41,8 @@ class FittedLinear:
     """The fitted ranker.
 
     Attributes:
-        settings: The settings of the fit.
+        features: Feature name -> feature.
+        probabilities: What the scores of ranked lists are (see ``recx.parts.ranker.linear.Linear``).
         names: Names of the features.
         weight: Weights of the standardised features [n_features].
         low: Lower ends of the 95 % intervals of the weights [n_features], NaN if there are none.
@@ -75,7 +58,8 @@ class FittedLinear:
         notes: Counts of the fit.
     """
 
-    settings: Settings
+    features: Features
+    probabilities: Probabilities
     names: tuple[str, ...]
     weight: Doubles
     low: Doubles
@@ -127,10 +111,10 @@ class FittedLinear:
         score, n_cut = self._scores(candidates, history, requests)
         ranked = candidates.reorder(score)
         ranked = replace(ranked, notes={**ranked.notes, "ranker_values_cut": n_cut})
-        if self.settings.probabilities == "none":
+        if self.probabilities == "none":
             return ranked
         probability = softmax(ranked.score, ranked.indptr)
-        return ranked.reorder(self.platt(probability) if self.settings.probabilities == "platt" else probability)
+        return ranked.reorder(self.platt(probability) if self.probabilities == "platt" else probability)
 
     def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
         """Return the weighted sum of the features of each row [n_rows]."""
@@ -138,10 +122,10 @@ class FittedLinear:
 
     def _scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> tuple[Doubles, int]:
         """Return the scores [n_rows] and the number of values that were cut."""
-        check_names(self.settings.features, candidates, self.names, "linear")
+        check_names(self.features, candidates, self.names, "linear")
         score, n_cut = np.empty(len(candidates)), 0
         slope = self.weight / self.deviation
-        for rows, table in design_blocks(self.settings.features, candidates, history, requests):
+        for rows, table in design_blocks(self.features, candidates, history, requests):
             for a, b in blocks(len(rows), ROWS):
                 centred = table[a:b] - self.mean
                 n_cut += cut(centred, self._farthest)
@@ -159,26 +143,16 @@ class FittedLinear:
         Raises:
             InputError: The weights belong to other features than those of the settings and the candidates.
         """
-        check_names(self.settings.features, candidates, self.names, "linear")
-        table = design_matrix(self.settings.features, candidates, history, requests).astype(np.float64)
+        check_names(self.features, candidates, self.names, "linear")
+        table = design_matrix(self.features, candidates, history, requests).astype(np.float64)
         table -= self.mean
         cut(table, self._farthest)
         table *= self.weight / self.deviation
         return table
 
-    def save(self, folder: Path) -> None:
-        """Write everything needed to rank again, except the features themselves, as ``linear.json``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        rows = zip(self.names, *(getattr(self, name) for name in COLUMNS), strict=True)
-        facts = {
-            "features": [dict(zip(("feature", *COLUMNS), row, strict=True)) for row in rows],
-            "collinear": [{"features": group.features, "deviation": group.deviation} for group in self.collinear],
-            "platt": {"slope": self.platt.slope, "intercept": self.platt.intercept},
-            "losses": self.losses,
-            "notes": self.notes,
-            "settings": self.settings,
-        }
-        write_text(folder / FILE, json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n")
+    def with_features(self, features: Features) -> FittedLinear:
+        """Return the same ranker with other features under the same names."""
+        return replace(self, features=features)
 
 
 def weighted_sum(table: Doubles, weight: Doubles) -> Doubles:
@@ -199,42 +173,3 @@ def cut(table: Array, farthest: Array) -> int:
     if beyond:
         np.clip(table, -farthest, farthest, out=table)
     return beyond
-
-
-def load(folder: Path, settings: Settings) -> FittedLinear:
-    """Return the ranker that ``save`` wrote into a folder.
-
-    Args:
-        folder: The folder.
-        settings: The settings of its run, with the features.
-
-    Raises:
-        InputError: The folder has no such file, or the file is damaged.
-    """
-    path = folder / FILE
-    if not os.path.lexists(path):
-        raise InputError(
-            f"{folder} contains no fitted linear ranker (no {FILE}): name a run with ranker=linear, no trial of a sweep"
-        )
-    try:
-        facts = json.loads(read_text(path))
-        rows = [{"vif": None, **row} for row in facts["features"]]  # which runs of earlier versions do not have
-        columns = {key: np.array([row[key] for row in rows], dtype=np.float64) for key in COLUMNS}
-        names = tuple(str(row["feature"]) for row in rows)
-        if not (columns["deviation"] > 0).all() or not np.isfinite([columns["weight"], columns["mean"]]).all():
-            raise ValueError("impossible numbers")
-        platt = Platt(*(float(facts["platt"][key]) for key in ("slope", "intercept")))
-        collinear = tuple(
-            CollinearGroup(tuple(map(str, group["features"])), float(group["deviation"]))
-            for group in facts.get("collinear", ())
-        )
-        if not {name for group in collinear for name in group.features} <= set(names):
-            raise ValueError("unknown features")
-        losses, notes = tuple(map(float, facts["losses"])), dict(facts["notes"])
-        return FittedLinear(
-            settings, names, **columns, collinear=collinear, platt=platt, losses=losses, held_out={}, notes=notes
-        )
-    except InputError:
-        raise
-    except (OSError, ArithmeticError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is damaged ({type(error).__name__}): run the experiment again") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from recx.core.precision import Reals, fits_float32
 from recx.core.ragged import blocks
 from recx.core.resampling import bootstrap
 from recx.core.types import Bools, Doubles, Fold, Interactions, RankedLists
-from recx.parts.ranker.fitted_linear import FARTHEST, CollinearGroup, FittedLinear, cut, load
+from recx.parts.ranker.fitted_linear import FARTHEST, CollinearGroup, FittedLinear, Probabilities, cut
 from recx.parts.ranker.probability import Platt, cross_fitted, softmax
 from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
 from recx.parts.shared.collinearity import Collinearity
@@ -57,7 +56,7 @@ class Linear:
     learning_rate: PositiveFloat = 0.01
     epochs: PositiveInt = 100
     non_negative: bool = False
-    probabilities: Literal["none", "softmax", "platt"] = "none"
+    probabilities: Probabilities = "none"
     user_weight: str | None = None
     resamples: NonNegativeInt = 1_000
     missed: Unretrieved = "drop"
@@ -107,8 +106,23 @@ class Linear:
             "ranker_stopped_before_the_optimum": int(np.abs(slope[free]).max(initial=0) > 1e-4),
         }
         names = names_of(self.features, examples.lists)
-        factors = (low, high, mean, deviation, *self._collinear(table, found.weights, names))
-        fitted = FittedLinear(self, names, found.weights, *factors, Platt(), found.losses, held_out={}, notes=notes)
+        vif, collinear = self._collinear(table, found.weights, names)
+        fitted = FittedLinear(
+            self.features,
+            self.probabilities,
+            names,
+            found.weights,
+            low,
+            high,
+            mean,
+            deviation,
+            vif,
+            collinear,
+            Platt(),
+            found.losses,
+            held_out={},
+            notes=notes,
+        )
         return fitted if apart is None else _calibrated(fitted, apart, fold.history, self.seed)
 
     def _prepared(
@@ -120,14 +134,6 @@ class Linear:
             examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
         table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
         return examples, apart, table, *_standardise(table)
-
-    def load(self, folder: Path) -> FittedLinear:
-        """Return the ranker that was fitted with these settings and saved into a folder.
-
-        Raises:
-            InputError: The folder has no such file, or the file is damaged.
-        """
-        return load(folder, self)
 
     def without_diagnostics(self) -> Linear:
         """Return the same ranker without intervals of the weights and groups of collinear features."""

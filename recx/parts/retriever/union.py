@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
-from recx.core.protocols import FittedRetriever, Retriever, Saveable, retrieves_slates
+from recx.core.protocols import FittedRetriever, Retriever, retrieves_slates
 from recx.core.ragged import blocks, indptr_of, max_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
@@ -91,12 +90,6 @@ class FittedUnion:
             for figure, values in summary_of(source).curves.items()
         }
         return FitSummary(curves=curves)
-
-    def save(self, folder: Path) -> None:
-        """Save each source that can be saved into a folder of its name."""
-        for name, source in self.sources.items():
-            if isinstance(source, Saveable):
-                source.save(folder / name)
 
     def _merge(self, history: Interactions, block: Requests, k: int) -> list[RankedLists]:
         """Return the merged lists of a block of requests, piece after piece."""

@@ -11,7 +11,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import group_of_rows, indptr_of
 from recx.core.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
-from recx.storage.cache.values import storable
+from recx.storage.values import storable
 
 Unretrieved = Literal["drop", "add"]
 

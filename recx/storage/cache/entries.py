@@ -86,22 +86,6 @@ def wrong_in(folder: Path) -> str | None:
     return None
 
 
-def copy(folder: Path, inner: str, to: Path) -> bool:
-    """Copy the files that an entry lists in one of its folders; return whether there are any.
-
-    Args:
-        folder: The entry, in which nothing is wrong.
-        inner: The name of the folder in it.
-        to: Where the files go.
-    """
-    names = [name for name in _facts(folder)["files"] if name.startswith(f"{inner}/")]
-    for name in names:
-        target = to / Path(name).relative_to(inner)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / name, target, follow_symlinks=False)
-    return bool(names)
-
-
 def _facts(folder: Path) -> dict[str, Any]:
     return dict(json.loads(read_text(folder / ENTRY, own=True)))
 

@@ -23,7 +23,8 @@ from recx.core.system.disk import is_full
 from recx.core.system.locks import turn
 from recx.core.system.plain_files import is_folder
 from recx.core.system.sizes import readable
-from recx.storage.cache import keys, values
+from recx.storage import values
+from recx.storage.cache import keys
 from recx.storage.cache.code_version import code_of
 from recx.storage.cache.entries import ENTRY, LOCK, PART, Entry, clear, describe, free, remove, wrong_in
 from recx.storage.cache.limit import room
@@ -34,7 +35,7 @@ CACHE = "outputs/cache"
 EXACT = ("load", "split")
 """Stages whose result is the same, bit for bit, with any number of threads."""
 
-CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.storage.cache.values")
+CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.storage.values")
 """Modules that write and read every result."""
 
 ROOM = 64 * 2**20
@@ -189,16 +190,28 @@ class Cache:
         return result
 
     def _read(self, stage: str, key: str) -> list[Any] | None:
-        """Return a list of the one value, or None if there is no undamaged entry."""
+        found = self.read(stage, key)
+        if found is not None:
+            self.hits[stage] += 1
+        return found
+
+    def read(self, stage: str, key: str, inner: str = "", locate: values.Locate = values.no_parts) -> list[Any] | None:
+        """Return a list of the one value of an entry, or None if there is none that is undamaged.
+
+        Args:
+            stage: The stage.
+            key: The key of the result.
+            inner: The folder in the entry that holds the value; "": the entry itself.
+            locate: Finds the classes of parts (see ``recx.storage.values.read``).
+        """
         folder = self.find(stage, key)
         if folder is None:
             return None
         try:
-            value = values.read(folder)
+            value = values.read(folder / inner, locate)
         except Exception as error:  # pruned just now, or written by something else
             self._damaged(stage, folder, type(error).__name__)
             return None
-        self.hits[stage] += 1
         return [value]
 
     def take_back(self, stage: str) -> None:

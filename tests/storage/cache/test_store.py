@@ -150,7 +150,7 @@ def test_a_full_disk_prints_one_line_and_leaves_no_entry(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("recx.storage.cache.values._write_array", full)
+    monkeypatch.setattr("recx.storage.values._write_array", full)
     for key in (ab, cd):
         np.testing.assert_array_equal(cache.kept("load", key, Maker()), NUMBERS)
     assert not files(cache)

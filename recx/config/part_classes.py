@@ -16,8 +16,8 @@ OURS = ("recx.core.", "recx.parts.", "recx.experiment.model.", "recx.evaluation.
 def locate(path: str) -> type:
     """Return the class of a part, or of something that parts are made of, by its path ``module.Class``.
 
-    It is one of recx, of an installed plugin, or of a module of the person's own project that is imported already, since
-    a part of the configuration stands there or uses it: what a file names is never imported from a project.
+    It is one of recx, of an installed plugin, or of a module of the person's own project that is imported already, as
+    that of a part of the configuration is: what a file names is never imported from a project.
 
     Raises:
         InputError: It is none of these.

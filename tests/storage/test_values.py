@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from recx.core.evaluation import Evaluation
 from recx.core.graphs import Graphs
 from recx.core.types import Fold, Interactions, Requests
-from recx.storage.cache import values
+from recx.storage import values
 from recx.testing.tiny_dataset import tiny_world
 
 NUMBERS = hnp.arrays(
