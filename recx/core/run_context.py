@@ -20,12 +20,14 @@ class RunContext:
         sweep: The id of the sweep, or "".
         name: What the run's name says beside data and chain: what its sweep varies in it; "": its chosen settings.
         role: What the run is in its sweep: ``best``, or "" for a trial.
+        chosen_by: The folder of the trial of ``fold=valid`` by whose figures the run was chosen, or "".
     """
 
     parent: str = ""
     sweep: str = ""
     name: str = ""
     role: str = ""
+    chosen_by: str = ""
 
     @classmethod
     def from_environment(cls) -> RunContext:
@@ -38,6 +40,9 @@ class RunContext:
         values = {PARENT: self.parent, SWEEP: self.sweep, RUN_NAME: self.name}
         return {variable: value for variable, value in values.items() if value}
 
+
+OBJECTIVE = "recx.objective"
+"""The tag of a sweep's best run that names the figure by which it was chosen (``valid/`` and the name in the tag)."""
 
 ALONE = RunContext()
 """A run that belongs to no other."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 JUDGED = ("retrieval/", "ranking/", "end_to_end/", "funnel/")
 """Prefixes of quality figures; the others are counts, seconds and what the ranker learned."""
+FIGURES = ("config.yaml", "protocol.json", "per_user.parquet", "metrics.json")
+"""What a trial of a sweep keeps."""
 BENCHMARK = "benchmark.json"
 """The file of a benchmark of rankers in its folder, which also has one subfolder per ranker."""
 

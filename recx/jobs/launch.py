@@ -21,6 +21,7 @@ from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
     from recx.core.trackers import Run, Tracker
+    from recx.experiment.chosen_by import ChosenBy
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.report_writers import ReportWriter
     from recx.storage.cache.settings import StageCache
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 FILES = (
     *("config.yaml", "protocol.json", "metrics.json", "per_user.parquet"),
-    *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "model"),
+    *("recommendations.parquet", "report.json", "report.html", "figures", "tables", "model", "valid"),
     *("submission.csv", "detailed_results.csv", "detailed_results.parquet"),
     *("candidates.parquet", "retriever", "ranker"),  # of an earlier recx
 )
@@ -70,6 +71,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
         from recx.core.progress import shown_on
         from recx.experiment import build, protocol_card
         from recx.experiment.advice import advice
+        from recx.experiment.chosen_by import ChosenBy
         from recx.experiment.scores import check_probabilities
         from recx.report.terminal.console import console_of_stdout, print_summary
         from recx.storage.cache.store import with_room
@@ -83,7 +85,8 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
                     with temporary_in(own.path):
                         result = _run(plan.experiment, plan.cache, threads, trial)
                     card, sentences = protocol_card.card(result, config), advice(result.metrics, result.findings)
-                    output = Output(result, own, config, card, sentences, None if trial else plan.report)
+                    chosen = ChosenBy(Path(context.chosen_by)) if context.chosen_by else None
+                    output = Output(result, own, config, card, sentences, None if trial else plan.report, chosen)
                     with_room(own.path, lambda: output.write(whole=not trial))
                     complete = True
                     with_room(own.path, lambda: output.record(run))
@@ -110,6 +113,7 @@ class Output:
     card: Mapping[str, Any]
     sentences: Sequence[str]
     report: ReportWriter | None
+    chosen: ChosenBy | None
 
     def write(self, *, whole: bool) -> None:
         """Write the files of a run; only configuration, figures and protocol card if it need not be whole."""
@@ -130,6 +134,8 @@ class Output:
         size = keep(result, folder, self.config, self.card)
         if size is not None:
             say(f"  the model is kept, {readable(size)}")
+        if self.chosen is not None:
+            self.chosen.copy_to(folder)
         saved_runs.save(result, folder, self.config, self.card)
         figures.write(result.tables, folder)
         if self.report is not None:
@@ -144,6 +150,7 @@ class Output:
         """Hand the run to its tracker: figures to compare as metrics, all else as tables and files."""
         from recx.core.chosen import data_name
         from recx.core.fold_names import outside
+        from recx.core.run_context import OBJECTIVE
         from recx.experiment import protocol_card
         from recx.experiment.report_writers import TableWriter
         from recx.report.markdown import of_run
@@ -152,6 +159,9 @@ class Output:
         if isinstance(self.report, TableWriter):
             run.log_table("detailed_results", self.report.table(result))
         run.log_metrics(outside({name: x for name, x in metrics.items() if not name.startswith(IN_TABLES)}, fold))
+        if self.chosen is not None:
+            run.log_metrics(self.chosen.figures)
+            run.log_tags({OBJECTIVE: str(self.config["objective"])})
         run.log_curves(outside(result.curves, fold))
         for name, columns in _tables(result).items():
             run.log_table(name, columns)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.chosen import CHOSEN, NO_MATTER
-from recx.core.fold_names import VALID, outside
+from recx.core.fold_names import is_of_valid, outside
 from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat
 
@@ -79,7 +79,7 @@ class PastRun:
     @cached_property
     def fold(self) -> str:
         """The fold that its figures are of; "" if that is unknown."""
-        return "valid" if any(name.startswith(VALID) for name in self.figures) else self.settings.get("fold", "")
+        return "valid" if is_of_valid(self.figures) else self.settings.get("fold", "")
 
     @cached_property
     def metrics(self) -> Mapping[str, float]:

@@ -155,7 +155,7 @@ def _on_test(current: plan.Sweep, best: Trial, context: RunContext) -> Trial:
     overrides = [*(override for override in best.overrides if not override.startswith("fold=")), "fold=test"]
     journal = TrialJournal(current.folder / "final")
     varied = axes_of(best.overrides, current.varied)
-    context = replace(context, name=f"best{varied and f', {varied}'}")
+    context = replace(context, name=f"best{varied and f', {varied}'}", chosen_by=best.folder)
     runner = TrialRunner(0, overrides, current.folder / "best", journal, context, whole=True)
     path = [override for override in current.overrides if override.startswith("hydra.searchpath=")]
     return runner.run(lambda: plain(compose([*path, *overrides])))

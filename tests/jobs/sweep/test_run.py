@@ -57,6 +57,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     assert "once on test: end_to_end/ndcg_at_5 = " in done.stdout
     table = figures(folder)
     assert list(table["objective"]) == sorted(table["objective"], reverse=True)
+    chosen = sweep / str(table["trial"][0])
+    kept = {path.name: path.read_bytes() for path in (sweep / "best" / "valid").iterdir()}
+    assert kept == {path.name: path.read_bytes() for path in chosen.iterdir() if path.name != ".recx"}
     return table
 
 
@@ -219,6 +222,8 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     on_test: dict[str, Any] = json.loads((tmp_path / "outputs/sweeps/mine/best/metrics.json").read_text())
     assert best.data.metrics["end_to_end/ndcg_at_5"] == on_test["end_to_end/ndcg_at_5"]
     assert "valid/end_to_end/ndcg_at_5" in runs[of_trials[0]].data.metrics
+    kept = best.data.tags["recx.objective"], best.data.metrics["valid/end_to_end/ndcg_at_5"]
+    assert kept == ("end_to_end/ndcg_at_5", max(runs[name].data.metrics["valid/" + kept[0]] for name in of_trials))
     assert parent.data.metrics == {}, "they would stand twice in every chart"
     assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker: ")
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
