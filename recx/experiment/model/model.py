@@ -71,8 +71,8 @@ class Model:
         """Return the best items of each user.
 
         Args:
-            users: Raw ids [n]; None: all users of ``history``, or else all whom the run would serve with
-                ``fold=predict``. Of a user whom the model does not know, the chain knows no event.
+            users: Raw ids [n]; None: all users of ``history``, or else all who have an event. Of a user whom the model
+                does not know, the chain knows no event.
             history: Events of users, known or new, with the columns user, item and, where the run's data has them,
                 time and weight. A user in it has these events and no others; everybody else has those of the run.
             k: The length of the lists.
@@ -95,7 +95,7 @@ class Model:
             asked = events.users.ids if users is None else users
         if at is not None:
             known = before(known, at)
-        ids = known.users.ids[self.known.requests.user] if asked is None else pd.unique(np.asarray(asked))
+        ids = known.users.ids[known.lengths > 0] if asked is None else pd.unique(np.asarray(asked))
         number = numbers_of(ids, known.users, "users")
         if (number < 0).any():
             known = _with_nobody(known)
