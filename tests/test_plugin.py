@@ -64,7 +64,6 @@ NAMES = [
     "RankedLists",
     "Ranker",
     "RecxError",
-    "Reloadable",
     "Requests",
     "Retriever",
     "Run",

@@ -728,16 +728,6 @@ def table(name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable
     return lambda folder: change(pd.read_parquet(folder / name)).to_parquet(folder / name, index=False)
 
 
-def weights(change: Callable[[Json], object]) -> Callable[[Path], None]:
-    def rewrite(folder: Path) -> None:
-        path = folder / "ranker" / "linear.json"
-        facts = json.loads(path.read_text())
-        change(facts)
-        path.write_text(json.dumps(facts))
-
-    return rewrite
-
-
 def text(name: str, content: str) -> Callable[[Path], None]:
     return lambda folder: write({str(folder / name): content})
 
@@ -750,22 +740,11 @@ DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "foreign": (config(lambda c: c["ranker"].update(_target_="os.system")), "config.yaml: ranker._target_=os.system"),
     "tag": (text("config.yaml", "a: !!python/object/apply:os.system [ls]"), "config.yaml is damaged"),
     "empty": (text("config.yaml", ""), "config.yaml is damaged"),
-    "other features": (
-        config(lambda c: c["ranker"]["features"].pop("phi_rel")),
-        "linear learned from other features",
-    ),
     "card": (text("protocol.json", "{}"), "protocol.json is damaged"),
-    "no weights": (lambda folder: (folder / "ranker" / "linear.json").unlink(), "(no linear.json)"),
-    "torn weights": (text("ranker/linear.json", '{"features": ['), "linear.json is damaged"),
-    "fewer weights": (
-        weights(lambda w: w.update(features=w["features"][:-1], collinear=[])),
-        "linear learned from other features",
-    ),
-    "other groups": (weights(lambda w: w["features"].pop()), "linear.json is damaged"),
-    "deviation": (weights(lambda w: w["features"][0].update(deviation=0)), "linear.json is damaged"),
-    "null weight": (weights(lambda w: w["features"][0].update(weight=None)), "linear.json is damaged"),
-    "huge weight": (weights(lambda w: w["features"][0].update(weight=10**400)), "linear.json is damaged"),
-    "platt": (weights(lambda w: w.update(platt={"slope": "x"})), "linear.json is damaged"),
+    "no manifest": (lambda folder: (folder / "model" / "model.json").unlink(), "(no model.json)"),
+    "torn manifest": (text("model/model.json", '{"files": ['), "model.json is damaged"),
+    "no part": (lambda folder: (folder / "model" / "value.json").unlink(), "(value.json is missing)"),
+    "torn part": (text("model/value.json", '{"fields": ['), "(value.json has changed)"),
     **{
         name: (table("recommendations.parquet", damage), "recommendations.parquet is damaged")
         for name, damage in {

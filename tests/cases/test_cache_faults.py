@@ -23,16 +23,18 @@ import pytest
 from rich.console import Console
 
 from recx.config.compose import compose, plain
+from recx.config.part_classes import locate
 from recx.core.progress import shown_on
 from recx.core.system.own_folder import is_finished
 from recx.experiment import build
-from recx.experiment.caching import cached
+from recx.experiment.caching import cached, uncached
 from recx.experiment.experiment import Experiment, Result
 from recx.parts.shared.design_matrix import design_blocks, design_matrix
 from recx.storage import values
 from recx.storage.cache.entries import entries, prune, wrong_in
 from recx.storage.cache.keys import key_of
 from recx.storage.cache.store import Cache
+from recx.storage.values import VALUE
 
 ROOT = Path(__file__).resolve().parents[2]
 WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
@@ -58,7 +60,7 @@ def figures(run: Path) -> dict[str, Any]:
     saved = {
         path.relative_to(run).as_posix(): path.read_bytes()
         for path in run.rglob("*")
-        if path.suffix in (".parquet", ".csv") or "ranker" in path.parent.parts
+        if path.suffix in (".parquet", ".csv") or path.name == "value.json"
     }
     return {**{name: value for name, value in metrics.items() if not name.startswith(SECONDS)}, **saved}
 
@@ -168,6 +170,8 @@ import resource, sys
 import numpy as np
 from pathlib import Path
 from recx.storage.cache.store import Cache
+from recx.storage.values import VALUE
+from recx.config.part_classes import locate
 from recx.core.progress import shown_on
 from rich.console import Console
 cache = Cache(Path(sys.argv[1]))
@@ -363,12 +367,14 @@ def test_without_the_right_to_read_it_is_computed_again(chain: Chain, sound: Pat
 def test_a_reader_saves_nothing_of_a_damaged_entry(chain: Chain, sound: Path, tmp_path: Path) -> None:
     cache = copied(sound, tmp_path / "cache")
     [entry] = [entry for entry in entries(cache.folder) if entry.stage == "fit_ranker"]
-    flip(of_its_own(entry.place / "saved" / "linear.json"))
+    flip(of_its_own(entry.place / "fitted" / "value.json"))
     reader = Cache(cache.folder, writes=False)
+    for name in ("saved", "expected"):
+        (tmp_path / name).mkdir()
     with reader.used():
-        cached(chain.experiment, reader).run().ranker.save(tmp_path / "saved")  # type: ignore[attr-defined]
-    chain.expected.ranker.save(tmp_path / "expected")  # type: ignore[attr-defined]
-    assert (tmp_path / "saved/linear.json").read_bytes() == (tmp_path / "expected/linear.json").read_bytes()
+        values.write(uncached(cached(chain.experiment, reader).run().ranker), tmp_path / "saved", locate)
+    values.write(chain.expected.ranker, tmp_path / "expected", locate)
+    assert (tmp_path / "saved" / VALUE).read_bytes() == (tmp_path / "expected" / VALUE).read_bytes()
 
 
 # Pruning and concurrent runs

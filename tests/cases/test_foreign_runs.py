@@ -20,9 +20,9 @@ from recx.core.errors import InputError
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.plain_files import check_plain, read_text
 from recx.experiment import saved_runs
+from recx.experiment.model.folder import read
 from recx.jobs.history import past_runs
 from recx.jobs.sweep.journal import TrialJournal, description_of
-from recx.parts.ranker import fitted_linear
 from recx.tracking.mlflow import MLflow
 
 SECRET = '{"private": "KEY"}'
@@ -77,7 +77,8 @@ READS: dict[str, tuple[str, ...]] = {
     "protocol.json": ("compare", "outputs/a/b", "outputs/a/b"),
     "config.yaml": ("explain", "outputs/a/b", "--worst", "2"),
     "recommendations.parquet": ("explain", "outputs/a/b", "--worst", "2"),
-    "ranker/linear.json": ("explain", "outputs/a/b", "--worst", "2"),
+    "model/model.json": ("explain", "outputs/a/b", "--worst", "2"),
+    "model/value.json": ("explain", "outputs/a/b", "--worst", "2"),
 }
 
 
@@ -139,9 +140,9 @@ def test_a_large_text_is_refused_before_it_is_read(here: Path) -> None:
 
 def test_a_saved_ranker_behind_a_link(run: Path, here: Path) -> None:
     assert saved_runs.SavedRun(run).metrics
-    linked(run / "ranker" / "linear.json")
+    linked(run / "model" / "value.json")
     with pytest.raises(InputError, match="is a link"):
-        fitted_linear.load(run / "ranker", None)  # type: ignore[arg-type]
+        read(run / "model")
 
 
 def test_no_link_of_a_run_is_copied_into_a_store(run: Path, here: Path) -> None:

@@ -98,11 +98,11 @@ def test_a_sweep_is_refused_a_folder_of_no_sweep(call: Call, here: Path) -> None
 def test_a_second_run_in_a_folder_replaces_the_first_as_a_whole(call: Call, here: Path) -> None:
     folder = here / "mine"
     assert call(*TINY, "hydra.run.dir=mine") == (0, "")
-    assert (folder / "ranker").is_dir()
+    assert (folder / "model").is_dir()
     assert call(*TINY, "ranker=identity", "dataset.path=nowhere", "hydra.run.dir=mine")[0] == 2
     assert is_finished(folder)  # what failed before it wrote anything replaces nothing
-    assert call(*TINY, "ranker=identity", "hydra.run.dir=mine") == (0, "")
-    assert not (folder / "ranker").exists()
+    assert call(*TINY, "ranker=identity", "model=off", "hydra.run.dir=mine") == (0, "")
+    assert not (folder / "model").exists()
     assert saved_runs.load("mine").config["ranker"]["_target_"].endswith("Identity")
     (folder / "notes.txt").write_text("mine")
     code, said = call(*TINY, "hydra.run.dir=mine")

@@ -70,7 +70,7 @@ def test_a_run_writes_what_its_ranker_learnt(tmp_path: Path, monkeypatch: pytest
         rows = list(csv.DictReader(file))
     assert {row["feature"]: float(row["weight"]) for row in rows} == pytest.approx(result.weights)
     assert result.curves["linear/loss"][-1] < result.curves["linear/loss"][0]
-    assert (folder / "ranker" / "linear.json").is_file()
+    assert (folder / "model" / "model.json").is_file()
 
 
 def test_figures_and_bins_are_those_of_scikit_learn() -> None:

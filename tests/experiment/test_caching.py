@@ -19,9 +19,10 @@ from recx.core.fit_summary import summary_of
 from recx.core.protocols import Feature
 from recx.core.types import Interactions
 from recx.evaluation.evaluator import Evaluator
-from recx.experiment import build, saved_runs
+from recx.experiment import build
 from recx.experiment.caching import cached
 from recx.experiment.experiment import Experiment, Result
+from recx.experiment.model.keep import keep
 from recx.parts.feature.content import Age
 from recx.parts.feature.popularity import Clicks
 from recx.parts.feature.retrieval import Score
@@ -159,7 +160,7 @@ def test_leaving_a_feature_out_computes_no_other(cache: Cache, monkeypatch: pyte
         ({"dataset": World(seed=1)}, set(FITS)),
         ({"splitter": LeaveLast(request_time="last_event")}, set(FITS)),
         ({"retriever": Union({"a": ItemKNN(last=3), "b": Popularity()})}, set(FITS)),
-        ({"n_candidates": 7}, {"load", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate"}),
+        ({"n_candidates": 7}, {"load", "retrieve", "fit_ranker", "rank", "evaluate"}),
         ({"evaluator": Evaluator(["recall_at_5"], ["ndcg_at_3"], ["ndcg_at_5"])}, {"load", "evaluate"}),
     ],
     ids=["data", "split", "retriever", "n_candidates", "evaluator"],
@@ -185,26 +186,26 @@ def test_a_stand_in_serves_as_the_fitted_part_would(cache: Cache) -> None:
     assert list(summary_of(result.ranker).weights) == ["clicks", "score", "age"]
 
 
-def test_a_stand_in_saves_what_the_fitted_part_saved(cache: Cache, tmp_path: Path) -> None:
-    for number, result in enumerate((chain().run(), run(chain(), cache), run(chain(), cache))):
-        saved_runs.save(result, tmp_path / str(number), {}, {})
-    saved = [
-        {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        for folder in (tmp_path / "0", tmp_path / "1", tmp_path / "2")
-    ]
-    for files in saved:
-        del files["metrics.json"]
-    assert saved[0] == saved[1] == saved[2]
-    assert "ranker/linear.json" in saved[0]
+def kept(result: Result, folder: Path) -> dict[str, bytes]:
+    """Return the files of a run's chain, and what they hold."""
+    assert keep(result, folder, {"model": "parts"}, {}) is not None
+    files = {path.name: path.read_bytes() for path in (folder / "model").iterdir()}
+    del files["model.json"]  # it tells the time
+    return files
 
 
-def test_a_stand_in_whose_entry_was_pruned_is_fitted_to_be_saved(cache: Cache, tmp_path: Path) -> None:
-    run(chain(), cache)
+def test_what_is_kept_of_a_stand_in_is_the_fitted_part(cache: Cache, tmp_path: Path) -> None:
+    results = (chain().run(), run(chain(), cache), run(chain(), cache))
+    plain, first, second = (kept(result, tmp_path / str(number)) for number, result in enumerate(results))
+    assert plain == first == second
+
+
+def test_a_stand_in_whose_entry_was_pruned_is_fitted_to_be_kept(cache: Cache, tmp_path: Path) -> None:
+    expected = kept(run(chain(), cache), tmp_path / "first")
     result = run(chain(), cache)
     for entry in cache.folder.iterdir():
         entry.rename(tmp_path / entry.name)
-    result.ranker.save(tmp_path / "ranker")  # type: ignore[attr-defined]
-    assert (tmp_path / "ranker" / "linear.json").is_file()
+    assert kept(result, tmp_path / "again") == expected
 
 
 @pytest.fixture
@@ -262,6 +263,9 @@ def left_by(folder: Path) -> dict[str, Any]:
             or path.name == "protocol.json"
         ):
             found[path.relative_to(folder).as_posix()] = path.read_bytes()
+        elif path.name == "model.json":  # it tells the time, and config.yaml differs by the cache
+            found["model"] = json.loads(path.read_text())["files"]
+            del found["model"]["config.yaml"]
         elif path.name == "metrics.json" or (path.suffix == ".json" and path.parent != folder):
             content = json.loads(path.read_text())
             kept = {name: content[name] for name in content if not name.startswith(("time/", "data/cache_hits"))}
@@ -290,7 +294,7 @@ def test_every_experiment_leaves_the_same_files(
         recx.run([f"+experiment={name}", "tracker=console", *overrides, f"cache={mode}", f"hydra.run.dir={folder}"])
         left.append(left_by(folder))
         capsys.readouterr()
-        if left[0].get("ranker/linear.json") and "predict" not in (folder / "config.yaml").read_text():
+        if "predict" not in (folder / "config.yaml").read_text():
             assert explain.run([str(folder), "--worst", "3", "--json"]) == 0
         printed.append(capsys.readouterr().out)
     assert left[0].keys() >= {"metrics.json", "protocol.json", "recommendations.parquet"}

@@ -76,7 +76,7 @@ def test_a_run_writes_the_table_and_a_ranker_without_features_has_none(
     words = ["+experiment=news", "tracker=console", "dataset.readers=200", "dataset.articles=100", "n_candidates=20"]
     result = recx.run(words)
     [folder] = tmp_path.glob("outputs/2*/*")
-    table = importance(result, folder, 5)
+    table = importance(result, 5)
     shown = [name for unit in table["feature"] for name in unit.split(" + ")]
     assert sorted(shown) == sorted(result.weights)
     assert (table["low"] <= table["ndcg_lost"]).all()
@@ -86,4 +86,4 @@ def test_a_run_writes_the_table_and_a_ranker_without_features_has_none(
     assert len(lines) == len(table["feature"]) + 1
     assert "Permutation importance" in (folder / "report.html").read_text(encoding="utf-8")
     assert not [name for name in result.metrics if "ndcg_lost" in name]
-    assert importance(recx.run([*words, "ranker=identity"]), folder, 5) == {}
+    assert importance(recx.run([*words, "ranker=identity"]), 5) == {}

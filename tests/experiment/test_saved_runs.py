@@ -51,13 +51,9 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Kept:
-    """A fitted retriever that can be saved and reports its training."""
+    """A fitted retriever that reports its training."""
 
     summary: FitSummary = field(default_factory=lambda: FitSummary(curves={"kept/loss": [2.0, 1.5]}))
-
-    def save(self, folder: Path) -> None:
-        folder.mkdir()
-        (folder / "weights.txt").write_text("1 2 3", encoding="utf-8")
 
 
 def small_result(user_ids: list[Any], item_ids: list[Any], *, predict: bool = False) -> Result:
@@ -239,10 +235,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, result: Result, name: st
         getattr(saved_runs.load(tmp_path), name.partition(".")[0])
 
 
-def test_a_fitted_part_is_kept_with_the_run_if_it_can_be_saved(result: Result, tmp_path: Path) -> None:
-    saved_runs.save(result, tmp_path / "run", {}, {})
-    assert (tmp_path / "run" / "retriever" / "weights.txt").read_text(encoding="utf-8") == "1 2 3"
-    assert not (tmp_path / "run" / "ranker").exists()
+def test_curves_come_from_the_fitted_parts(result: Result) -> None:
     assert result.curves == {"kept/loss": [2.0, 1.5]}
 
 

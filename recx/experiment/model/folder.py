@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -110,7 +111,7 @@ def _unreadable(folder: Path, about: Mapping[str, Any], error: Exception) -> str
 
 def _about(folder: Path) -> dict[str, Any]:
     """Return the manifest of a folder (raises as ``read`` does)."""
-    if not is_folder(folder) or not (folder / MANIFEST).exists():
+    if not is_folder(folder) or not os.path.lexists(folder / MANIFEST):
         raise InputError(
             f"{folder} holds no model (no {MANIFEST}): name a run whose configuration has model=parts or model=full"
         )

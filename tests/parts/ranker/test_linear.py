@@ -8,27 +8,30 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from recx.config.part_classes import locate
 from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError
-from recx.core.protocols import HasDiagnostics, Saveable
+from recx.core.protocols import HasDiagnostics
 from recx.core.types import Fold, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.feature.columns import Columns
-from recx.parts.ranker.fitted_linear import FittedLinear, load
+from recx.parts.feature.popularity import Clicks
+from recx.parts.ranker.fitted_linear import FittedLinear
 from recx.parts.ranker.identity import Identity
 from recx.parts.ranker.linear import Linear
 from recx.parts.ranker.probability import softmax
 from recx.parts.ranker.softmax import Objective, by_lbfgs
 from recx.parts.shared import training_examples
+from recx.storage import values
 
 Problem = tuple[RankedLists, Fold]
 
 
-def objective_of(fitted: FittedLinear, lists: RankedLists, fold: Fold) -> Objective:
+def objective_of(fitted: FittedLinear, lists: RankedLists, fold: Fold, l2: float = 1e-4) -> Objective:
     """The objective in float64, on the features as the ranker standardised them; every list has a target."""
     table = np.stack([np.asarray(lists.columns[name], dtype=np.float64) for name in fitted.summary.weights], axis=1)
     gain = GroundTruth.of(fold).judge(lists).gain.astype(np.float64)
-    return Objective((table - fitted.mean) / fitted.deviation, gain, lists.indptr, fitted.settings.l2)
+    return Objective((table - fitted.mean) / fitted.deviation, gain, lists.indptr, l2)
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def test_it_finds_the_weights_that_drew_the_targets(generated: Callable[..., Pro
 def test_the_gradient_vanishes_at_the_weights(generated: Callable[..., Problem], features: dict, l2: float) -> None:
     lists, fold = generated()
     fitted = Linear(features, l2=l2).fit(lists, fold)
-    gradient = objective_of(fitted, lists, fold).value_and_gradient(fitted.weight)[1]
+    gradient = objective_of(fitted, lists, fold, l2).value_and_gradient(fitted.weight)[1]
     assert np.linalg.norm(gradient) <= 1e-5
 
 
@@ -410,7 +413,7 @@ def test_probabilities_go_out_and_leave_the_order_alone(
     fitted = Linear(features, probabilities=probabilities).fit(lists, fold)
     ranked = fitted.rank(lists, fold.history, fold.requests)
     check_lists(ranked, fold.requests, fold.history.n_items, "linear")
-    plain = replace(fitted, settings=replace(fitted.settings, probabilities="none"))
+    plain = replace(fitted, probabilities="none")
     scored = plain.rank(lists, fold.history, fold.requests)
     assert np.array_equal(ranked.item, scored.item)
     assert ranked.score.min() >= 0
@@ -461,28 +464,20 @@ def test_contributions_add_up_to_the_score(generated: Callable[..., Problem], fe
 
 
 @pytest.mark.parametrize(("probabilities", "resamples"), [("none", 0), ("platt", 100)])
-def test_what_is_saved_ranks_the_same(
-    generated: Callable[..., Problem], features: dict, tmp_path: Path, probabilities: str, resamples: int
+def test_what_is_kept_ranks_the_same(
+    generated: Callable[..., Problem], tmp_path: Path, probabilities: str, resamples: int
 ) -> None:
     lists, fold = generated(users=50)
-    fitted = Linear(features, probabilities=probabilities, resamples=resamples).fit(lists, fold)
-    assert isinstance(fitted, Saveable)
-    fitted.save(tmp_path / "ranker")
-    assert [path.name for path in (tmp_path / "ranker").iterdir()] == ["linear.json"]
-    loaded = load(tmp_path / "ranker", fitted.settings)
+    linear = Linear({"all": Columns(), "clicks": Clicks()}, probabilities=probabilities, resamples=resamples)
+    fitted = linear.fit(lists, fold)
+    values.write(fitted, tmp_path, locate)
+    loaded = values.read(tmp_path, locate)
     one, other = (ranker.rank(lists, fold.history, fold.requests) for ranker in (fitted, loaded))
     assert np.array_equal(one.item, other.item)
     assert np.array_equal(one.score, other.score)
     assert np.array_equal(loaded.low, fitted.low, equal_nan=True)
     assert loaded.summary.curves == fitted.summary.curves
-
-
-def test_a_ranker_that_is_not_there_or_damaged_is_reported(tmp_path: Path, features: dict) -> None:
-    with pytest.raises(InputError, match="no fitted linear ranker"):
-        load(tmp_path, Linear(features))
-    (tmp_path / "linear.json").write_text('{"features": 3}')
-    with pytest.raises(InputError, match="is damaged"):
-        load(tmp_path, Linear(features))
+    assert loaded.collinear == fitted.collinear
 
 
 def test_groups_that_teach_nothing_move_no_weight(lists_of: Callable, fold_of: Callable, column: Callable) -> None:
@@ -564,19 +559,3 @@ def test_collinear_features_are_reported_with_what_they_contribute_together(
     assert np.isnan(lean.vif).all()
     assert lean.summary.collinear == ()
     assert np.array_equal(lean.weight, fitted.weight)
-
-
-def test_groups_are_saved_and_unknown_ones_are_damage(
-    generated: Callable[..., Problem], features: dict, column: Callable, tmp_path: Path
-) -> None:
-    lists, fold = generated(users=50)
-    fitted = Linear({**features, "e": column("a")}, resamples=10).fit(lists, fold)
-    assert fitted.summary.collinear == (("a", "e"),)
-    fitted.save(tmp_path)
-    loaded = load(tmp_path, fitted.settings)
-    assert loaded.collinear == fitted.collinear
-    assert loaded.vif == pytest.approx(fitted.vif)
-    text = (tmp_path / "linear.json").read_text(encoding="utf-8")
-    (tmp_path / "linear.json").write_text(text.replace('"deviation":', '"deviation": "x", "other":'), encoding="utf-8")
-    with pytest.raises(InputError, match="is damaged"):
-        load(tmp_path, fitted.settings)
