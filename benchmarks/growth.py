@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from operator import attrgetter
 from pathlib import Path
 
@@ -27,6 +28,8 @@ MIDDLE = {"users": 1e5, "items": 5e4, "events": 2e6}
 FACTORS = (0.25, 1.0, 4.0)
 STEPS = ("load", "split", "fit_retriever", "retrieve", "fit_ranker", "rank", "evaluate")
 PEERS = {"implicit": "IMPLICIT_PYTHON", "rectools": "RECTOOLS_PYTHON"}
+MOST = 10.0
+"""Gigabytes that a peer may ask for: without a limit, one of them takes all memory of a machine of 24."""
 PROCESSOR, MEMORY = attrgetter("processor"), attrgetter("gigabytes")
 Program = Callable[[Path], Cost]
 
@@ -44,7 +47,7 @@ def programs() -> dict[str, Program]:
 
 
 def _peer(name: str, python: str) -> Program:
-    return lambda path: run(str(path), module=(str(HERE / f"scale_{name}.py"),), python=python)
+    return lambda path: run(str(path), module=(str(HERE / f"scale_{name}.py"),), python=python, most=MOST)
 
 
 @dataclass(frozen=True)
@@ -61,17 +64,23 @@ class Growth:
 
     def exponent(self, cost: Callable[[Cost], float]) -> float:
         """Return the slope of the logarithm of a cost over that of the size, by least squares."""
-        return float(np.polyfit(np.log(self.sizes), np.log([max(cost(one), 1e-3) for one in self.costs]), 1)[0])
+        spent = np.array([cost(one) for one in self.costs])
+        fits = np.isfinite(spent)
+        return float(np.polyfit(np.log(self.sizes)[fits], np.log(np.maximum(spent[fits], 1e-3)), 1)[0])
 
     @property
     def row(self) -> str:
         """The costs, and the exponents of the whole process and of the steps that take a tenth of a second."""
         pairs = zip(self.sizes, self.costs, strict=True)
-        shown = (f"{size:,.0f}: {cost.processor:.0f} s, {cost.gigabytes:.2f} GB" for size, cost in pairs)
+        shown = (f"{size:,.0f}: {_cost(cost)}" for size, cost in pairs)
         steps = [step for step in STEPS if self.costs[-1].metrics.get(f"time/{step}", 0) > 0.1]
         of_steps = [f"{step} {self.exponent(lambda cost, s=step: cost.metrics[f'time/{s}']):.2f}" for step in steps]
         grows = [f"processor {self.exponent(PROCESSOR):.2f}", f"memory {self.exponent(MEMORY):.2f}", *of_steps]
         return f"{', '.join(shown)}; exponents: {', '.join(grows)}"
+
+
+def _cost(cost: Cost) -> str:
+    return f"over {MOST:.0f} GB" if isnan(cost.processor) else f"{cost.processor:.0f} s, {cost.gigabytes:.2f} GB"
 
 
 def figures() -> Iterator[Row]:
@@ -110,7 +119,8 @@ def _charts(what: str, grown: Mapping[str, Growth]) -> list[Chart]:
 
 def _relative(growth: Growth, cost: Callable[[Cost], float]) -> Sequence[tuple[float, float | None]]:
     middle = cost(growth.costs[FACTORS.index(1.0)])
-    return [(size, cost(one) / middle) for size, one in zip(growth.sizes, growth.costs, strict=True)]
+    over = ((size, cost(one) / middle) for size, one in zip(growth.sizes, growth.costs, strict=True))
+    return [(size, None if isnan(times) else times) for size, times in over]
 
 
 def items_in_use() -> Iterator[Row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -45,6 +47,7 @@ def run(
     module: tuple[str, ...] = ("-m", "recx"),
     folder: str | None = None,
     python: str = sys.executable,
+    most: float | None = None,
 ) -> Cost:
     """Run one command in an empty folder and return its cost; its output is shown if it fails.
 
@@ -53,15 +56,23 @@ def run(
         module: What Python runs.
         folder: Where to run it, in place of an empty folder, so that it finds the stage cache of earlier runs.
         python: The Python that runs it.
+        most: Gigabytes of addresses that it may have; where it fails with them, its cost is NaN. None: any.
     """
+
+    def limit() -> None:
+        if most is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (int(most * 1e9), int(most * 1e9)))
+
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
         command = [python, *module, *arguments]
         start = time.perf_counter()
         with (Path(place) / "output.txt").open("w+") as output:
-            child = subprocess.Popen(command, cwd=place, stdout=output, stderr=subprocess.STDOUT)
+            child = subprocess.Popen(command, cwd=place, stdout=output, stderr=subprocess.STDOUT, preexec_fn=limit)
             _, status, usage = os.wait4(child.pid, 0)
             seconds = time.perf_counter() - start
             child.returncode = os.waitstatus_to_exitcode(status)
+            if child.returncode and most is not None:
+                return Cost(nan, nan, nan, {})
             if child.returncode:
                 output.seek(0)
                 sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
