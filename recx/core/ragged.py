@@ -37,8 +37,9 @@ def position_of_rows(indptr: Longs) -> Longs:
 
 def rows_of_groups(indptr: Longs, groups: Array) -> Longs:
     """Return the rows of the chosen groups, group after group in the given order."""
-    lengths = np.diff(indptr)[groups]
-    return np.repeat(indptr[:-1][groups], lengths) + position_of_rows(indptr_of(lengths))
+    chosen = np.arange(len(indptr) - 1)[groups] if groups.dtype == bool else groups
+    lengths = indptr[chosen + 1] - indptr[chosen]
+    return np.repeat(indptr[chosen], lengths) + position_of_rows(indptr_of(lengths))
 
 
 def first_rows(indptr: Longs, k: int) -> tuple[Longs | slice, Longs]:

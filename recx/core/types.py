@@ -1,7 +1,7 @@
 """What passes between the parts: plain arrays, grouped like a CSR matrix.
 
 The rows of group ``g`` are ``indptr[g]:indptr[g + 1]``. Frames appear only where files are read and results handed out.
-Times are unix milliseconds as int64, never cast to float. Many types carry ``notes``: counts for the protocol card.
+Times are unix milliseconds as int64, never cast to float. ``notes`` are counts for the protocol card.
 """
 
 from __future__ import annotations
@@ -145,24 +145,25 @@ class Interactions:
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Which users get a list, and when: one request per user, users increasing.
+    """Which users get a list, when, and among which items: one request per user, users increasing.
 
-    What depends on the present counts only events strictly before ``time``; the requesting user's own history is known
-    in full and in order, even if its last event has the same time as the request.
+    What depends on the present counts only events strictly before ``time``; the user's own events are known in full.
 
     Attributes:
         user: The users [n_lists].
         time: The time of each request [n_lists] in ms, or None without times: requests then follow all history.
+        allowed: Which items may be shown [n_items]; None: all.
     """
 
     user: Ints
     time: Longs | None = None
+    allowed: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.user)
 
     def __getitem__(self, lists: slice | Array) -> Requests:
-        return Requests(self.user[lists], None if self.time is None else self.time[lists])
+        return replace(self, user=self.user[lists], time=None if self.time is None else self.time[lists])
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +218,7 @@ class RankedLists:
 
     @classmethod
     def concat(cls, parts: Iterable[RankedLists]) -> RankedLists:
-        """Return the lists of all parts, with the columns of the first; parts held by nobody else are freed meanwhile.
-
-        Their notes are merged (see ``recx.core.notes``).
-        """
+        """Return all lists, with the columns of the first part and merged notes; parts held by nobody are freed."""
         notes: Notes = {}
         kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
         found: dict[str, list[Array]] = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}

@@ -16,6 +16,7 @@ from recx.core.stored_lists import StoredLists
 from recx.core.system.open_files import allow_many
 from recx.core.system.sizes import readable
 from recx.core.types import Interactions, RankedLists, Requests
+from recx.parts.shared.allowed import retrieved
 from recx.storage.cache import keys
 from recx.storage.cache.store import with_room
 
@@ -63,7 +64,8 @@ class Serving:
         """
         stages, n_items = Stages(aloud=False), self.history.n_items
         with stages("retrieve", self.of):
-            candidates = self.retriever.retrieve(self.history, requests, min(self.k, n_items))
+            k = min(self.k, n_items)
+            candidates = retrieved(self.retriever, self.history, requests, k, "the retriever")
             check_made(candidates, requests, n_items, "the retriever")
         if self.ranker is None:
             return Served((candidates,), stages)

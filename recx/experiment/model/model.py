@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.clock import dates_in
 from recx.core.errors import InputError
-from recx.core.progress import Stages
-from recx.core.types import Array, Fold, Interactions, Ints, Longs, Requests
+from recx.core.types import Array, Bools, Fold, Interactions
 from recx.experiment import build, protocol_card
+from recx.experiment.model.asking import Asked, Population
+from recx.experiment.model.counted import last_time
 from recx.experiment.model.folder import Kept, read
 from recx.experiment.model.keep import known_of
-from recx.experiment.model.population import before, extended, numbers_of, with_unknown
-from recx.experiment.model.serving import serve_with
+from recx.experiment.model.moments import milliseconds_of
+from recx.experiment.model.population import numbers_of, raw_ids
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recx.experiment.model.moments import Moment
+
 K = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """The chain of a run.
 
@@ -59,74 +64,92 @@ class Model:
             )
         return known_of(interactions, experiment.splitter)
 
+    @cached_property
+    def population(self) -> Population:
+        """All users that the model knows (raises as ``known`` does)."""
+        return Population(self.kept.chain, self.known.history)
+
     def recommend(
         self,
         users: Sequence[Any] | Array | None = None,
         *,
         history: pd.DataFrame | Interactions | None = None,
         k: int = K,
-        at: int | None = None,
+        at: Moment | None = None,
         items: Sequence[Any] | Array | None = None,
     ) -> pd.DataFrame:
         """Return the best items of each user.
 
         Args:
-            users: Raw ids [n]; None: all users of ``history``, or else all who have an event. Of a user whom the model
-                does not know, the chain knows no event.
+            users: Raw ids [n], of which each counts once; None: all users of ``history``, or else all who have an
+                event. Of a user whom the model does not know, the chain knows no event.
             history: Events of users, known or new, with the columns user, item and, where the run's data has them,
                 time and weight. A user in it has these events and no others; everybody else has those of the run.
-            k: The length of the lists.
-            at: The time of the requests in ms: only events before it are known; None: 1 ms after the user's last event.
-            items: Raw ids of the items that may be shown; None: all.
+                What is counted over all users, such as an item's clicks, does not count them.
+            k: The length of the lists: at most the run's ``n_candidates``.
+            at: The time of the requests: only events before it are known (milliseconds, or a date: see
+                ``recx.experiment.model.moments``); None: 1 ms after the user's last event, and for a user without
+                events 1 ms after the last of all.
+            items: Raw ids of the items that may be shown; None: all. The lists are those of a model that could show
+                these items only.
 
         Returns:
             One row per user and item, users in the given order: user, rank from 1, item, score, known (whether the
-            chain knows an event of the user).
+            chain knows an event of the user). Its ``attrs`` count ``unknown_items``, given events and allowed items
+            that the model does not know and that were left out.
 
         Raises:
             InputError: The data of the run is needed and missing, or an argument cannot be used.
         """
-        import pandas as pd
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"k={k!r}: it must be a whole number from 1")
+        allowed, unknown = (None, 0) if items is None else self._allowed(items)
+        asked = self._asked(users, history, at, allowed)
+        if asked.unknown_items + unknown:
+            warnings.warn(
+                f"{asked.unknown_items} events of the history and {unknown} of the allowed items are left out: the "
+                "model does not know their items",
+                stacklevel=2,
+            )
+        return _frame(asked, int(k), asked.unknown_items + unknown)
 
-        known, asked = self.known.history, users
-        if history is not None:
-            events = history if isinstance(history, Interactions) else Interactions.from_frame(history)
-            known = extended(known, events).history
-            asked = events.users.ids if users is None else users
-        if at is not None:
-            known = before(known, at)
-        ids = known.users.ids[known.lengths > 0] if asked is None else pd.unique(np.asarray(asked))
-        number = numbers_of(ids, known.users, "users")
-        if (number < 0).any():
-            known = _with_nobody(known)
-            number[number < 0] = known.n_users - 1
-        user, place = np.unique(number.astype(np.int32), return_inverse=True)
-        requests = Requests(user, None if known.time is None else _times(known, user, at))
-        lists = serve_with(self.kept.chain, known, requests, Stages(aloud=False)).top(k).take(place)
-        return pd.DataFrame(
-            {
-                "user": ids[lists.list_of_row],
-                "rank": lists.rank,
-                "item": known.items.ids[lists.item],
-                "score": lists.score,
-                "known": (known.lengths[number] > 0)[lists.list_of_row],
-            }
-        )
+    def _asked(
+        self,
+        users: Sequence[Any] | Array | None,
+        history: pd.DataFrame | Interactions | None,
+        at: Moment | None,
+        allowed: Bools | None = None,
+    ) -> Asked:
+        known = self.known.history
+        events = history
+        if history is not None and not isinstance(history, Interactions):
+            relative = known.time is not None and len(known) > 0 and not dates_in(last_time(known), "ms")
+            events = Interactions.from_frame(history, order="given", relative_times=relative)
+        ids = None if users is None else raw_ids(users, "users")
+        moment = None if at is None else milliseconds_of(at, known)
+        return self.population.asked(ids, events, moment, allowed)
+
+    def _allowed(self, items: Sequence[Any] | Array) -> tuple[Bools, int]:
+        """Return which items may be shown [n_items], and how many of the ids are unknown."""
+        known = self.known.history.items
+        number = numbers_of(raw_ids(items, "items"), known, "items")
+        allowed = np.zeros(len(known), dtype=bool)
+        allowed[number[number >= 0]] = True
+        return allowed, int((number < 0).sum())
 
 
-def _with_nobody(history: Interactions) -> Interactions:
-    """Return a history with one more user, who has no events: whoever is unknown."""
-    ids = history.users.ids
-    nobody = np.array([ids.min(initial=0) - 1 if ids.dtype.kind in "iu" else ""], dtype=ids.dtype)
-    return replace(history, indptr=np.append(history.indptr, len(history)), users=with_unknown(history.users, nobody))
+def _frame(asked: Asked, k: int, unknown: int) -> pd.DataFrame:
+    import pandas as pd
 
-
-def _times(history: Interactions, user: Ints, at: int | None) -> Longs:
-    """Return the time of each request [n]."""
-    if at is not None:
-        return np.full(len(user), at, dtype=np.int64)
-    assert history.time is not None
-    time = np.full(len(user), history.time.max(initial=0), dtype=np.int64)
-    some = history.lengths[user] > 0
-    time[some] = history.time[history.indptr[user[some] + 1] - 1]
-    return time + 1
+    lists = asked.answers(k)
+    of_row = lists.list_of_row
+    columns = {
+        "user": asked.ids[of_row],
+        "rank": lists.rank,
+        "item": asked.history.items.ids[lists.item],
+        "score": lists.score,
+        "known": asked.known[of_row],
+    }
+    frame = pd.DataFrame(columns, copy=False)
+    frame.attrs["unknown_items"] = unknown
+    return frame

@@ -1,7 +1,8 @@
-"""Histories beside those that a run has read: of new users, or longer ones of known users."""
+"""Histories beside those that a run has read: of new users, or other events of known users."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from recx.core.entities import Entities, unknown_in
 from recx.core.errors import InputError
-from recx.core.ragged import indptr_of
-from recx.core.types import Array, Bools, Interactions, Longs
+from recx.core.ragged import indptr_of, rows_of_groups
+from recx.core.types import Array, Interactions, Longs
+from recx.experiment.model.counted import index_of
+
+FEW = 16  # ids that are looked up one by one, which takes a tenth of the time of an array
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,46 +40,89 @@ def extended(base: Interactions, events: Interactions) -> Extended:
     Raises:
         InputError: Only one of both has times, or the ids are of another type.
     """
-    if (base.time is None) != (events.time is None):
-        which, other = ("has times", "none") if base.time is not None else ("has none", "times")
-        raise InputError(f"the model's history {which}, and the given one has {other}: give both or neither times")
+    events, unknown = among_items(base, events)
     user = numbers_of(events.users.ids, base.users, "users")
-    item = numbers_of(events.items.ids, base.items, "items")
     new = np.flatnonzero(user < 0)
     user[new] = base.n_users + np.arange(len(new))
-    known = item[events.item] >= 0
     replaced = np.zeros(base.n_users + len(new), dtype=bool)
     replaced[user] = True
     kept = ~replaced[base.user]
-    owner = np.concatenate([base.user[kept], user[events.user[known]]])
+    owner = np.concatenate([base.user[kept], user[events.user]])
     order = np.argsort(owner, kind="stable")  # the events of each user are in the order of time already
 
     def joined(old: Array, given: Array) -> Array:
-        return np.concatenate([old[kept], given[known]])[order]
+        return np.concatenate([old[kept], given])[order]
 
     history = replace(
         base,
         indptr=indptr_of(np.bincount(owner, minlength=len(replaced))),
-        item=joined(base.item, item[events.item].astype(np.int32)),
+        item=joined(base.item, events.item),
         time=None if base.time is None or events.time is None else joined(base.time, events.time),
         weight=joined(base.weight, events.weight),
         users=with_unknown(base.users, events.users.ids[new]),
     )
-    return Extended(history, int((~known).sum()))
+    return Extended(history, unknown)
+
+
+def among_items(base: Interactions, events: Interactions) -> tuple[Interactions, int]:
+    """Return events by the numbers of a model's items, and how many were on other items, which are left out.
+
+    Raises:
+        InputError: Only one of both has times, or the ids are of another type.
+    """
+    if (base.time is None) != (events.time is None):
+        which, other = ("has times", "none") if base.time is not None else ("has none", "times")
+        raise InputError(f"the model's history {which}, and the given one has {other}: give both or neither times")
+    item = numbers_of(events.items.ids, base.items, "items")[events.item]
+    known = item >= 0
+    found = replace(events, item=item.astype(np.int32), items=base.items)
+    return (found if known.all() else found.keep(known)), int((~known).sum())
+
+
+def of_users(base: Interactions, number: Longs, ids: Array) -> Interactions:
+    """Return the events of some users only, who are numbered from 0, with what is known of them.
+
+    Args:
+        base: The history of everybody.
+        number: The number of each of these users there [n]; -1: unknown, without events.
+        ids: Their raw ids [n].
+    """
+    known = number >= 0
+    user = number[known]
+    rows, lengths = rows_of_groups(base.indptr, user), np.zeros(len(number), dtype=np.int64)
+    lengths[known] = base.indptr[user + 1] - base.indptr[user]
+    return Interactions(
+        indptr=indptr_of(lengths),
+        item=base.item[rows],
+        time=None if base.time is None else base.time[rows],
+        weight=base.weight[rows],
+        users=_some(base.users, number, ids),
+        items=base.items,
+    )
+
+
+def _some(users: Entities, number: Longs, ids: Array) -> Entities:
+    """Return some users, of whom nothing is known but their ids where the number is -1."""
+    known = number >= 0
+
+    def chosen(column: Array) -> Array:
+        found = np.full(len(number), unknown_in(column), dtype=column.dtype)
+        found[known] = column[number[known]]
+        return found
+
+    vectors: Any = users.embedding
+    if vectors is not None:
+        found = np.full((len(number), vectors.shape[1]), np.nan, dtype=vectors.dtype)
+        found[known] = vectors[number[known]]
+        vectors = found
+    table = {name: chosen(column) for name, column in users.table.items()}
+    return Entities(ids, table, vectors, context=users.context)
 
 
 def with_unknown(users: Entities, ids: Array) -> Entities:
     """Return the users and, after them, some of whom nothing is known but their ids."""
-    n = len(ids)
-
-    def longer(column: Array) -> Array:
-        return np.concatenate([column, np.full(n, unknown_in(column), dtype=column.dtype)])
-
-    vectors: Any = users.embedding
-    if vectors is not None:
-        vectors = np.concatenate([vectors, np.full((n, vectors.shape[1]), np.nan, dtype=vectors.dtype)])
-    table = {name: longer(column) for name, column in users.table.items()}
-    return replace(users, ids=_joined(users.ids, ids), table=table, embedding=vectors, names=None)
+    numbers = np.concatenate([np.arange(len(users)), np.full(len(ids), -1)])
+    return replace(_some(users, numbers, _joined(users.ids, ids)), graphs=users.graphs)
 
 
 def numbers_of(ids: Array, entities: Entities, what: str) -> Longs:
@@ -95,18 +142,55 @@ def numbers_of(ids: Array, entities: Entities, what: str) -> Longs:
     if len(ids) and len(entities) and numbers != theirs:
         kind, other = ("numbers", "texts") if numbers else ("texts", "numbers")
         raise InputError(
-            f"the ids of {what} are {kind}, as {ids[0]!r} is, and those of the model {other}: convert them"
+            f"the ids of {what} are {kind}, as {ids.tolist()[0]!r} is, and those of the model {other}: convert them"
         )
-    return np.asarray(pd.Index(entities.ids).get_indexer(pd.Index(ids)), dtype=np.int64)
+    index = index_of(entities)
+    if len(ids) > FEW:
+        return np.asarray(index.get_indexer(pd.Index(ids)), dtype=np.int64)
+    found = np.full(len(ids), -1, dtype=np.int64)
+    for row, one in enumerate(ids.tolist()):
+        if one in index:
+            found[row] = index.get_loc(one)
+    return found
+
+
+def raw_ids(values: Sequence[Any] | Array, what: str) -> Array:
+    """Return distinct raw ids [n], in the order in which they first occur, as whole numbers or as texts.
+
+    Args:
+        values: The ids.
+        what: What they are, for errors, such as ``users``.
+
+    Raises:
+        InputError: They are no list, or an id is missing, no whole number and no text, or numbers stand beside texts.
+    """
+    import pandas as pd
+
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or np.ndim(values) != 1:
+        raise InputError(f"{what} must be a list of ids, such as [17], and is {values!r:.60}: put it into brackets")
+    column = values if isinstance(values, pd.Series) else pd.Series(values, dtype=None if len(values) else object)
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    if kind == "categorical":
+        column = column.astype(column.cat.categories.dtype)
+        kind = pd.api.types.infer_dtype(column, skipna=False)
+    if len(column) and kind not in ("integer", "string"):
+        odd = next((one for one in column.tolist() if one != one or one is None or one is pd.NA), None)
+        missing = "one is missing" if column.isna().any() else f"these are {kind}"
+        raise InputError(f"{what}: ids are whole numbers or texts, and {missing} ({odd!r}): correct them")
+    found = pd.unique(column)
+    return np.asarray(found, dtype=np.int64 if kind == "integer" else object)
+
+
+def _joined(ids: Array, others: Array) -> Array:
+    if not len(others):
+        return ids
+    if ids.dtype.kind not in "iuU":
+        others = others.astype(ids.dtype)
+    return np.concatenate([ids, others.astype(str) if ids.dtype.kind == "U" else others])  # as wide as both need
 
 
 def before(history: Interactions, time: int) -> Interactions:
     """Return the events before a time in ms, with what is known of the items as of then."""
-    if history.time is None:
-        raise InputError("the model's history has no times: leave out the time of the request")
-    earlier: Bools = history.time < time
+    assert history.time is not None
+    earlier = history.time < time
     return history if earlier.all() else history.keep(earlier)
-
-
-def _joined(ids: Array, others: Array) -> Array:
-    return np.concatenate([ids, others.astype(ids.dtype)]) if len(others) else ids

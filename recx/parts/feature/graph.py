@@ -13,12 +13,12 @@ import numpy as np
 from recx.core.bounds import PositiveFloat, checked
 from recx.core.protocols import Encoder, FittedFeature
 from recx.core.ragged import indptr_of, sum_of_groups
-from recx.core.types import Array, Doubles, Floats, Interactions, Longs, RankedLists, Requests
+from recx.core.types import Doubles, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import FittedWith, PerItem
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.texts import Encoded, encoded, products_of_pairs, query_vectors, text_column, texts_in
+from recx.parts.shared.texts import Encoded, UserTexts, encoded, products_of_pairs, query_vectors
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class SizeFit:
     """
 
     def fit(self, history: Interactions) -> FittedFeature:
-        return FittedWith(self, (text_column(history.users, "users"), np.log1p(graphs_of(history).sizes)))
+        return FittedWith(self, (UserTexts.in_(history), np.log1p(graphs_of(history).sizes)))
 
-    def values(self, known: tuple[Array, Doubles], candidates: RankedLists, requests: Requests) -> Floats:
-        words, tasks = Analyzer(ngrams=1, split_names=False), texts_in(known[0], candidates.user)
+    def values(self, known: tuple[UserTexts, Doubles], candidates: RankedLists, requests: Requests) -> Floats:
+        words, tasks = Analyzer(ngrams=1, split_names=False), known[0].of(candidates.user)
         short = of_rows(np.array([len(words(task)) < 5 for task in tasks], dtype=bool), candidates)
         log_size = known[1][candidates.item]
         fit = np.where(short, 1 / (1 + log_size), np.minimum(1, log_size / 5))

@@ -46,10 +46,10 @@ class Votes:
         tools = _Parts.of(past.node_indptr, past.node_tool, past.right)
         edges = _Parts.of(graphs.edge_indptr, past.pair_of_edge, past.right)
         of_event = vectors[np.cumsum(history.lengths > 0)[history.user] - 1]
-        return FittedWith(self, _Past(fitted, _columns_of_tasks(history), of_event, tools, edges))
+        return FittedWith(self, _Past(fitted, _Tasks.in_(history), of_event, tools, edges))
 
     def values(self, past: _Past, candidates: RankedLists, requests: Requests) -> Floats:
-        tasks = past.encoder.encode(_tasks(past.tasks, candidates.user))
+        tasks = past.encoder.encode(past.tasks.of(candidates.user))
         near = nearest_texts(tasks, past.vectors, self.k)
         columns: list[Floats] = []
         for parts in (past.tools, past.edges):
@@ -84,19 +84,45 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
+class _Tasks:
+    """The tasks of users.
+
+    Attributes:
+        columns: The users' texts and, if there are any, the requests of their traces [n_users each].
+    """
+
+    columns: tuple[Array, ...]
+
+    @classmethod
+    def in_(cls, history: Interactions) -> _Tasks:
+        table = history.users.table
+        return cls((text_column(history.users, "users"), *([table["request"]] if "request" in table else [])))
+
+    def for_users(self, history: Interactions) -> _Tasks:
+        return _Tasks.in_(history)
+
+    def of(self, users: Array) -> Array:
+        """Return the tasks of some users, by their numbers or a mask [n]."""
+        tasks = texts_in(self.columns[0], users)
+        for column in self.columns[1:]:
+            tasks = tasks + " " + column[users]
+        return tasks
+
+
+@dataclass(frozen=True, eq=False)
 class _Past:
     """The past tasks, and the graphs that answered them.
 
     Attributes:
         encoder: Encodes tasks.
-        tasks: The columns of the users' table that make up a task.
+        tasks: The users' tasks.
         vectors: The vector of each event's task [n_events, d].
         tools: The tools of graphs.
         edges: The edges of graphs.
     """
 
     encoder: FittedEncoder
-    tasks: tuple[Array, ...]
+    tasks: _Tasks
     vectors: Vectors
     tools: _Parts
     edges: _Parts
@@ -105,23 +131,9 @@ class _Past:
 @once_per_input
 def _known_tasks(history: Interactions, encoder: Encoder) -> tuple[Vectors, FittedEncoder]:
     """Return the vectors of the tasks of the users with events, in their order, and the encoder."""
-    past = _tasks(_columns_of_tasks(history), history.lengths > 0)
+    past = _Tasks.in_(history).of(history.lengths > 0)
     fitted = encoder.fit(np.concatenate([graphs_of(history).texts, past]))
     return fitted.encode(past), fitted
-
-
-def _columns_of_tasks(history: Interactions) -> tuple[Array, ...]:
-    """Return the users' texts and, if there are any, the requests of their traces [n_users each]."""
-    table = history.users.table
-    return text_column(history.users, "users"), *([table["request"]] if "request" in table else [])
-
-
-def _tasks(columns: tuple[Array, ...], users: Array) -> Array:
-    """Return the tasks of these users [n]."""
-    tasks = texts_in(columns[0], users)
-    for column in columns[1:]:
-        tasks = tasks + " " + column[users]
-    return tasks
 
 
 def _columns(votes: Any, candidates: RankedLists, parts: _Parts) -> tuple[Floats, Floats, Floats]:

@@ -16,11 +16,12 @@ from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedFeature
 from recx.core.ragged import blocks
-from recx.core.types import Array, Floats, Interactions, RankedLists, Requests, Vectors
+from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.texts import (
     Encoded,
+    UserTexts,
     WordCounter,
     answered,
     encoded,
@@ -29,8 +30,6 @@ from recx.parts.shared.texts import (
     past_tasks,
     products_of_lists,
     query_vectors,
-    text_column,
-    texts_in,
     texts_of,
     word_counter,
 )
@@ -110,7 +109,7 @@ class PastWords:
         return FittedWith(self, _words(history, self.strength, Analyzer(self.ngrams, self.split_names)))
 
     def values(self, known: _Words, candidates: RankedLists, requests: Requests) -> Floats:
-        tasks = known.counter.counts(texts_in(known.users, candidates.user))
+        tasks = known.counter.counts(known.users.of(candidates.user))
         gain = products_of_lists(candidates, tasks, known.gain)
         words = np.asarray(tasks.sum(axis=1)).ravel()[candidates.list_of_row]
         return np.where(words > 0, gain / np.maximum(1, words) + known.loss[candidates.item], 0).astype(np.float32)
@@ -124,13 +123,13 @@ class _Words:
         counter: Finds the words in a task.
         gain: CSR [n_items, n_words]; 0 for words that the tool's past tasks lack.
         loss: [n_items].
-        users: The users' texts [n_users].
+        users: The users' texts.
     """
 
     counter: WordCounter
     gain: Vectors
     loss: Floats
-    users: Array
+    users: UserTexts
 
 
 @once_per_input
@@ -142,4 +141,4 @@ def _words(history: Interactions, strength: float, analyzer: Analyzer) -> _Words
     expected = strength * by_word / max(1.0, float(by_word.sum()))
     counts.data = np.log1p(counts.data / expected[counts.indices]).astype(np.float32)
     loss = np.log(strength / (strength + by_tool)).astype(np.float32)
-    return _Words(counter, counts, loss, text_column(history.users, "users"))
+    return _Words(counter, counts, loss, UserTexts.in_(history))

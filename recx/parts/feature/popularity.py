@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,14 +94,19 @@ class _Peers:
     """Counts the clicks by item and group, of the users whose group is known.
 
     Attributes:
+        column: The column of the users' table that holds the groups.
         group: The group of each user [n_users], -1 if unknown.
         n_groups: Number of groups.
         counter: Counts the clicks of kind ``item * n_groups + group``.
     """
 
+    column: str
     group: Array
     n_groups: int
     counter: EventCounter
+
+    def for_users(self, history: Interactions) -> _Peers:
+        return replace(self, group=history.users.table[self.column])
 
 
 @once_per_input
@@ -111,4 +116,4 @@ def _peers(history: Interactions, column: str) -> _Peers:
     n_groups = int(group.max(initial=0)) + 1
     known = group[history.user] >= 0
     kind = history.item[known].astype(np.int64) * n_groups + group[history.user[known]]
-    return _Peers(group, n_groups, EventCounter.of(kind, history.time[known]))
+    return _Peers(column, group, n_groups, EventCounter.of(kind, history.time[known]))

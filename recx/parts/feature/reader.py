@@ -79,6 +79,9 @@ class _Activity:
     events: Longs
     last: Longs | None
 
+    def for_users(self, history: Interactions) -> _Activity:
+        return _activity(history)
+
 
 @once_per_input
 def _activity(history: Interactions) -> _Activity:

@@ -15,19 +15,18 @@ from scipy import sparse
 from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedFeature
-from recx.core.types import Array, Floats, Interactions, RankedLists, Requests, Vectors
+from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
 from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
 from recx.parts.shared.texts import (
     Encoded,
+    UserTexts,
     WordCounter,
     encoded,
     products_of_lists,
     query_vectors,
-    text_column,
-    texts_in,
 )
 
 NAMED, WORD_NAMED, NOT_NAMED = 1.0, 0.7, 0.3  # the task has the whole name of the tool, a word of it, or none
@@ -95,7 +94,7 @@ class Naming:
 
     def values(self, named: _Named, candidates: RankedLists, requests: Requests) -> Floats:
         value = np.full(len(candidates), NOT_NAMED, dtype=np.float32)
-        tasks = named.counter.counts(texts_in(named.tasks, candidates.user))
+        tasks = named.counter.counts(named.tasks.of(candidates.user))
         value[products_of_lists(candidates, tasks, named.words) > 0] = WORD_NAMED
         value[products_of_lists(candidates, tasks, named.names) > 0] = NAMED
         return value
@@ -128,13 +127,13 @@ class _Named:
         counter: Finds the terms in a task.
         words: The words of each tool's name, CSR [n_items, n_terms].
         names: The whole name of each tool, in parts and in one, CSR [n_items, n_terms].
-        tasks: The users' texts [n_users].
+        tasks: The users' texts.
     """
 
     counter: WordCounter
     words: Vectors
     names: Vectors
-    tasks: Array
+    tasks: UserTexts
 
 
 @once_per_input
@@ -151,7 +150,7 @@ def _named(history: Interactions, split_names: bool) -> _Named:
     number = {term: place for place, term in enumerate(terms)}
     phrases = _Phrases(split_names, max(map(len, parts), default=1) or 1)
     counter = WordCounter(np.array(terms, dtype=object), phrases, binary=True)
-    return _Named(counter, _table(words, number), _table(names, number), text_column(history.users, "users"))
+    return _Named(counter, _table(words, number), _table(names, number), UserTexts.in_(history))
 
 
 def _table(terms: Sequence[Iterable[str]], number: Mapping[str, int]) -> Vectors:

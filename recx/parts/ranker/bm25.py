@@ -29,6 +29,9 @@ class Bm25:
     split_names: bool = True
     gives_probabilities: ClassVar[bool] = False
 
+    def for_users(self, history: Interactions) -> Bm25:
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing BM25 score of the item's text for the user's.
 

@@ -82,6 +82,9 @@ class Callable:
             raise InputError(f"{key}: it has no rerank(query, documents): name an object that has it")
         return found
 
+    def for_users(self, history: Interactions) -> Callable:
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates in the order of the object.
 

@@ -21,6 +21,9 @@ class Cosine:
     encoder: Encoder
     gives_probabilities: ClassVar[bool] = False
 
+    def for_users(self, history: Interactions) -> Cosine:
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing cosine of the user's and the item's text.
 

@@ -102,6 +102,9 @@ class FittedLinear:
             "together": np.array([group.deviation for _, _, group in rows]),
         }
 
+    def for_users(self, history: Interactions) -> FittedLinear:
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by decreasing score, or by decreasing probability if the settings say so.
 

@@ -11,6 +11,9 @@ from recx.core.types import Interactions, RankedLists, Requests
 class Identity:
     """Keeps the order of the candidates, without training."""
 
+    def for_users(self, history: Interactions) -> Identity:
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates unchanged."""
         return candidates

@@ -96,6 +96,9 @@ class FittedEASE:
     known: Any
     weights: Floats
 
+    def for_users(self, history: Interactions) -> FittedEASE:
+        return self
+
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the clicked items with the highest scores X B; a user without such clicks gets an empty list."""
 

@@ -75,6 +75,9 @@ class FittedFaiss:
     vectors: ItemVectors
     near: Neighbours
 
+    def for_users(self, history: Interactions) -> FittedFaiss:
+        return self
+
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; the list is empty if no clicked item of the user has a vector."""
         clicks = sequences(history).weighted(requests.user, self.settings.last, self.settings.recency)

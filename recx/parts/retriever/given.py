@@ -12,6 +12,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, max_of_groups, order_in_groups
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.retriever.random import noise
+from recx.parts.shared.allowed import rows_only
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Given:
             )
         found = np.isin(requests.user, slates.user)
         lists = slates.take(np.searchsorted(slates.user, requests.user[found]))
+        if requests.allowed is not None:
+            lists = rows_only(lists, requests.allowed[lists.item])
         shuffled = order_in_groups(noise(np.repeat(lists.user, lists.lengths), lists.item, self.seed), lists.indptr)
         lists = lists.picked(shuffled)
         lists = lists.reorder(lists.score)

@@ -97,6 +97,9 @@ class FittedItemKNN:
     settings: ItemKNN
     similarity: Any
 
+    def for_users(self, history: Interactions) -> FittedItemKNN:
+        return self
+
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
         settings, eligibility = self.settings, Eligibility(history, self.settings.seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy as np
 from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks
+from recx.core.ragged import blocks, indptr_of, position_of_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import available, side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.popular_items import Clicks, most_clicked, weights_of
-from recx.parts.shared.top_k import Eligibility, lists_of
+from recx.parts.shared.top_k import Rules, lists_of
 
 NEGLIGIBLE = 1e-6  # a click whose weight has decayed below this does not count
 EXACT = 2**24  # up to here, float32 holds every count
@@ -46,38 +46,46 @@ class Popularity:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return each request's most clicked items; all were clicked before it, so that they are eligible."""
+        known = _oldest_first(history)
         if history.time is None or requests.time is None:  # as if every request came after all clicks
-            time, now = np.zeros(len(history), dtype=np.int64), np.ones(len(requests), dtype=np.int64)
-            return Popularity(seen=self.seen)._lists(time, history.item, history, requests, now, k)
-        return self._lists(*_oldest_first(history), history, requests, requests.time, k)
+            time, now = np.zeros(len(known.item), dtype=np.int64), np.ones(len(requests), dtype=np.int64)
+            return Popularity(seen=self.seen)._lists(replace(known, time=time), history, requests, now, k)
+        return self._lists(known, history, requests, requests.time, k)
 
-    def _lists(
-        self, time: Longs, item: Ints, history: Interactions, requests: Requests, now: Longs, k: int
-    ) -> RankedLists:
-        """Return the lists as of ``now``, of clicks on ``item`` at ``time``, which are sorted by time."""
+    def for_users(self, history: Interactions) -> Popularity:
+        return self
+
+    def _lists(self, known: _Known, history: Interactions, requests: Requests, now: Longs, k: int) -> RankedLists:
+        """Return the lists as of ``now``, of clicks that are sorted by time."""
         half_life = milliseconds(self.half_life, "retriever.half_life") if self.half_life else 0
+        item, time = known.item, known.time
         weight = _weights(history, half_life) if half_life else np.zeros(0)
+        if requests.allowed is not None:  # clicks on other items change no total of these
+            counts = requests.allowed[known.clicked][item]
+            item, time, weight = item[counts], time[counts], weight[counts] if half_life else weight
         clicks = Clicks(item, time, weight, self._reach(half_life), half_life)
-        clicked, by_time = np.flatnonzero(history.clicks).astype(np.int32), np.argsort(now)
+        by_time = np.argsort(now)
         before = np.searchsorted(time, now[by_time])
         counted = before if clicks.reach < 0 else before - np.searchsorted(time, now[by_time] - clicks.reach)
-        k = min(k, len(clicked), int(counted.max(initial=0)))  # no list can be longer
-        rules = Eligibility(history, self.seen).rules(requests[by_time])
-        hidden = np.diff(rules.indptr)[rules.user]
-        spare = int(np.quantile(hidden, 0.9)) if len(hidden) else 0
-        exact = not half_life and int(history.clicks.max(initial=0)) > EXACT
+        n = len(known.clicked)
+        k = min(k, n, int(counted.max(initial=0)))  # no list can be longer
+        rules = known.rules(history, requests[by_time], now[by_time], self.seen)
+        spare = int(np.sort(np.diff(rules.indptr))[len(now) * 9 // 10]) if len(now) else 0
+        exact = not half_life and known.most > EXACT
         score = np.empty((len(now), k), dtype=np.float64 if exact else np.float32)
         found, length = np.empty((len(now), k), dtype=np.int32), np.zeros(len(now), dtype=np.int64)
+        candidates = np.arange(n, dtype=np.int32)
 
         def find(piece: tuple[int, int]) -> None:
             rows = slice(*piece)
             own = rules._replace(now=rules.now[rows], user=rules.user[rows])
             some = before[rows], by_time[rows], own
-            most_clicked(clicks, *some, clicked, history.n_items, spare, found, score, length)
+            most_clicked(clicks, *some, candidates, n + 1, spare, found, score, length)
 
         pieces = blocks(len(now) if k else 0, max(PIECE, -(-len(now) // (4 * available()))))
         side_by_side(find, pieces)
-        return lists_of(requests.user, length, found, score)
+        lists = lists_of(requests.user, length, found, score)
+        return replace(lists, item=known.clicked[lists.item])
 
     def _reach(self, half_life: int) -> int:
         """Return the largest age in ms of a click that counts: the window, or that of a negligible weight; -1: any."""
@@ -88,15 +96,46 @@ class Popularity:
         return min(window, faded) if self.window else faded
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """All clicks, oldest first, with the clicked items numbered among themselves: work follows them, not all items.
+
+    Attributes:
+        clicked: The items with a click, increasing [n_clicked].
+        place: The place of each item among these, ``n_clicked`` for one without a click [n_items].
+        item: The place of each click's item [n]; clicks at the same time are interchangeable.
+        time: The time of each click [n]; 0 without times.
+        most: The largest number of clicks of an item.
+    """
+
+    clicked: Ints
+    place: Ints
+    item: Ints
+    time: Longs
+    most: int
+
+    def rules(self, history: Interactions, requests: Requests, now: Longs, seen: Seen) -> Rules:
+        """Return what the kernel needs to know of requests, whose users are numbered from 0, by places of items."""
+        lengths = history.indptr[requests.user + 1] - history.indptr[requests.user]
+        borders = indptr_of(lengths if seen == "drop" else np.zeros_like(lengths))
+        rows = np.repeat(history.indptr[requests.user], np.diff(borders)) + position_of_rows(borders)
+        nothing = np.zeros(0, dtype=np.int64)  # all that is counted was clicked before the request
+        return Rules(nothing, now, np.arange(len(requests), dtype=np.int32), borders, self.place[history.item[rows]])
+
+
 @once_per_input
-def _oldest_first(history: Interactions) -> tuple[Longs, Ints]:
-    """Return the times of all clicks, oldest first, and their items; clicks at the same time are interchangeable."""
-    assert history.time is not None
-    order = np.argsort(history.time)
-    return history.time[order], history.item[order]
+def _oldest_first(history: Interactions) -> _Known:
+    clicked = np.flatnonzero(history.clicks).astype(np.int32)
+    place = np.full(history.n_items, len(clicked), dtype=np.int32)
+    place[clicked] = np.arange(len(clicked), dtype=np.int32)
+    time, item, most = np.zeros(len(history), dtype=np.int64), place[history.item], int(history.clicks.max(initial=0))
+    if history.time is not None:
+        order = np.argsort(history.time)
+        time, item = history.time[order], item[order]
+    return _Known(clicked, place, item, time, most)
 
 
 @once_per_input
 def _weights(history: Interactions, half_life: int) -> Doubles:
     """Return the weights of all clicks, oldest first."""
-    return weights_of(_oldest_first(history)[0], half_life)
+    return weights_of(_oldest_first(history).time, half_life)

@@ -74,6 +74,9 @@ class FittedText:
     fitted: FittedEncoder
     near: Neighbours
 
+    def for_users(self, history: Interactions) -> FittedText:
+        return self
+
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; a user without a known word gets an empty list."""
         query = self.fitted.encode(texts_of(history.users, "users")[requests.user])

@@ -10,15 +10,16 @@ import numpy as np
 
 from recx.core.bounds import NonNegativeFloat, check
 from recx.core.compiled import compiled
-from recx.core.contracts import check_lists
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary, summary_of
+from recx.core.per_user import for_users
 from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, retrieves_slates
 from recx.core.ragged import blocks, indptr_of, max_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.shared.allowed import retrieved
 from recx.parts.shared.heap import push, sort_heap
 
 BLOCK = 20_000  # requests asked for at once, which bounds the memory for the sources' lists
@@ -81,6 +82,9 @@ class FittedUnion:
         merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
         return RankedLists.concat(part for parts in merged for part in parts)
 
+    def for_users(self, history: Interactions) -> FittedUnion:
+        return replace(self, sources={name: for_users(source, history) for name, source in self.sources.items()})
+
     @property
     def summary(self) -> FitSummary:
         """The curves of the sources, each named ``<source>/<figure>``."""
@@ -94,8 +98,7 @@ class FittedUnion:
     def _merge(self, history: Interactions, block: Requests, k: int) -> list[RankedLists]:
         """Return the merged lists of a block of requests, piece after piece."""
         lists = {
-            name: check_lists(source.retrieve(history, block, k), block, history.n_items, f"the source {name}")
-            for name, source in self.sources.items()
+            name: retrieved(source, history, block, k, f"the source {name}") for name, source in self.sources.items()
         }
 
         def merged(piece: tuple[int, int]) -> RankedLists:

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from recx.core.memo import once_per_input
-from recx.core.types import Array, Floats, Interactions, RankedLists, Vectors
+from recx.core.types import Floats, Interactions, RankedLists, Vectors
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.texts import WordCounter, products_of_lists, text_column, texts_in, texts_of, word_counter
+from recx.parts.shared.texts import UserTexts, WordCounter, products_of_lists, texts_of, word_counter
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,16 @@ class Bm25Weights:
     Attributes:
         counter: Counts the words of the items.
         weights: The weight of each word of each item, CSR [n_items, n_words].
-        users: The users' texts [n_users].
+        users: The users' texts.
     """
 
     counter: WordCounter
     weights: Vectors
-    users: Array
+    users: UserTexts
 
     def scores(self, candidates: RankedLists) -> Floats:
         """Return the BM25 score of each row's item for the text of its user [n_rows]; 0 without a common word."""
-        texts = self.counter.counts(texts_in(self.users, candidates.user))
+        texts = self.counter.counts(self.users.of(candidates.user))
         return products_of_lists(candidates, texts, self.weights)
 
 
@@ -50,7 +50,7 @@ def bm25_weights(history: Interactions, k1: float, b: float, analyzer: Analyzer)
     Raises:
         InputError: The users or the items have no texts.
     """
-    users, items = text_column(history.users, "users"), texts_of(history.items, "items")
+    users, items = UserTexts.in_(history), texts_of(history.items, "items")
     counter = word_counter(items, analyzer)
     return Bm25Weights(counter, _weighted(counter.counts(items), k1, b), users)
 

@@ -27,6 +27,9 @@ class Sequences:
     item: Ints
     n_items: int
 
+    def for_users(self, history: Interactions) -> Sequences:
+        return sequences(history)
+
     def lengths(self, user: Ints) -> Longs:
         """Return the number of clicks of each user [n]."""
         return self.indptr[user + 1] - self.indptr[user]

@@ -32,22 +32,45 @@ FEW = 2_000  # up to this many items, products with all of them are faster than 
 
 
 @dataclass(frozen=True, eq=False)
+class UserTexts:
+    """The texts of all users.
+
+    Attributes:
+        column: The texts [n_users], of which none is read or copied before it is asked for.
+    """
+
+    column: Array
+
+    @classmethod
+    def in_(cls, history: Interactions) -> UserTexts:
+        """Return the texts of a history's users; raises InputError if they have none."""
+        return cls(text_column(history.users, "users"))
+
+    def for_users(self, history: Interactions) -> UserTexts:
+        return UserTexts.in_(history)
+
+    def of(self, chosen: Array | slice) -> Array:
+        """Return the texts of some users, by their numbers, a mask or a slice, as Python's [n]."""
+        return texts_in(self.column, chosen)
+
+
+@dataclass(frozen=True, eq=False)
 class Encoded:
     """The vectors of all items; their product with a user's vector is the cosine similarity.
 
     Attributes:
         items: The vectors [n_items, d].
         fitted: The encoder that made them, which also encodes the users' texts.
-        users: The users' texts [n_users].
+        users: The users' texts.
     """
 
     items: Vectors
     fitted: FittedEncoder
-    users: Array
+    users: UserTexts
 
     def of_users(self, chosen: Array) -> Vectors:
         """Return the texts of some users, by their numbers or a mask, as vectors [n, d]."""
-        return _vectors(self.fitted, texts_in(self.users, chosen))
+        return _vectors(self.fitted, self.users.of(chosen))
 
 
 @once_per_input
@@ -64,7 +87,7 @@ def encoded(history: Interactions, encoder: Encoder) -> Encoded:
     known = history.lengths > 0 if history.time is None else slice(0)
     users, items = texts_of(history.users, "users", known), texts_of(history.items, "items")
     fitted = encoder.fit(_distinct(np.concatenate([items, users]))[1])
-    return Encoded(_vectors(fitted, items), fitted, text_column(history.users, "users"))
+    return Encoded(_vectors(fitted, items), fitted, UserTexts.in_(history))
 
 
 @once_per_input

@@ -1,22 +1,24 @@
 """The k best items for each request, from blocks of scores: the last step of every retriever that scores items.
 
 The eligibility rules are the same for all retrievers: if the data has times, an item is eligible once it was created or
-clicked before the request; items that the user has seen are dropped or kept according to the setting ``seen``. Ties are
-broken by the item's number, which follows the raw id, never by the order of the file.
+clicked before the request; items that the user has seen are dropped or kept according to the setting ``seen``; a
+request may allow some items only. Ties are broken by the item's number, which follows the raw id, never by the order of
+the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from recx.core.compiled import compiled
+from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import RecxError
+from recx.core.memo import once_per_input
 from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Seen
@@ -45,10 +47,10 @@ class OfItems:
 
 
 class Rules(NamedTuple):
-    """Which items may be shown, as arrays for kernels; without times, the first two are empty.
+    """Which items may be shown, as arrays for kernels; the first two are empty if there are no times and all may.
 
     Attributes:
-        since: Time in ms from which on each item is eligible [n_items].
+        since: Time in ms from which on each item is eligible [n_items]; later than all if it is not allowed.
         now: Time of each request [n_lists].
         user: The user of each request [n_lists].
         indptr: Borders of the users' events that are hidden [n_users + 1].
@@ -74,13 +76,10 @@ class Eligibility:
     history: Interactions
     seen: Seen
 
-    @cached_property
+    @property
     def since(self) -> Longs | None:
         """Time in ms when each item was created or first clicked [n_items]; None if the data has no times."""
-        if self.history.time is None:
-            return None
-        created = self.history.items.table.get("created_at")
-        return self.history.first_seen if created is None else np.minimum(created, self.history.first_seen)
+        return None if self.history.time is None else _eligible_since(self.history)
 
     def seen_pairs(self, requests: Requests) -> tuple[Longs, Ints]:
         """Return (list, item) of all events in the histories of the requests' users."""
@@ -92,6 +91,10 @@ class Eligibility:
         since, now, none = self.since, requests.time, np.zeros(0, dtype=np.int64)
         if since is None or now is None:
             since, now = none, none
+        if requests.allowed is not None:
+            timed = len(now) > 0 or not len(requests)
+            now = now if timed else np.ones(len(requests), dtype=np.int64)
+            since = np.where(requests.allowed, since if timed else 0, UNKNOWN_TIME)
         events = (self.history.indptr, self.history.item)
         if self.seen == "keep":
             events = (np.zeros(self.history.n_users + 1, dtype=np.int64), none.astype(np.int32))
@@ -103,9 +106,17 @@ class Eligibility:
             mask: Bools = self.since >= requests.time[:, None]
         else:
             mask = np.zeros((len(requests), self.history.n_items), dtype=bool)
+        if requests.allowed is not None:
+            mask[:, ~requests.allowed] = True
         if self.seen == "drop":
             mask[self.seen_pairs(requests)] = True
         return mask
+
+
+@once_per_input
+def _eligible_since(history: Interactions) -> Longs:
+    created = history.items.table.get("created_at")
+    return history.first_seen if created is None else np.minimum(created, history.first_seen)
 
 
 def top_k(

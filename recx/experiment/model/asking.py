@@ -1,0 +1,155 @@
+"""Who asks a model, and the history that answers: all that it knows, or that of the users who ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from recx.core.memo import Made, made_of, remember
+from recx.core.per_user import ForUsers, NotPerUserError, for_users
+from recx.core.progress import Stages
+from recx.core.types import Array, Bools, Interactions, Longs, RankedLists, Requests
+from recx.experiment.model.chain import Chain
+from recx.experiment.model.counted import last_time
+from recx.experiment.model.moments import times_of
+from recx.experiment.model.population import before, extended, numbers_of, of_users, with_unknown
+from recx.experiment.model.serving import serve_with
+
+OF_PARTS = "recx."
+"""Where functions stand whose results only the parts of recx itself ask for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Requests of users, and what answers them.
+
+    Attributes:
+        ids: The users' raw ids [n], in the order in which they were asked for.
+        chain: The chain.
+        history: The history that it is given.
+        user: The number of each of these users in it [n].
+        time: The time of each one's request [n] in ms; None without times.
+        allowed: Which items may be shown [n_items]; None: all.
+        unknown_items: Number of given events on items that the model does not know, which were left out.
+    """
+
+    ids: Array
+    chain: Chain
+    history: Interactions
+    user: Longs
+    time: Longs | None
+    allowed: Bools | None = None
+    unknown_items: int = 0
+
+    @property
+    def known(self) -> Bools:
+        """Whether the chain knows an event of each user [n]."""
+        return np.asarray(self.history.indptr[self.user + 1] > self.history.indptr[self.user])
+
+    def requests(self) -> tuple[Requests, Longs]:
+        """Return the requests, users increasing, and the request of each of the users who were asked for [n]."""
+        user, first, place = np.unique(self.user.astype(np.int32), return_index=True, return_inverse=True)
+        time = None if self.time is None else self.time[first]
+        return Requests(user, time, self.allowed), place
+
+    def answers(self, k: int) -> RankedLists:
+        """Return the best ``k`` items of each user, in the order in which they were asked for."""
+        requests, place = self.requests()
+        return serve_with(self.chain, self.history, requests, Stages(aloud=False)).top(k).take(place)
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """All users that a model knows.
+
+    Attributes:
+        chain: The chain.
+        history: All events.
+    """
+
+    chain: Chain
+    history: Interactions
+
+    def asked(
+        self, ids: Array | None, events: Interactions | None, at: int | None, allowed: Bools | None = None
+    ) -> Asked:
+        """Return the requests of some users.
+
+        Args:
+            ids: Their raw ids [n]; None: all users of ``events``, or else all who have an event.
+            events: Events of users, known or new, which they have instead of others.
+            at: The time of the requests in ms; None: the default (see ``recx.experiment.model.moments.times_of``).
+            allowed: Which items may be shown [n_items]; None: all.
+
+        Raises:
+            InputError: The ids or the events do not fit those of the model.
+        """
+        known = self.history
+        if ids is None:
+            ids = known.users.ids[known.lengths > 0] if events is None else events.users.ids
+        number = numbers_of(ids, known.users, "users")
+        unknown_items = 0
+        if events is None and (number >= 0).all() and (at is None or at > last_time(known)):
+            chain, history = self.chain, known
+        elif self._per_user is not None:
+            history = of_users(known, number, ids)
+            if events is not None:
+                found = extended(history, events)
+                history, unknown_items = found.history, found.unknown_items
+            chain, history = self._for_users(history if at is None else before(history, at))
+            number = np.arange(len(ids))
+        else:
+            chain, history = self.chain, known
+            if events is not None:
+                found = extended(known, events)
+                history, unknown_items = found.history, found.unknown_items
+                number = numbers_of(ids, history.users, "users")
+            if (number < 0).any():
+                history = _with_nobody(history) if history is not known else self._and_nobody
+                number[number < 0] = history.n_users - 1
+            history = history if at is None else before(history, at)
+        time = None
+        if history.time is not None:
+            time = times_of(history, number, known) if at is None else np.full(len(number), at, dtype=np.int64)
+        return Asked(ids, chain, history, number, time, allowed, unknown_items)
+
+    @cached_property
+    def _and_nobody(self) -> Interactions:
+        return _with_nobody(self.history)
+
+    @cached_property
+    def _per_user(self) -> list[Made] | None:
+        """What was made of all events, if all of it can answer for other users; None if something cannot."""
+        known = self.history
+        if not known.n_users:
+            return None
+        first = np.zeros(1, dtype=np.int32)
+        requests = Requests(first, None if known.time is None else times_of(known, first, known))
+        serve_with(self.chain, known, requests, Stages(aloud=False))  # so that all has been made
+        made = [one for one in made_of(known) if one.function.startswith(OF_PARTS)]
+        try:
+            for part in (self.chain.retriever, self.chain.ranker):
+                for_users(part, known)
+            other = ForUsers(known)
+            for one in made:
+                other(one.value)
+        except NotPerUserError:
+            return None
+        return made
+
+    def _for_users(self, history: Interactions) -> tuple[Chain, Interactions]:
+        """Return the chain for the users of a history, which remembers what was made of all events."""
+        assert self._per_user is not None
+        other = ForUsers(history)
+        remember(history, [replace(one, value=other(one.value)) for one in self._per_user])
+        parts = for_users(self.chain.retriever, history), for_users(self.chain.ranker, history)
+        return replace(self.chain, retriever=parts[0], ranker=parts[1], known=None), history
+
+
+def _with_nobody(history: Interactions) -> Interactions:
+    """Return a history with one more user, who has no events: whoever is unknown."""
+    ids = history.users.ids
+    nobody = np.array([ids.min(initial=0) - 1 if ids.dtype.kind in "iu" else ""], dtype=ids.dtype)
+    return replace(history, indptr=np.append(history.indptr, len(history)), users=with_unknown(history.users, nobody))
