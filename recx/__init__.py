@@ -1,8 +1,8 @@
 """Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep. ``recx.Experiment(...)`` is
-the same chain without configuration files. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares
-evaluations.
+the same chain without configuration files. ``recx.load_model("last")`` recommends with the chain of a finished run.
+``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
 """
 
 import sys
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from recx.evaluation.evaluate import evaluate
     from recx.evaluation.metrics.registry import metric
     from recx.experiment.experiment import Experiment, Result
+    from recx.experiment.model.model import load_model
     from recx.jobs.from_python import run, sweep
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "compare",
     "evaluate",
+    "load_model",
     "metric",
     "results",
     "run",
@@ -50,6 +52,7 @@ _HOME = {
     "Result": "recx.experiment.experiment",
     "compare": "recx.evaluation.compare",
     "evaluate": "recx.evaluation.evaluate",
+    "load_model": "recx.experiment.model.model",
     "metric": "recx.evaluation.metrics.registry",
     "run": "recx.jobs.from_python",
     "sweep": "recx.jobs.from_python",

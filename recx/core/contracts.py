@@ -71,13 +71,18 @@ def check_made(lists: RankedLists, requests: Requests, n_items: int, maker: str)
         InputError: A column has such a name, which may come from a setting, such as a source's name in a union.
     """
     check_lists(lists, requests, n_items, maker)
+    check_names_of_columns(lists, maker)
+    return lists
+
+
+def check_names_of_columns(lists: RankedLists, maker: str) -> None:
+    """Raise InputError if a column of lists is called like one of the run's table."""
     for name in TABLE:
         if name in lists.columns:
             raise InputError(
                 f"{maker} returned a column {name!r}, and recommendations.parquet has one of its own: give it another "
                 "name"
             )
-    return lists
 
 
 def check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> None:

@@ -25,7 +25,15 @@ def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(make)
     def remembered(first: Any, *rest: Any) -> T:
-        made, key = kept.setdefault(first, {}), tuple(map(_key, rest))
+        made = kept.get(first)
+        if made is None:
+            made = kept.setdefault(first, {})
+        try:
+            if rest in made:
+                return made[rest]
+            key = rest
+        except TypeError:  # something in it cannot be hashed
+            key = tuple(map(_key, rest))
         if key not in made:
             made[key] = make(first, *rest)
         return made[key]

@@ -26,12 +26,13 @@ def indptr_of(lengths: Array) -> Longs:
 
 def group_of_rows(indptr: Longs) -> Longs:
     """Return the group of every row [n_rows]."""
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return np.repeat(np.arange(len(indptr) - 1), indptr[1:] - indptr[:-1])
 
 
 def position_of_rows(indptr: Longs) -> Longs:
     """Return every row's position in its group, from 0 [n_rows]."""
-    position: Longs = np.arange(indptr[-1] - indptr[0]) - np.repeat(indptr[:-1] - indptr[0], np.diff(indptr))
+    start = indptr[:-1]
+    position: Longs = np.arange(indptr[-1] - indptr[0]) - np.repeat(start - indptr[0], indptr[1:] - start)
     return position
 
 
@@ -69,7 +70,7 @@ def max_of_groups(values: Array, indptr: Longs) -> Array:
 
 def _reduced(operation: np.ufunc, empty: float, values: Array, indptr: Longs) -> Array:
     result = np.full(len(indptr) - 1, empty, dtype=np.result_type(values.dtype, np.float32))
-    filled = np.flatnonzero(np.diff(indptr))
+    filled = (indptr[1:] != indptr[:-1]).nonzero()[0]
     if len(filled):
         result[filled] = operation.reduceat(values, indptr[filled], dtype=result.dtype)
     return result
@@ -91,6 +92,8 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
 
 def blocks_of_groups(indptr: Longs, rows: int) -> Iterator[tuple[int, int]]:
     """Yield the borders (start, stop) of consecutive blocks of whole groups with about ``rows`` rows each."""
+    if 0 < indptr[-1] <= rows:
+        return iter([(0, len(indptr) - 1)])
     borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], rows)).tolist(), len(indptr) - 1]
     return ((start, stop) for start, stop in pairwise(borders) if start < stop)
 

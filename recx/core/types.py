@@ -243,7 +243,7 @@ class RankedLists:
     @property
     def lengths(self) -> Longs:
         """Number of items per list [n_lists]."""
-        return np.diff(self.indptr)
+        return self.indptr[1:] - self.indptr[:-1]
 
     @property
     def list_of_row(self) -> Longs:

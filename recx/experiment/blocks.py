@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from recx.core.contracts import check_made, check_same_pairs
+from recx.core.contracts import check_made, check_names_of_columns, check_same_pairs
 from recx.core.mapped import folder
 from recx.core.progress import Stages, bar, say
 from recx.core.protocols import Engine, FittedRanker, FittedRetriever
@@ -62,18 +63,30 @@ class Serving:
             InputError: The data or the settings cannot be used.
             RecxError: A part violated its protocol.
         """
-        stages, n_items = Stages(aloud=False), self.history.n_items
-        with stages("retrieve", self.of):
-            k = min(self.k, n_items)
-            candidates = retrieved(self.retriever, self.history, requests, k, "the retriever")
-            check_made(candidates, requests, n_items, "the retriever")
+        stages = Stages(aloud=False)
+        return Served(self.lists(requests, partial(stages, of=self.of)), stages)
+
+    def lists(
+        self, requests: Requests, stage: Callable[[str], AbstractContextManager[object]] = nullcontext
+    ) -> tuple[RankedLists, ...]:
+        """Return the candidates of a block and, where there is a ranker, the recommendations.
+
+        Args:
+            requests: The requests.
+            stage: Returns the context of each stage.
+        """
+        n_items = self.history.n_items
+        with stage("retrieve"):
+            candidates = retrieved(self.retriever, self.history, requests, min(self.k, n_items), "the retriever")
+            check_names_of_columns(candidates, "the retriever")
         if self.ranker is None:
-            return Served((candidates,), stages)
-        with stages("rank", self.of):
+            return (candidates,)
+        with stage("rank"):
             recommendations = self.ranker.rank(candidates, self.history, requests)
-            check_made(recommendations, requests, n_items, "the ranker")
-            check_same_pairs(candidates, recommendations)
-        return Served((candidates, recommendations), stages)
+            if recommendations is not candidates:
+                check_made(recommendations, requests, n_items, "the ranker")
+                check_same_pairs(candidates, recommendations)
+        return candidates, recommendations
 
 
 def serve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated
 
 from annotated_types import Predicate, doc
@@ -30,6 +31,7 @@ Duration = Annotated[
 ]
 
 
+@lru_cache(maxsize=1000)
 def milliseconds(text: str, key: str) -> int:
     """Return the duration in whole milliseconds.
 

@@ -14,7 +14,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from itertools import chain, islice
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from recx.core.errors import InputError
 
@@ -85,6 +85,39 @@ def _pools_limited_to(number: int) -> Callable[[], None]:
     return restore
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread inside the context, for as long as any thread of the process is inside."""
+    global _n_inside, _restore_blas
+    with _turn:
+        if not _n_inside:
+            _restore_blas = _pools().limit(limits=1, user_api="blas").restore_original_limits
+        _n_inside += 1
+    try:
+        yield
+    finally:
+        with _turn:
+            _n_inside -= 1
+            if not _n_inside:
+                _restore_blas()
+
+
+_n_inside = 0
+_restore_blas: Callable[[], None]
+_found: dict[int, Any] = {}
+"""Number of imported modules -> the thread pools of their libraries, which take milliseconds to find."""
+
+
+def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    n = len(sys.modules)
+    if n not in _found:
+        _found.clear()
+        _found[n] = ThreadpoolController()
+    return _found[n]
+
+
 def available() -> int:
     """Return how many threads may compute: OMP_NUM_THREADS if it is set, else all cores that this process may use."""
     return _number(os.environ.get("OMP_NUM_THREADS", ""))
@@ -115,13 +148,14 @@ def ahead(work: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
         work: A function that releases Python's global lock while it computes, as NumPy and kernels do.
         pieces: The arguments, taken one after the other; the results never depend on the number of threads.
     """
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    pieces, workers = iter(pieces), 1 if _inside.get() else available()
+    pieces = iter(pieces)
     first = list(islice(pieces, 2))
-    if workers < 2 or len(first) < 2:
+    workers = 1 if len(first) < 2 or _inside.get() else available()
+    if workers < 2:
         yield from map(work, chain(first, pieces))
         return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         coming: deque[Future[T]] = deque()
         try:

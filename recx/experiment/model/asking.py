@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from recx.core.memo import Made, made_of, remember
 from recx.core.per_user import ForUsers, NotPerUserError, for_users
-from recx.core.progress import Stages
+from recx.core.protocols import retrieves_slates
 from recx.core.types import Array, Bools, Interactions, Longs, RankedLists, Requests
 from recx.experiment.model.chain import Chain
 from recx.experiment.model.counted import last_time
@@ -57,7 +59,7 @@ class Asked:
     def answers(self, k: int) -> RankedLists:
         """Return the best ``k`` items of each user, in the order in which they were asked for."""
         requests, place = self.requests()
-        return serve_with(self.chain, self.history, requests, Stages(aloud=False)).top(k).take(place)
+        return serve_with(self.chain, self.history, requests).top(k).take(place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,7 @@ class Population:
         unknown_items = 0
         if events is None and (number >= 0).all() and (at is None or at > last_time(known)):
             chain, history = self.chain, known
-        elif self._per_user is not None:
+        elif self._per_user is not None and self._retrieves_per_user:
             history = of_users(known, number, ids)
             if events is not None:
                 found = extended(history, events)
@@ -115,23 +117,51 @@ class Population:
             time = times_of(history, number, known) if at is None else np.full(len(number), at, dtype=np.int64)
         return Asked(ids, chain, history, number, time, allowed, unknown_items)
 
+    def newcomer(self, table: Mapping[str, Any], *, per_user: bool = True) -> Asked:
+        """Return the request of somebody who has no events and is described by values of columns of the users' table.
+
+        Args:
+            table: Column name -> value.
+            per_user: Whether to ask for no more than this user's history, if the ranker can do with that.
+        """
+        known, chain = self.history, self.chain
+        if per_user and self._per_user is not None and (retrieves_slates(chain.retriever) or self._retrieves_per_user):
+            history, user = of_users(known, np.full(1, -1), known.users.ids[:1]), 0
+        else:
+            history, user, per_user = _with_nobody(known), known.n_users, False
+        columns = {name: column.copy() for name, column in history.users.table.items() if name in table}
+        for name, column in columns.items():
+            column[user] = table[name]
+        history = replace(history, users=replace(history.users, table={**history.users.table, **columns}))
+        if per_user:
+            chain, history = self._for_users(history)
+        number = np.full(1, user)
+        return Asked(number, chain, history, number, None if known.time is None else times_of(history, number, known))
+
     @cached_property
     def _and_nobody(self) -> Interactions:
         return _with_nobody(self.history)
 
     @cached_property
+    def _retrieves_per_user(self) -> bool:
+        try:
+            for_users(self.chain.retriever, self.history)
+        except NotPerUserError:
+            return False
+        return True
+
+    @cached_property
     def _per_user(self) -> list[Made] | None:
-        """What was made of all events, if all of it can answer for other users; None if something cannot."""
+        """What was made of all events, if all of it and the ranker can answer for other users; else None."""
         known = self.history
         if not known.n_users:
             return None
         first = np.zeros(1, dtype=np.int32)
         requests = Requests(first, None if known.time is None else times_of(known, first, known))
-        serve_with(self.chain, known, requests, Stages(aloud=False))  # so that all has been made
+        serve_with(self.chain, known, requests)  # so that all has been made
         made = [one for one in made_of(known) if one.function.startswith(OF_PARTS)]
         try:
-            for part in (self.chain.retriever, self.chain.ranker):
-                for_users(part, known)
+            for_users(self.chain.ranker, known)
             other = ForUsers(known)
             for one in made:
                 other(one.value)
@@ -144,8 +174,12 @@ class Population:
         assert self._per_user is not None
         other = ForUsers(history)
         remember(history, [replace(one, value=other(one.value)) for one in self._per_user])
-        parts = for_users(self.chain.retriever, history), for_users(self.chain.ranker, history)
-        return replace(self.chain, retriever=parts[0], ranker=parts[1], known=None), history
+        retriever = self.chain.retriever
+        if self._retrieves_per_user:
+            retriever = for_users(retriever, history)
+        return replace(
+            self.chain, retriever=retriever, ranker=for_users(self.chain.ranker, history), known=None
+        ), history
 
 
 def _with_nobody(history: Interactions) -> Interactions:

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.clock import dates_in
 from recx.core.errors import InputError
+from recx.core.html_table import table, title
+from recx.core.similar import FindsSimilar
+from recx.core.system.sizes import readable
 from recx.core.types import Array, Bools, Fold, Interactions
-from recx.experiment import build, protocol_card
+from recx.experiment import build, protocol_card, saved_runs
 from recx.experiment.model.asking import Asked, Population
-from recx.experiment.model.counted import last_time
-from recx.experiment.model.folder import Kept, read
+from recx.experiment.model.counted import is_dated
+from recx.experiment.model.explaining import Explained, explained
+from recx.experiment.model.folder import MODEL, Kept, read
 from recx.experiment.model.keep import known_of
 from recx.experiment.model.moments import milliseconds_of
 from recx.experiment.model.population import numbers_of, raw_ids
+from recx.experiment.model.texts import Candidate, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +105,7 @@ class Model:
         Raises:
             InputError: The data of the run is needed and missing, or an argument cannot be used.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k={k!r}: it must be a whole number from 1")
+        _check_k(k)
         allowed, unknown = (None, 0) if items is None else self._allowed(items)
         asked = self._asked(users, history, at, allowed)
         if asked.unknown_items + unknown:
@@ -112,6 +115,96 @@ class Model:
                 stacklevel=2,
             )
         return _frame(asked, int(k), asked.unknown_items + unknown)
+
+    def rank(self, query: str, candidates: Sequence[Candidate]) -> pd.DataFrame:
+        """Return candidates in the order of the chain for a text, such as tools for a task.
+
+        Args:
+            query: The text of a task or a query, which need not be one of the run's.
+            candidates: Raw ids of items, or new items: ``{"text": …}``, or a tool's schema as language models get it
+                (``name``, ``description``, ``parameters``, within ``function`` or not). A schema with the name of a
+                known tool stands for that one.
+
+        Returns:
+            One row per candidate, best first: item (its id, its name, or its text), rank from 1, score, known (whether
+            it is an item of the run).
+
+        Raises:
+            InputError: The chain does not rank by texts alone, or a candidate cannot be used.
+        """
+        import pandas as pd
+
+        order = ranked(self.population, query, candidates)
+        rank = np.arange(1, len(order.label) + 1)
+        return pd.DataFrame({"item": order.label, "rank": rank, "score": order.score, "known": order.known})
+
+    def similar(self, item: Any, k: int = K) -> pd.DataFrame:
+        """Return the items nearest to an item, for a retriever that knows them; no data is read.
+
+        Args:
+            item: Raw id of an item.
+            k: How many.
+
+        Returns:
+            One row per item, nearest first: item, rank from 1, score. Its ``attrs`` name the source of a union that
+            was asked (``by``).
+
+        Raises:
+            InputError: The model does not know the item, or its retriever knows no similar ones.
+        """
+        import pandas as pd
+
+        _check_k(k)
+        retriever, items = self.kept.chain.retriever, self.kept.chain.items
+        number = int(numbers_of(raw_ids([item], "items"), items, "items")[0])
+        if number < 0:
+            raise InputError(f"item {item!r}: the model does not know it: name an item of the run's data")
+        if not isinstance(retriever, FindsSimilar):
+            raise InputError(
+                f"the retriever of this model ({type(retriever).__name__}) knows no similar items: use a model with "
+                "retriever=item_knn, faiss, ease, text, or a union of these"
+            )
+        found = retriever.similar(number, int(k))
+        rank = np.arange(1, len(found.item) + 1)
+        frame = pd.DataFrame({"item": items.ids[found.item], "rank": rank, "score": found.score})
+        frame.attrs["by"] = found.by
+        return frame
+
+    def explain(
+        self,
+        user: Any,
+        item: Any,
+        *,
+        history: pd.DataFrame | Interactions | None = None,
+        at: Moment | None = None,
+    ) -> Explained:
+        """Return why an item has its place in a user's list; nothing is fitted.
+
+        Args:
+            user: Raw id of the user.
+            item: Raw id of the item.
+            history: As for ``recommend``.
+            at: As for ``recommend``.
+
+        Raises:
+            InputError: As for ``recommend``, or the model does not know the item.
+        """
+        return explained(self._asked([user], history, at), item)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<12} {value}" for name, value in self._facts)
+
+    def _repr_html_(self) -> str:
+        return str(title("Model") + table(("", ""), self._facts, names=2))
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        chain, about = self.kept.chain, self.kept.about
+        parts = " + ".join(type(part).__name__ for part in (chain.retriever, chain.ranker))
+        size = f"{len(chain.items):,} items, {chain.n_candidates} candidates per request"
+        kept = "with its events" if chain.known is not None else "without events"
+        made = f"{about['made']}, recx {about['recx']}, {readable(about['bytes'] / 2**20)} {kept}"
+        return [("Model", parts), ("knows", size), ("kept", made), ("folder", str(self.kept.folder))]
 
     def _asked(
         self,
@@ -123,7 +216,7 @@ class Model:
         known = self.known.history
         events = history
         if history is not None and not isinstance(history, Interactions):
-            relative = known.time is not None and len(known) > 0 and not dates_in(last_time(known), "ms")
+            relative = known.time is not None and not is_dated(known)
             events = Interactions.from_frame(history, order="given", relative_times=relative)
         ids = None if users is None else raw_ids(users, "users")
         moment = None if at is None else milliseconds_of(at, known)
@@ -136,6 +229,24 @@ class Model:
         allowed = np.zeros(len(known), dtype=bool)
         allowed[number[number >= 0]] = True
         return allowed, int((number < 0).sum())
+
+
+def load_model(run: str = "last", *, uri: str | None = None) -> Model:
+    """Return the model of a run, which recommends without being fitted again.
+
+    Args:
+        run: A run as for ``recx.results.load``: ``last``, a folder, an MLflow run id or name.
+        uri: The MLflow store; None: the default.
+
+    Raises:
+        InputError: There is no such run, or it kept no model, or one that cannot be read.
+    """
+    return Model.of(saved_runs.load(run, uri=uri).folder / MODEL)
+
+
+def _check_k(k: Any) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k={k!r}: it must be a whole number from 1")
 
 
 def _frame(asked: Asked, k: int, unknown: int) -> pd.DataFrame:

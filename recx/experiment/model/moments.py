@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from recx.core.clock import dates_in
 from recx.core.errors import InputError
 from recx.core.types import Interactions, Ints, Longs
-from recx.experiment.model.counted import last_time
+from recx.experiment.model.counted import is_dated, last_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,16 +35,16 @@ def milliseconds_of(at: Any, history: Interactions) -> int:
         raise InputError("the model's events have no times, so a request has none either: leave out its time")
     if isinstance(at, str) and re.fullmatch(r"\s*[+-]?\d+\s*", at):
         at = int(at)
-    dated = not len(history) or bool(dates_in(last_time(history), "ms"))
+    dated = is_dated(history)
     if isinstance(at, int | np.integer) and not isinstance(at, bool | np.bool_):
         number = int(at)
         if number < 0 or number > np.iinfo(np.int64).max // 2:
             raise InputError(f"the time {number} is out of range: give milliseconds since 1970, or a date")
-        if dated and not dates_in(np.array(number), "ms"):
+        if dated and not dates_in(np.array([number]), "ms").all():
             raise InputError(
                 f"the time {number} would be {datetime.fromtimestamp(min(number // 1000, 2**37), UTC):%Y-%m-%d}, since "
                 "it counts milliseconds, and the model's events are of "
-                f"{datetime.fromtimestamp(int(last_time(history)) // 1000, UTC):%Y}: give milliseconds, or a date such "
+                f"{datetime.fromtimestamp(last_time(history) // 1000, UTC):%Y}: give milliseconds, or a date such "
                 "as 2024-05-31T12:00"
             )
         return number
@@ -72,11 +72,11 @@ def _date_of(at: Any) -> int:
         raise InputError(what)
     if not isinstance(at, datetime):
         at = datetime(at.year, at.month, at.day, tzinfo=UTC)
-    since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    since: timedelta = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 
-def times_of(history: Interactions, user: Ints, counted: Interactions) -> Longs:
+def times_of(history: Interactions, user: Ints | Longs, counted: Interactions) -> Longs:
     """Return the default time of users' requests [n]: 1 ms after their last event; without one, after all events.
 
     Args:

@@ -53,8 +53,14 @@ class ToolPool:
 def _text(name: str, tool: Any, where: str) -> str:
     description = entry(tool, "description", str, where)
     inputs = tool.get("inputs", "")
-    text = inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
-    return " ".join(filter(None, (words_of_name(name), description, text)))
+    return text_of_tool(
+        name, description, inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
+    )
+
+
+def text_of_tool(name: str, description: str, inputs: str) -> str:
+    """Return the text that stands for a tool: the words of its name, its description, and its inputs."""
+    return " ".join(filter(None, (words_of_name(name), description, inputs)))
 
 
 def words_of_name(name: str) -> str:

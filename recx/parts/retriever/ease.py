@@ -13,6 +13,7 @@ from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.errors import InputError, RecxError
 from recx.core.protocols import Seen
 from recx.core.ragged import rows_of_groups
+from recx.core.similar import Similar
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.top_k import OfItems, top_k
 
@@ -98,6 +99,11 @@ class FittedEASE:
 
     def for_users(self, history: Interactions) -> FittedEASE:
         return self
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items with the largest positive weights from this one."""
+        row = self.weights[np.flatnonzero(self.known == item)].sum(axis=0)
+        return Similar.best(self.known[row > 0], row[row > 0], k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the clicked items with the highest scores X B; a user without such clicks gets an empty list."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from recx.core.bounds import Decay, NonNegativeInt, PositiveInt, Seed, checked
 from recx.core.protocols import Seen
+from recx.core.similar import Similar
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Neighbours, Search, neighbours
 from recx.parts.shared.sequences import sequences
@@ -77,6 +78,10 @@ class FittedFaiss:
 
     def for_users(self, history: Interactions) -> FittedFaiss:
         return self
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items with the nearest vectors, by cosine."""
+        return self.near.similar(item, k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; the list is empty if no clicked item of the user has a vector."""

@@ -13,6 +13,7 @@ from recx.core.compiled import compiled
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, blocks_of_groups, indptr_of
 from recx.core.row_order import borders_and_rows
+from recx.core.similar import Similar
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests
@@ -99,6 +100,11 @@ class FittedItemKNN:
 
     def for_users(self, history: Interactions) -> FittedItemKNN:
         return self
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items with the largest co-click weights after this one."""
+        row = slice(self.similarity.indptr[item], self.similarity.indptr[item + 1])
+        return Similar.best(self.similarity.indices[row], self.similarity.data[row], k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""

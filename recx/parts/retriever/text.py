@@ -9,6 +9,7 @@ import numpy as np
 
 from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, Unit, checked
 from recx.core.protocols import Encoder, FittedEncoder, Seen
+from recx.core.similar import Similar
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Neighbours, Search, has_vector, neighbours
 from recx.parts.shared.texts import encoded, past_tasks, scaled_rows, texts_of, unit_rows
@@ -76,6 +77,10 @@ class FittedText:
 
     def for_users(self, history: Interactions) -> FittedText:
         return self
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items with the nearest vectors, by cosine."""
+        return self.near.similar(item, k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; a user without a known word gets an empty list."""

@@ -17,6 +17,7 @@ from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, retrieves_slates
 from recx.core.ragged import blocks, indptr_of, max_of_groups
+from recx.core.similar import FindsSimilar, Similar
 from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.allowed import retrieved
@@ -84,6 +85,14 @@ class FittedUnion:
 
     def for_users(self, history: Interactions) -> FittedUnion:
         return replace(self, sources={name: for_users(source, history) for name, source in self.sources.items()})
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return what the first source says that knows items near this one."""
+        found = Similar(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+        for name, source in self.sources.items():
+            if isinstance(source, FindsSimilar) and not len(found.item):
+                found = replace(source.similar(item, k), by=name)
+        return found
 
     @property
     def summary(self) -> FitSummary:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from recx.core.errors import InputError, RecxError
 from recx.core.memo import once_per_input
@@ -13,7 +14,7 @@ from recx.core.precision import Reals, fits_float32, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Feature, FeatureSet, FittedFeature
 from recx.core.ragged import blocks
-from recx.core.system.threads import ahead
+from recx.core.system.threads import ahead, one_blas_thread
 from recx.core.types import Array, Interactions, Longs, RankedLists, Requests
 from recx.parts.shared import feature_cache
 from recx.parts.shared.feature_cache import Kept, Making
@@ -24,6 +25,16 @@ LARGEST = float(np.finfo(np.float32).max)
 Features = Mapping[str, Feature | FeatureSet]
 
 
+@cache
+def _is_set(kind: type) -> bool:
+    return issubclass(kind, FeatureSet)
+
+
+def _names_in(feature: Feature | FeatureSet, candidates: RankedLists) -> Sequence[str] | None:
+    """Return the names of several features at once; None for a single one."""
+    return cast(FeatureSet, feature).names(candidates) if _is_set(type(feature)) else None
+
+
 def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
     """Return the column names of the design matrix of these candidates.
 
@@ -32,7 +43,8 @@ def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
     """
     names: list[str] = []
     for name, feature in features.items():
-        names.extend(feature.names(candidates) if isinstance(feature, FeatureSet) else [name])
+        several = _names_in(feature, candidates)
+        names.extend([name] if several is None else several)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two features are named {twice!r}: rename one of them")
@@ -102,28 +114,39 @@ def design_blocks(
                 found = {name: values for name, values in stored.items() if values is not None}
                 yield rows, candidates[start:stop], requests[start:stop], found
 
+        def column(name: str, feature: Feature | FeatureSet, lists: RankedLists, asked: Requests) -> Reals:
+            of = fitted[name] if name in fitted else fitted_on(history, feature)  # what was kept may be damaged
+            return _column(name, feature, of, lists, history, asked)
+
         def made(block: tuple[Longs, RankedLists, Requests, dict[str, Reals]]) -> tuple[Longs, dict[str, Reals]]:
             rows, lists, asked, found = block
             values = {
-                name: found[name] if name in found else _column(name, feature, lists, history, asked)
+                name: found[name] if name in found else column(name, feature, lists, asked)
                 for name, feature in features.items()
             }
             return rows, values
 
-        with threadpool_limits(1, user_api="blas"):  # the blocks take all cores
-            for name, feature in features.items():
-                if not isinstance(kept.get(name), Kept):
-                    fitted_on(history, feature)  # before the threads, which would do it several times
+        with one_blas_thread():  # the blocks take all cores
+            fitted = {  # before the threads, which would do it several times
+                name: fitted_on(history, feature)
+                for name, feature in features.items()
+                if not isinstance(kept.get(name), Kept)
+            }
             for rows, values in ahead(made, known()):
                 yield rows, _table(values, kept)
 
 
 def _column(
-    name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
+    name: str,
+    feature: Feature | FeatureSet,
+    fitted: FittedFeature,
+    lists: RankedLists,
+    history: Interactions,
+    requests: Requests,
 ) -> Reals:
     """Return the columns of a feature [n_columns, n_rows]: float32, or float64 where that is not enough."""
-    values = floats_of(_values(name, feature, lists, history, requests), f"feature {name}")
-    _check_finite(values, names_of({name: feature}, lists), lists, history)
+    values = floats_of(_values(name, feature, fitted(lists, requests), lists), f"feature {name}")
+    _check_finite(values, {name: feature}, lists, history)
     return values.astype(np.float32, copy=False) if fits_float32(values) else values
 
 
@@ -138,22 +161,18 @@ def _table(values: Mapping[str, Reals], kept: Mapping[str, Kept | Making]) -> Re
     return table.T  # contiguous per feature
 
 
-def _check_finite(values: Reals, names: Sequence[str], lists: RankedLists, history: Interactions) -> None:
-    for column, name in enumerate(names):
-        of_column = values[column]
+def _check_finite(values: Reals, features: Features, lists: RankedLists, history: Interactions) -> None:
+    for column, of_column in enumerate(values):
         if len(of_column) and not (of_column.min() >= -LARGEST and of_column.max() <= LARGEST):  # NaN is neither
             row = int(np.argmin(np.abs(of_column) <= LARGEST))
-            user = history.users.ids[lists.user[lists.list_of_row[row]]]
+            user, name = history.users.ids[lists.user[lists.list_of_row[row]]], names_of(features, lists)[column]
             raise RecxError(f"feature {name} is {of_column[row]} for user {user}: a feature must be finite in float32")
 
 
-def _values(
-    name: str, feature: Feature | FeatureSet, lists: RankedLists, history: Interactions, requests: Requests
-) -> Array:
+def _values(name: str, feature: Feature | FeatureSet, found: Any, lists: RankedLists) -> Array:
     """Return the values of a feature [n_columns, n_rows]."""
-    values = np.asarray(fitted_on(history, feature)(lists, requests))
-    n = len(lists)
-    expected = (n, len(feature.names(lists))) if isinstance(feature, FeatureSet) else (n,)
+    values, n, names = np.asarray(found), len(lists), _names_in(feature, lists)
+    expected = (n,) if names is None else (n, len(names))
     if values.shape != expected:
         raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
     return values.T if len(expected) == 2 else values[None]

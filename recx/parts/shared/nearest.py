@@ -15,6 +15,7 @@ from recx.core.errors import InputError
 from recx.core.progress import track
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, position_of_rows
+from recx.core.similar import Similar
 from recx.core.types import Bools, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 from recx.parts.shared.faiss_index import FaissIndex
 from recx.parts.shared.top_k import Eligibility, OfItems, best_of_lists, lists_of, top_k
@@ -116,6 +117,16 @@ class Neighbours:
             "requests_without_vector": int((~has_vector(query)).sum()),
         }
         return replace(lists, notes={**lists.notes, **notes})
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items whose vectors are nearest to that of an item, compared with every one; none without one."""
+        own = np.flatnonzero(self.listed == item)
+        if not len(own):
+            return Similar(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+        near = self.stored @ self.stored[own].T
+        score = np.asarray(near if isinstance(near, np.ndarray) else near.toarray()).ravel()
+        others = self.listed != item
+        return Similar.best(self.listed[others], score[others], k)
 
     def _exhaustive(self, query: Vectors, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
         """Compare with every item, together with the items' eligibility at the request.

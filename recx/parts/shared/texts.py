@@ -7,8 +7,8 @@ array where most entries are 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,12 @@ class Encoded:
     items: Vectors
     fitted: FittedEncoder
     users: UserTexts
+
+    def with_items(self, texts: Array) -> Encoded:
+        """Return the same with further items, given by their texts [n]."""
+        new = _vectors(self.fitted, texts)
+        stack = np.vstack if isinstance(self.items, np.ndarray) else partial(sparse.vstack, format="csr")
+        return replace(self, items=stack([self.items, new]))
 
     def of_users(self, chosen: Array) -> Vectors:
         """Return the texts of some users, by their numbers or a mask, as vectors [n, d]."""
