@@ -174,12 +174,10 @@ class Population:
         assert self._per_user is not None
         other = ForUsers(history)
         remember(history, [replace(one, value=other(one.value)) for one in self._per_user])
-        retriever = self.chain.retriever
+        retriever, ranker = self.chain.retriever, for_users(self.chain.ranker, history)
         if self._retrieves_per_user:
             retriever = for_users(retriever, history)
-        return replace(
-            self.chain, retriever=retriever, ranker=for_users(self.chain.ranker, history), known=None
-        ), history
+        return replace(self.chain, retriever=retriever, ranker=ranker, known=None), history
 
 
 def _with_nobody(history: Interactions) -> Interactions:

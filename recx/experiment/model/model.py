@@ -203,7 +203,7 @@ class Model:
         parts = " + ".join(type(part).__name__ for part in (chain.retriever, chain.ranker))
         size = f"{len(chain.items):,} items, {chain.n_candidates} candidates per request"
         kept = "with its events" if chain.known is not None else "without events"
-        made = f"{about['made']}, recx {about['recx']}, {readable(about['bytes'] / 2**20)} {kept}"
+        made = f"{about['made']}, recx {about['recx']}, {readable(about['bytes'])} {kept}"
         return [("Model", parts), ("knows", size), ("kept", made), ("folder", str(self.kept.folder))]
 
     def _asked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +21,7 @@ from recx.parts.shared.allowed import retrieved
 from recx.parts.shared.texts import Encoded, UserTexts
 
 Candidate = int | str | Mapping[str, Any]
-"""An item's raw id, or a new item: ``{"text": …}``, or a tool's schema with ``name``, ``description``, ``parameters``."""
+"""An item's raw id, or a new item: ``{"text": …}``, or a tool's schema (``name``, ``description``, ``parameters``)."""
 STAYS = ("recx.parts.shared.texts.known_user_vectors", "recx.parts.feature.graph_tasks._known_tasks")
 """Functions whose results new items do not change."""
 
@@ -67,8 +66,8 @@ def ranked(population: Population, query: str, candidates: Sequence[Candidate]) 
     for whose, entities in (("users", known.users), ("items", known.items)):
         if "text" not in entities.table:
             raise InputError(
-                f"the {whose} of this model have no texts, so it cannot rank for a text: use recommend for its users, or "
-                "a model of tools, agents or documents"
+                f"the {whose} of this model have no texts, so it cannot rank for a text: use recommend for its users, "
+                "or a model of tools, agents or documents"
             )
     if not isinstance(query, str) or not query.strip():
         raise InputError(f"the query must be a text, and is {query!r:.60}: give the words of a task or a question")
@@ -105,8 +104,8 @@ def _parsed(candidates: Sequence[Candidate], items: Entities) -> list[int | New]
         number = int(numbers_of(np.array([wanted]), items, "items")[0]) if plain else -1
         if number < 0 and new is None:
             raise InputError(
-                f"candidate {place}: {one!r:.60} is no id of an item of this model: correct it, or, if it is the text of "
-                "a new item, write {'text': …}"
+                f"candidate {place}: {one!r:.60} is no id of an item of this model: correct it, or, if it is the text "
+                "of a new item, write {'text': …}"
             )
         if number >= 0 and number in found:
             raise InputError(f"candidate {place}: {wanted!r} is named twice: leave one out")
@@ -131,9 +130,7 @@ def _new(one: Mapping[str, Any], place: int) -> New:
         text = tool.get("description", "")
         if isinstance(name, str) and isinstance(text, str):
             try:
-                text = text_of_tool(
-                    name, text, inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
-                )
+                text = text_of_tool(name, text, inputs)
             except (TypeError, ValueError, RecursionError) as error:
                 raise InputError(f"{where}: its parameters are no JSON ({error}): correct them") from error
     else:
@@ -179,7 +176,7 @@ def _by_ranker(asked: Asked, requests: Requests, number: Array) -> Doubles:
     for items, score in ((mixed, empty), (mixed[::-1], falling)):
         lists = RankedLists(requests.user, np.array([0, len(number)]), items, score)
         scores.append(_score_of(_rank(asked.chain.ranker, lists, asked.history, requests), number))
-    if not np.allclose(*scores, rtol=1e-5, atol=1e-6):
+    if not np.allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6):
         raise InputError(
             "the ranker of this model orders by what the retriever says of its candidates, which a new text lacks: use "
             "known items, or a model whose ranker reads texts"

@@ -53,14 +53,13 @@ class ToolPool:
 def _text(name: str, tool: Any, where: str) -> str:
     description = entry(tool, "description", str, where)
     inputs = tool.get("inputs", "")
-    return text_of_tool(
-        name, description, inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
-    )
+    return text_of_tool(name, description, inputs)
 
 
-def text_of_tool(name: str, description: str, inputs: str) -> str:
-    """Return the text that stands for a tool: the words of its name, its description, and its inputs."""
-    return " ".join(filter(None, (words_of_name(name), description, inputs)))
+def text_of_tool(name: str, description: str, inputs: Any) -> str:
+    """Return the text that stands for a tool: the words of its name, its description, and its inputs, text or JSON."""
+    text = inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
+    return " ".join(filter(None, (words_of_name(name), description, text)))
 
 
 def words_of_name(name: str) -> str:
