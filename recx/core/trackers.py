@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from recx.core.run_context import RunContext
+
+MODEL = "model"
+"""The folder, in that of a run, with the chain that it has kept."""
 
 
 class Run(Protocol):
@@ -37,6 +41,94 @@ class Run(Protocol):
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
         """Log the files of a folder and, if ``inner``, of the folders in it."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column or parameter of what a model takes or returns.
+
+    Attributes:
+        name: Its name.
+        kind: ``long``, ``double``, ``boolean`` or ``string``.
+        needed: Whether it must be given.
+        default: The value of a parameter that is not given.
+    """
+
+    name: str
+    kind: str
+    needed: bool = True
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model is better than another one, and why."""
+
+    better: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class ModelForm:
+    """What others need to know of a model to load and to ask it.
+
+    Attributes:
+        loader: A module of recx: its ``_load_pyfunc(folder)`` returns an object with ``predict(frame, params=None)``.
+        requirements: What must be installed, such as ``recx-lab==1.0``.
+        inputs: The columns of the frame that it takes.
+        params: The parameters.
+        outputs: The columns of the frame that it returns.
+        example: A frame to try: column -> values.
+    """
+
+    loader: str
+    requirements: Sequence[str]
+    inputs: Sequence[Field]
+    params: Sequence[Field]
+    outputs: Sequence[Field]
+    example: Mapping[str, Sequence[Any]]
+
+
+class Contest(Protocol):
+    """Decides which of the models of one name is to be used, by the files that their runs have left."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Names of the files of a run that are needed."""
+
+    def verdict(self, champion: Path | None) -> Verdict:
+        """Return whether this model is better than the chosen one.
+
+        Args:
+            champion: A folder with those of the files that the run of the chosen model has; None: none is chosen yet.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class KeptModel:
+    """The chain that a run has kept, for trackers that keep models.
+
+    Attributes:
+        folder: Its files.
+        size: Bytes of all of them.
+        full: Whether the histories of users are among them.
+        form: How it is loaded and asked.
+        contest: Compares it with others.
+    """
+
+    folder: Path
+    size: int
+    full: bool
+    form: ModelForm
+    contest: Contest
+
+
+@runtime_checkable
+class ModelRun(Protocol):
+    """A run of a tracker that keeps models, not only their files."""
+
+    def log_model(self, model: KeptModel) -> None:
+        """Log the chain that the run has kept; the files of the run are logged already."""
 
 
 class Tracker(Protocol):

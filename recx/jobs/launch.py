@@ -151,7 +151,9 @@ class Output:
         from recx.core.chosen import data_name
         from recx.core.fold_names import outside
         from recx.core.run_context import OBJECTIVE
+        from recx.core.trackers import MODEL, ModelRun
         from recx.experiment import protocol_card
+        from recx.experiment.model.form import kept_model
         from recx.experiment.report_writers import TableWriter
         from recx.report.markdown import of_run
 
@@ -171,6 +173,9 @@ class Output:
         run.log_tags(protocol_card.tags(self.card))
         run.describe(of_run(result, self.config, self.sentences))
         run.log_files(self.own.path)
+        kept = self.own.path / MODEL
+        if isinstance(run, ModelRun) and kept.is_dir():
+            run.log_model(kept_model(result, kept, self.config))
 
 
 def _tables(result: Result) -> dict[str, Mapping[str, Sequence[Any]]]:

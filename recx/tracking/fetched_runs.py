@@ -7,9 +7,11 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError
 from recx.core.secrets import hidden
@@ -17,6 +19,9 @@ from recx.core.system.plain_files import check_plain, read_text
 from recx.core.system.sizes import readable
 from recx.tracking import store
 from recx.tracking.sqlite_runs import FoundRun
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 MANIFEST, TAG = "files.json", "recx.files"
 """The artifact that lists a run's files with their hashes, and the tag with its own hash."""
@@ -58,23 +63,56 @@ def fetch(uri: str, run: FoundRun, home: Path) -> Path:
             f"run {run.id}: its folder is not on this machine, and {hidden(uri)} has no list of its files, which recx "
             "writes when a run ends: copy the folder here"
         )
-    part = place.with_name(f".{run.id}.{secrets.token_hex(4)}.part")
+    with fetched_into(place) as part, store.errors_explained(uri):
+        fetch_files(store.open_client(uri), run, part)
+    return place
+
+
+def fetch_files(client: MlflowClient, run: FoundRun, folder: Path, names: Collection[str] | None = None) -> None:
+    """Put the files that a run has left in its store into a folder, and nothing if it has left no list of them.
+
+    Args:
+        client: Client of the store.
+        run: The run.
+        folder: The folder.
+        names: Those that are wanted, of which some may be missing; None: all.
+
+    Raises:
+        InputError: The list is damaged, or a file is not what it says.
+    """
+    if TAG not in run.tags:
+        return
+    with TemporaryDirectory(dir=folder) as scratch:
+        # Where a file ends up depends on the kind of store, so it is put in its place here.
+        listed = _listed(Path(client.download_artifacts(run.id, MANIFEST, scratch)), run)
+        for name, state in listed.items():
+            if names is not None and name not in names:
+                continue
+            if not put(Path(client.download_artifacts(run.id, name, scratch)), name, state, folder):
+                where = hidden(client.tracking_uri)
+                raise InputError(f"run {run.id}: {name} in {where} is not the file that the run left there")
+
+
+@contextmanager
+def fetched_into(place: Path) -> Iterator[Path]:
+    """Yield a new folder that gets its name when the context ends without an error."""
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
     part.mkdir(parents=True)
     try:
-        with store.errors_explained(uri), TemporaryDirectory(dir=place.parent) as scratch:
-            client = store.open_client(uri)
-            listed = _listed(Path(client.download_artifacts(run.id, MANIFEST, scratch)), run)
-            for name, (size, digest) in listed.items():
-                # Where a file ends up depends on the kind of store, so it is put in its place here.
-                found = Path(client.download_artifacts(run.id, name, scratch))
-                if check_plain(found, size).st_size != size or hash_of(found) != digest:
-                    raise InputError(f"run {run.id}: {name} in {hidden(uri)} is not the file that the run left there")
-                (part / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(found, part / name)
+        yield part
         part.rename(place)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return place
+
+
+def put(found: Path, name: str, state: tuple[int, str], folder: Path) -> bool:
+    """Copy a file that was fetched to its place in a folder; return False if its size or hash is another."""
+    size, digest = state
+    if check_plain(found, size).st_size != size or hash_of(found) != digest:
+        return False
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(found, folder / name)
+    return True
 
 
 def _listed(manifest: Path, run: FoundRun) -> dict[str, tuple[int, str]]:
@@ -85,7 +123,7 @@ def _listed(manifest: Path, run: FoundRun) -> dict[str, tuple[int, str]]:
         rows = {str(name): (int(size), str(digest)) for name, (size, digest) in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(wrong) from error
-    if hash_of(text) != run.tags[TAG] or len(rows) > MOST_FILES or not all(map(_is_inner, rows)):
+    if hash_of(text) != run.tags[TAG] or len(rows) > MOST_FILES or not all(map(is_inner, rows)):
         raise InputError(wrong)
     total = sum(size for size, _ in rows.values())
     if total > LARGEST or any(size < 0 for size, _ in rows.values()):
@@ -93,7 +131,7 @@ def _listed(manifest: Path, run: FoundRun) -> dict[str, tuple[int, str]]:
     return rows
 
 
-def _is_inner(name: str) -> bool:
+def is_inner(name: str) -> bool:
     """Return whether a name is that of a file below a folder."""
     parts = PurePosixPath(name).parts
     return len(name) <= LONGEST and bool(parts) and all(re.fullmatch(r"[\w. -]*\w[\w. -]*", part) for part in parts)

@@ -51,10 +51,12 @@ def _of_server(uri: str, wanted: str) -> list[FoundRun]:
         client = store.open_client(uri)
         experiments = [one.experiment_id for one in client.search_experiments()]
         runs = client.search_runs(experiments, query, max_results=MOST) if experiments else []
-    return [
-        FoundRun(run.info.run_id, run.info.experiment_id, run.info.status, run.info.run_name or "", run.data.tags)
-        for run in runs
-    ]
+    return [found_run(run) for run in runs]
+
+
+def found_run(run: Run) -> FoundRun:
+    """Return a run that MLflow has found."""
+    return FoundRun(run.info.run_id, run.info.experiment_id, run.info.status, run.info.run_name or "", run.data.tags)
 
 
 def runs_of(uri: str) -> list[PastRun]:

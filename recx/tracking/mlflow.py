@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Predicate, doc
 
 from recx.core import chosen
 from recx.core.bounds import check
@@ -32,6 +35,11 @@ if TYPE_CHECKING:
     from mlflow.entities import RunInfo
     from mlflow.tracking import MlflowClient
 
+RegisteredName = Annotated[
+    str,
+    Predicate(lambda name: re.fullmatch(r"[\w-](?:[\w. -]*[\w-])?", name) is not None),
+    doc("letters, digits, dots, blanks, _ and -, as MLflow allows them in the name of a model"),
+]
 EXPERIMENT, SYSTEM_METRICS = "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING"
 PRIMARY = "mlflow.experiment.primaryMetric"
 HOW_TO_READ = """\
@@ -64,7 +72,11 @@ class MLflow:
         description: Markdown before the summary of a run.
         system_metrics: Whether to record the use of processor, memory, disk and GPU while a run works; None: as
             ``MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING`` says, else not.
-        upload_limit: Larger files stay in the run's folder; None: all are copied.
+        upload_limit: Larger files, and a larger model, stay in the run's folder; None: all are copied. In a sqlite
+            store on the same disk, a model of any size is linked.
+        upload_histories: Whether to log models with the histories of users (``model=full``).
+        register: The name under which the models of single runs and of a sweep's best run are registered; None: they
+            are not.
     """
 
     uri: str | None = None
@@ -75,6 +87,8 @@ class MLflow:
     description: str | None = None
     system_metrics: bool | None = None
     upload_limit: Size | None = "20MB"
+    upload_histories: bool = False
+    register: RegisteredName | None = None
 
     def __post_init__(self) -> None:
         check(self, "tracker")
@@ -156,7 +170,8 @@ class MLflow:
     @contextmanager
     def _kept(self, client: MlflowClient, info: RunInfo) -> Iterator[MlflowRun]:
         limit = None if self.upload_limit is None else n_bytes(self.upload_limit, "tracker.upload_limit")
-        run = MlflowRun(client, info.run_id, self._address(info), limit, self.description or "")
+        asked = (self.description or "", self.upload_histories, self.register)
+        run = MlflowRun(client, info.run_id, self._address(info), limit, *asked)
         with _ended_in_order(client, info.run_id):
             if self.tags:
                 run.log_tags(self.tags)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recx.core.errors import RecxError
 from recx.core.progress import say
 from recx.core.system.own_folder import files_of_run
+from recx.core.system.sizes import readable
+from recx.core.trackers import MODEL, KeptModel
 from recx.tracking.fetched_runs import MANIFEST, TAG, described, hash_of
 
 if TYPE_CHECKING:
+    from mlflow.entities import Metric
     from mlflow.tracking import MlflowClient
 
 T = TypeVar("T")
@@ -36,7 +39,10 @@ class MlflowRun:
         address: Where its page is, or the command that opens it.
         limit: Bytes of the largest file that is copied; None: all are.
         preface: Markdown before the summary.
+        histories: Whether models with the histories of users are logged.
+        register: The name under which models are registered; None: they are not.
         tables: The tables that were logged.
+        figures: The figures that were logged.
     """
 
     client: MlflowClient
@@ -44,7 +50,10 @@ class MlflowRun:
     address: str
     limit: int | None = None
     preface: str = ""
+    histories: bool = False
+    register: str | None = None
     tables: list[str] = field(default_factory=list)
+    figures: list[Metric] = field(default_factory=list)
 
     def log_params(self, params: Mapping[str, str]) -> None:
         """Write settings by name; texts over 6,000 characters are cut, and named in a tag."""
@@ -58,20 +67,11 @@ class MlflowRun:
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None:
         """Write figures by name; NaN is kept."""
-        self.log_curves({name: [value] for name, value in metrics.items()}, first=0)
+        self.figures.extend(self._figures({name: [value] for name, value in metrics.items()}, first=0))
 
-    def log_curves(self, curves: Mapping[str, Sequence[float]], *, first: int = 1) -> None:
-        """Write figures by epoch.
-
-        Args:
-            curves: Name -> its value after each epoch.
-            first: The step of the first value.
-        """
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        named = self._allowed(curves, "metrics").items()
-        self._write("metrics", [Metric(name, float(y), now, x) for name, ys in named for x, y in enumerate(ys, first)])
+    def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
+        """Write figures by epoch: name -> its value after each epoch."""
+        self._figures(curves, first=1)
 
     def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """Write a table that MLflow's pages show: column name -> one value per row."""
@@ -105,7 +105,7 @@ class MlflowRun:
         self.log_tags({"mlflow.note.content": "\n\n".join(filter(None, (self.preface, text)))})
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
-        """Copy the files of the run's folder, except large ones, which are named; tag where the folder is.
+        """Copy the files of the run's folder but its model, and name the large ones that are not; tag where it is.
 
         A list of the files with their hashes goes with them, so that another machine can fetch and check them.
 
@@ -118,6 +118,8 @@ class MlflowRun:
             path = folder / place
             if not path.is_file() or path.is_symlink() or not (inner or place.parent == Path()):
                 continue
+            if place.parts[0] == MODEL:  # see ``log_model``
+                continue
             if self.limit is not None and path.stat().st_size > self.limit:
                 large.append(str(place))
             else:
@@ -129,6 +131,37 @@ class MlflowRun:
         manifest = described(copied)
         self.client.log_text(self.run_id, manifest, MANIFEST)
         self.log_tags({"recx.folder": str(folder.absolute()), TAG: hash_of(manifest), **left})
+
+    def log_model(self, model: KeptModel) -> None:
+        """Log the kept chain as a model of MLflow and, if that is asked for, register it.
+
+        A large one, and one with histories of which nobody said that they may be there, stays in the run's folder.
+        """
+        from recx.tracking.mlflow_model import ModelLog
+        from recx.tracking.registry import Registry
+
+        log = ModelLog(self.client, self.client.get_run(self.run_id), model)
+        linked, where = log.links(), f"  the model is only in {model.folder}"
+        missing = f", and no version of {self.register}" if self.register else ""
+        if model.full and not self.histories:
+            say(f"{where}{missing}, since it holds histories (model=full): tracker.upload_histories=true logs it")
+            return
+        if not linked and self.limit is not None and model.size > self.limit:
+            say(f"{where}{missing}, since {readable(model.size)} are more than tracker.upload_limit")
+            return
+        logged = log.log(self.figures, linked=linked)
+        if self.register:
+            Registry(self.client, self.register).register(logged, model.contest)
+
+    def _figures(self, curves: Mapping[str, Sequence[float]], first: int) -> list[Metric]:
+        """Write figures by step, from a first step on, and return them."""
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        named = self._allowed(curves, "metrics").items()
+        figures = [Metric(name, float(y), now, x) for name, ys in named for x, y in enumerate(ys, first)]
+        self._write("metrics", figures)
+        return figures
 
     def _write(self, kind: str, entries: Sequence[Any]) -> None:
         for start in range(0, len(entries), BATCH[kind]):

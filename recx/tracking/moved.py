@@ -28,7 +28,7 @@ def bring_along(database: Path, artifacts: Path) -> None:
     with closing(sqlite3.connect(database, timeout=PATIENCE)) as store, store:
         rows = store.execute("SELECT experiment_id, name, artifact_location FROM experiments").fetchall()
         for experiment, name, location in rows:
-            old = _folder(location)
+            old = folder_of(location)
             if name == "Default" or old is None or old.resolve() == artifacts.resolve():
                 continue  # of MLflow itself, on a server, or in its place
             runs = store.execute(
@@ -48,6 +48,21 @@ def bring_along(database: Path, artifacts: Path) -> None:
                 if uri.startswith(f"{location}/") and ((artifacts / run).is_dir() or not (old / run).is_dir())
             ]
             store.executemany("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", brought)
+            _bring_models(store, location, new)
+
+
+def _bring_models(store: sqlite3.Connection, old: str, new: str) -> None:
+    """Correct the places of the models of an experiment, and of their registered versions."""
+    columns = (
+        ("logged_models", "artifact_location"),
+        ("model_versions", "source"),
+        ("model_versions", "storage_location"),
+    )
+    for table, column in columns:
+        store.execute(
+            f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?",
+            (new, len(old) + 1, len(old) + 1, f"{old}/"),
+        )
 
 
 def folder_here(recorded: str, database: Path) -> str:
@@ -64,7 +79,7 @@ def folder_here(recorded: str, database: Path) -> str:
     return str(here) if here != home and here.is_dir() else recorded
 
 
-def _folder(location: str) -> Path | None:
+def folder_of(location: str) -> Path | None:
     """Return the absolute path of a location on this machine; None if it is another kind of place."""
     address = urlsplit(location)
     path = Path(url2pathname(address.path)) if address.scheme == "file" else Path(location)

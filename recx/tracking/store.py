@@ -32,6 +32,7 @@ SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
 SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # errors that it logs it also raises
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # recx prints where a run is itself
     # A server that is gone is given up after a quarter of a minute, one that is silent after one; else both take many.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",

@@ -19,13 +19,12 @@ from recx.config.part_classes import locate
 from recx.core.errors import InputError, RecxError
 from recx.core.system.plain_files import check_plain, is_folder, read_text
 from recx.core.system.serialize import plain
+from recx.core.trackers import MODEL as MODEL  # the folder's name in that of a run
 from recx.core.version import __version__
 from recx.core.yaml_files import parse_yaml
 from recx.experiment.model.chain import Chain
 from recx.storage import values
 
-MODEL = "model"
-"""The folder's name in that of a run."""
 MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
 FORMAT = 1
 """Version of the way in which chains are written; a higher one cannot be read."""
