@@ -72,7 +72,7 @@ from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain
 from recx.core.total import Total
-from recx.core.trackers import Run, SweepTracker, Tracker
+from recx.core.trackers import KeptModel, ModelRun, Run, SweepTracker, Tracker
 from recx.core.types import (
     Array,
     Bools,
@@ -114,7 +114,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
     "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
-    "Splitter", "SweepTracker", "Tracker", "chosen_params",
+    "Splitter", "SweepTracker", "Tracker", "KeptModel", "ModelRun", "chosen_params",
     # what a part that was made elsewhere has seen
     "UNKNOWN_EVENTS", "SeenEvents",
     # groups of rows

@@ -9,14 +9,41 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from recx.core.run_context import RunContext
-from recx.core.trackers import Run, SweepTracker, Tracker
+from recx.core.trackers import (
+    MODEL,
+    Field,
+    KeptModel,
+    ModelForm,
+    ModelRun,
+    Run,
+    SweepTracker,
+    Tracker,
+    Verdict,
+)
 from recx.testing.rules import expect
 
 PARAMS: Mapping[str, Any] = {"seed": 0, "ranker": {"_target_": "a.b.C", "l2": 0.1, "names": ["a", "b"]}, "report": None}
 """Settings as a run has them: nested, with lists and null."""
 
-
+FORM = ModelForm(
+    loader="recx.pyfunc",
+    requirements=["recx-lab==0.1.0"],
+    inputs=[Field("user", "string"), Field("item", "string", needed=False)],
+    params=[Field("k", "long", default=10)],
+    outputs=[Field("user", "string"), Field("item", "string")],
+    example={"user": ["u1", "u2"]},
+)
+"""How a model is loaded and asked, which this check does not do."""
 METHODS = ("log_metrics", "log_curves", "log_table", "log_tags", "log_dataset", "describe", "log_files")
+
+
+class _Alone:
+    """A contest without others."""
+
+    files = ()
+
+    def verdict(self, champion: Path | None) -> Verdict:
+        return Verdict(champion is None, "it is the only one")
 
 
 def check_tracker(tracker: Tracker) -> None:
@@ -52,6 +79,10 @@ def _succeeds(started: AbstractContextManager[Run], name: str) -> None:
         (Path(folder) / "metrics.json").write_text("{}", encoding="utf-8")
         run.log_files(Path(folder))
         run.log_files(Path(folder), inner=False)
+        if isinstance(run, ModelRun):
+            (Path(folder) / MODEL).mkdir()
+            (Path(folder) / MODEL / "model.json").write_text("{}", encoding="utf-8")
+            run.log_model(KeptModel(Path(folder) / MODEL, 2, False, FORM, _Alone()))
 
 
 def _fails(started: AbstractContextManager[Run], error: BaseException, name: str) -> None:

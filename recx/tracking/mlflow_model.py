@@ -26,7 +26,6 @@ from recx.tracking.moved import folder_of
 
 if TYPE_CHECKING:
     from mlflow.entities import LoggedModel, Metric, Run
-    from mlflow.models import Model
     from mlflow.tracking import MlflowClient
 
 MANIFEST, TAG = "model.json", "recx.model"
@@ -106,9 +105,8 @@ class ModelLog:
             raise
 
     def _describe(self, folder: Path, logged: LoggedModel) -> None:
-        """Write what MLflow reads of a model; ``MLmodel``, without which nobody can load it, is the last file."""
+        """Write what MLflow reads of a model; nobody can load it without ``MLmodel``, which follows the data."""
         from mlflow.models import Model
-        from mlflow.pyfunc import add_to_model
 
         form, example = self.model.form, _frame(self.model.form.example)
         write_text(folder / REQUIREMENTS, "".join(f"{one}\n" for one in form.requirements))
@@ -116,7 +114,7 @@ class ModelLog:
         write_text(folder / ENVIRONMENT, json.dumps(environment) + "\n")
         write_text(folder / EXAMPLE, json.dumps(example) + "\n")
         write_text(folder / SERVED_EXAMPLE, json.dumps({"dataframe_split": example}) + "\n")
-        described: Model = Model(
+        described = Model(
             artifact_path=MODEL,
             run_id=logged.source_run_id,
             model_uuid=logged.model_id,
@@ -129,8 +127,12 @@ class ModelLog:
             },
         )
         described.add_flavor("recx", version=__version__, requirements=list(form.requirements), data=DATA)
-        add_to_model(  # type: ignore[no-untyped-call]
-            described, loader_module=form.loader, data=DATA, python_env=ENVIRONMENT
+        described.add_flavor(
+            "python_function",
+            loader_module=form.loader,
+            data=DATA,
+            env={"virtualenv": ENVIRONMENT},
+            python_version=platform.python_version(),
         )
         described.save(folder / "MLmodel")
 

@@ -1,18 +1,25 @@
-"""MLflow servers on this machine, with and without passwords."""
+"""MLflow servers on this machine, with and without passwords, and made-up models for tests of what trackers do."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from recx.core.trackers import MODEL, Field, KeptModel, ModelForm, Verdict
+from recx.tracking.fetched_runs import hash_of
+from recx.tracking.store import open_experiment
 
 PATIENCE = 90
 QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -85,3 +92,82 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     started = _start(tmp_path_factory.mktemp("server"))
     yield started
     started.stop()
+
+
+FORM = ModelForm(
+    loader="recx.pyfunc",
+    requirements=["recx-lab==0.1.0", "recx-text==0.2.0"],
+    inputs=[Field("user", "long"), Field("item", "string", needed=False)],
+    params=[Field("k", "long", default=10), Field("at", "long")],
+    outputs=[Field("user", "long"), Field("item", "string")],
+    example={"user": [3, 1]},
+)
+FILES = ("valid/per_user.parquet", "protocol.json")
+
+
+@dataclass
+class Contest:
+    """Wins or loses as it was told to, and remembers the files of each champion it was compared with."""
+
+    better: bool = True
+    files: tuple[str, ...] = FILES
+    met: list[dict[str, str] | None] = field(default_factory=list)
+
+    def verdict(self, champion: Path | None) -> Verdict:
+        found = None if champion is None else {name: (champion / name).read_text() for name in self._of(champion)}
+        self.met.append(found)
+        return Verdict(self.better, "it wins" if self.better else "it loses")
+
+    def _of(self, champion: Path) -> list[str]:
+        return [name for name in self.files if (champion / name).is_file()]
+
+
+def _kept(run: Path, *, full: bool = False, contest: Contest | None = None, zeros: int = 100) -> KeptModel:
+    """Return a model that was kept in the folder of a run, which gets other files too."""
+    folder = run / MODEL
+    (folder / "part").mkdir(parents=True)
+    np.save(folder / "1.npy", np.zeros(zeros))
+    (folder / "part" / "value.json").write_text("[]")
+    files = {name: [(folder / name).stat().st_size, hash_of(folder / name)] for name in ("1.npy", "part/value.json")}
+    (folder / "model.json").write_text(json.dumps({"files": files}))
+    (run / "valid").mkdir()
+    (run / "valid" / "per_user.parquet").write_text(f"values of {run.name}")
+    (run / "metrics.json").write_text("{}")
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return KeptModel(folder, size, full, FORM, contest or Contest())
+
+
+@pytest.fixture(scope="session")
+def form() -> ModelForm:
+    """Return how the made-up models are asked."""
+    return FORM
+
+
+@pytest.fixture(scope="session")
+def kept() -> Callable[..., KeptModel]:
+    """Return a function that keeps a model in the folder of a run."""
+    return _kept
+
+
+@pytest.fixture(scope="session")
+def contest_of() -> type[Contest]:
+    """Return the class of contests that win or lose as they are told to."""
+    return Contest
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a new store, since building one takes seconds."""
+    folder, before = tmp_path_factory.mktemp("built") / "outputs", Path.cwd()
+    folder.mkdir()
+    os.chdir(folder.parent)
+    open_experiment(f"sqlite:///{folder / 'mlflow.db'}", None, "Default", dict)
+    os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def home(built: Path, here: Path) -> Path:
+    """Return a folder with a new store, which is the working directory until the test ends."""
+    shutil.copytree(built, here / "outputs")
+    return here

@@ -14,9 +14,9 @@ from recx.core.system.serialize import flat
 from recx.core.trackers import Verdict
 from recx.evaluation.compare import compare
 from recx.evaluation.rules import rules
-from recx.experiment.saved_runs import SavedRun
+from recx.experiment.chosen_by import FOLDER
+from recx.experiment.saved_runs import FIGURES, SavedRun
 
-FOLDER, FILES = "valid", ("config.yaml", "protocol.json", "metrics.json", "per_user.parquet")
 LEVEL = 0.05
 """The better one must be better with a p below this one (the paired test of ``recx compare``, by sign flips)."""
 SHOWN = 3
@@ -32,7 +32,7 @@ class ContestOnValid:
     """
 
     folder: Path
-    files: tuple[str, ...] = tuple(f"{FOLDER}/{name}" for name in FILES)
+    files: tuple[str, ...] = tuple(f"{FOLDER}/{name}" for name in FIGURES)
 
     def verdict(self, champion: Path | None) -> Verdict:
         """Return whether this run is better than another one, whose files are in a folder; None: there is no other."""
