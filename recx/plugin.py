@@ -70,7 +70,7 @@ from recx.core.run_context import RunContext
 from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
-from recx.core.system.plain_files import check_plain
+from recx.core.system.plain_files import check_plain, read_text
 from recx.core.total import Total
 from recx.core.trackers import KeptModel, ModelRun, Run, SweepTracker, Tracker
 from recx.core.types import (
@@ -89,6 +89,7 @@ from recx.core.types import (
     Vectors,
 )
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
+from recx.experiment.model.folder import fitted_parts_of
 from recx.parts.feature.fitted import Constant, FittedWith, PerItem
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.click_counts import EventCounter
@@ -105,7 +106,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # errors and settings
     "InputError", "RecxError", "did_you_mean", "check", "checked", "Decay", "Duration", "NonNegativeFloat",
     "NonNegativeInt", "PositiveFloat", "PositiveInt", "Seed", "Share", "Unit", "milliseconds", "HOUR", "SECOND",
-    "check_plain",
+    "check_plain", "read_text",
     # arrays and what passes between the parts
     "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
@@ -115,8 +116,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
     "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
     "Splitter", "SweepTracker", "Tracker", "KeptModel", "ModelRun", "chosen_params",
-    # what a part that was made elsewhere has seen
-    "UNKNOWN_EVENTS", "SeenEvents",
+    # a part that was made elsewhere, and what it has seen
+    "UNKNOWN_EVENTS", "SeenEvents", "fitted_parts_of",
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",

@@ -27,6 +27,7 @@ from recx.core.total import Total
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
+from recx.testing.elsewhere import result_elsewhere
 from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
@@ -62,6 +63,8 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
     _retrieved(fitted, history, requests, 3 * world.n_items, name)
     first_half = position_of_rows(history.indptr) < history.lengths[history.user] // 2 + 1
     _retrieved(retriever.fit(history.keep(first_half)), history, requests, k, name)
+    elsewhere = result_elsewhere(fitted, "retrieve", history, requests, k)
+    expect(_same(lists, elsewhere), f"{name} must return the same when it was kept and read in another process")
 
 
 def _retrieved(fitted: FittedRetriever, history: Interactions, requests: Requests, k: int, name: str) -> RankedLists:
@@ -122,6 +125,8 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
     for chosen in (np.arange(0, len(now.requests), 2), np.arange(1), np.arange(0)):
         alone = fitted.rank(candidates.take(chosen), now.history, now.requests[chosen])
         expect(_near(alone, ranked.take(chosen)), f"{name}: the order of a list must not depend on the other lists")
+    elsewhere = result_elsewhere(fitted, "rank", candidates, now.history, now.requests)
+    expect(_same(ranked, elsewhere), f"{name} must return the same when it was kept and read in another process")
 
 
 def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:
@@ -153,16 +158,19 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
     rows = np.isin(candidates.list_of_row, np.arange(5, 12))
     expect(np.allclose(values[rows], alone, rtol=NEAR, atol=NEAR), f"{name} must not depend on others' rows")
     try:
-        elsewhere = pickle.loads(pickle.dumps(fitted))
+        copy = pickle.loads(pickle.dumps(fitted))
     except Exception as error:  # which it is depends on the object that cannot be pickled
         raise AssertionError(f"{name} must consist of arrays and settings when fitted: {error}") from error
-    same = np.array_equal(values, elsewhere(candidates, fold.requests))
+    same = np.array_equal(values, copy(candidates, fold.requests))
     expect(same, f"{name} must return the same in another process")
     other_history = replace(fold.history)
     fitted, gone = feature.fit(other_history), weakref.ref(other_history)
     del other_history
     gc.collect()
     expect(gone() is None, f"{name} must hold arrays of the history when fitted, not the history itself")
+    elsewhere = result_elsewhere(fitted, "__call__", candidates, fold.requests)
+    same = np.array_equal(values, elsewhere)
+    expect(same, f"{name} must return the same when it was kept and read in another process")
 
 
 def check_metric(metric: Metric, interactions: Interactions | None = None) -> None:

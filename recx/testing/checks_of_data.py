@@ -12,6 +12,7 @@ from recx.core.clock import check_clock
 from recx.core.errors import InputError
 from recx.core.protocols import Dataset, Encoder, Splitter
 from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
+from recx.testing.elsewhere import result_elsewhere
 from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
 from recx.testing.tiny_dataset import tiny_world
 
@@ -126,6 +127,8 @@ def check_encoder(encoder: Encoder, texts: Sequence[str] = TEXTS) -> None:
     for unknown in (np.array(["a text that fit has not seen"], dtype=object), given[:0]):
         shape = fitted.encode(unknown).shape
         expect(shape == (len(unknown), width), f"{name} must encode new texts, or none, into vectors of the same width")
+    elsewhere = _dense(result_elsewhere(fitted, "encode", given))
+    expect(np.array_equal(vectors, elsewhere), f"{name} must return the same when it was kept and read elsewhere")
 
 
 def _dense(vectors: Vectors) -> Floats:

@@ -42,14 +42,15 @@ Change = Callable[[RankedLists, Interactions, Requests, int], RankedLists]
 class Changed:
     """Popularity whose lists are changed before they are returned."""
 
-    change: Change
+    change: Change | None = None
     seen: str = "drop"
 
     def fit(self, history: Interactions) -> Changed:
         return self
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        return self.change(Popularity(seen=self.seen).retrieve(history, requests, k), history, requests, k)
+        lists = Popularity(seen=self.seen).retrieve(history, requests, k)
+        return lists if self.change is None else self.change(lists, history, requests, k)
 
 
 def by_all_clicks(lists: RankedLists, history: Interactions, requests: Requests, k: int) -> RankedLists:
@@ -93,7 +94,39 @@ def another_each_time(lists: RankedLists, history: Interactions, requests: Reque
 
 
 def test_the_unchanged_lists_pass() -> None:
-    check_retriever(Changed(lambda lists, *_: lists))
+    check_retriever(Changed())
+
+
+def test_a_part_that_cannot_be_kept_is_caught() -> None:
+    with pytest.raises(AssertionError, match=r"Changed must be kept when fitted.*it contains a function"):
+        check_retriever(Changed(lambda lists, *_: lists))
+
+
+learned: list[int] = []
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """A retriever that keeps what it learns in the process, or learns while it serves."""
+
+    again: bool = False
+
+    def fit(self, history: Interactions) -> Forgetful:
+        learned.append(1)
+        return self
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        part = self.fit(history) if self.again else self
+        return Popularity(seen="drop").retrieve(history, requests, k if learned and part else k - 1)
+
+
+@pytest.mark.parametrize(
+    ("again", "promise"),
+    [(False, "the same when it was kept and read in another process"), (True, "Forgetful is fitted again")],
+)
+def test_a_part_that_is_more_than_what_is_kept_of_it_is_caught(again: bool, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_retriever(Forgetful(again))
 
 
 @pytest.mark.parametrize(

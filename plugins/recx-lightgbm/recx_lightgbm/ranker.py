@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Interval
-from lightgbm import Booster
 
 from recx.plugin import (
     Examples,
@@ -21,6 +17,7 @@ from recx.plugin import (
     InputError,
     Interactions,
     NonNegativeFloat,
+    Notes,
     PositiveFloat,
     PositiveInt,
     RankedLists,
@@ -31,14 +28,12 @@ from recx.plugin import (
     check_names,
     design_blocks,
     names_of,
-    replacing,
-    write_text,
 )
 from recx_lightgbm.growing import Grades, Grower, Rows
+from recx_lightgbm.trees import Trees
 
 __all__ = ["FittedLambdamart", "Lambdamart"]
 
-MODEL, IMPORTANCES = "model.txt", "importances.json"
 LONGEST = 10_000  # LightGBM's maximum of rows per list
 
 
@@ -112,8 +107,9 @@ class Lambdamart:
         grower = Grower(self._params(), Grades.of(examples.gain, self.gain == "exponential"), names)
         rows = Rows.of(examples, self.features, fold)
         if not self.validation_share:
-            booster = grower.grow(rows, self.trees)
-            return FittedLambdamart(self, names, booster, {**examples.notes, "lambdamart_trees": booster.num_trees()})
+            grown = Trees(grower.grow(rows, self.trees))
+            notes = {**examples.notes, "lambdamart_trees": grown.booster.num_trees()}
+            return self._fitted(names, grown, notes)
         learned, apart = examples.set_apart(self.validation_share, self.seed)
         held = np.isin(examples.lists.user, apart.lists.user)
         booster, curve = grower.grow_validated(
@@ -124,7 +120,14 @@ class Lambdamart:
         if self.refit_all:
             learned, booster = examples, grower.grow(rows, trees)
         notes = {**learned.notes, "lambdamart_trees": trees, "lambdamart_validation_users": len(apart)}
-        return FittedLambdamart(self, names, booster, notes, curve)
+        return self._fitted(names, Trees(booster), notes, curve)
+
+    def _fitted(
+        self, names: tuple[str, ...], trees: Trees, notes: Notes, validated: Sequence[float] = ()
+    ) -> FittedLambdamart:
+        curves = {f"lambdamart/valid_ndcg_at_{self.k}": validated}
+        summary = FitSummary(notes=notes, curves=curves, importances=trees.shares(names))
+        return FittedLambdamart(self.features, names, trees, summary)
 
     def _check(self, examples: Examples, history: Interactions) -> None:
         """Raise InputError if a list is longer than LightGBM accepts, or no user can be held out."""
@@ -163,34 +166,21 @@ class FittedLambdamart:
     """A fitted LambdaMART ranker.
 
     Attributes:
-        settings: The settings that it was fitted with.
+        features: Feature name -> feature.
         names: The names of the features.
-        booster: The trees.
-        notes: Counts of the fit.
-        validated: The validation's ndcg_at_k after each tree.
+        trees: The trees.
+        summary: Counts of the fit, the validation's ndcg_at_k after each tree, and the features' importances: their
+            shares of the total gain of all splits.
     """
 
-    settings: Lambdamart
+    features: Features
     names: tuple[str, ...]
-    booster: Booster
-    notes: Mapping[str, float]
-    validated: Sequence[float] = ()
+    trees: Trees
+    summary: FitSummary
 
-    @cached_property
-    def summary(self) -> FitSummary:
-        """The validation after each tree, and the features' importances.
-
-        A feature's importance is its share of the total gain of all splits, largest first; all are 0 if there are no
-        splits.
-        """
-        gained = self.booster.feature_importance("gain")
-        share = gained / max(gained.sum(), np.finfo(np.float64).tiny)
-        order = np.argsort(-share, kind="stable")
-        return FitSummary(
-            notes=self.notes,
-            curves={f"lambdamart/valid_ndcg_at_{self.settings.k}": self.validated},
-            importances={self.names[feature]: float(share[feature]) for feature in order},
-        )
+    def __post_init__(self) -> None:
+        if self.trees.booster.num_feature() != len(self.names):
+            raise ValueError(f"trees over {self.trees.booster.num_feature()} features, not over {len(self.names)}")
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by descending score.
@@ -198,16 +188,13 @@ class FittedLambdamart:
         Raises:
             InputError: The candidates have other features than those of the fit.
         """
-        check_names(self.settings.features, candidates, self.names, "lambdamart")
+        check_names(self.features, candidates, self.names, "lambdamart")
         score = np.zeros(len(candidates))
-        for rows, table in design_blocks(self.settings.features, candidates, history, requests):
+        for rows, table in design_blocks(self.features, candidates, history, requests):
             if len(rows):
-                score[rows] = self.booster.predict(table)
+                score[rows] = self.trees.booster.predict(table)
         return candidates.reorder(score)
 
-    def save(self, folder: Path) -> None:
-        """Write the trees in LightGBM's text format, and the importances."""
-        folder.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / MODEL) as temporary:
-            self.booster.save_model(temporary)
-        write_text(folder / IMPORTANCES, json.dumps(self.summary.importances, indent=2, ensure_ascii=False) + "\n")
+    def with_features(self, features: Features) -> FittedLambdamart:
+        """Return the same ranker with other features under the same names."""
+        return replace(self, features=features)

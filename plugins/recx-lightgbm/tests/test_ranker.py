@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from lightgbm import Booster, LGBMRanker
 from recx_lightgbm.ranker import FittedLambdamart, Lambdamart
+from recx_lightgbm.trees import Trees
 
 from recx.plugin import Doubles, InputError, RankedLists, RecxError, indptr_of, sum_of_groups
 from recx.testing import check_ranker, part_of, tiny_world
@@ -105,7 +105,7 @@ def test_trees_are_chosen_on_users_set_apart(world: Callable[..., Any]) -> None:
     assert model.summary.notes["lambdamart_validation_users"] == round(users / 10)
     again = fitted(world(), trees=400, patience=10)
     trees = model.summary.notes["lambdamart_trees"]
-    assert again.booster.num_trees() == again.summary.notes["lambdamart_trees"] == trees
+    assert again.trees.booster.num_trees() == again.summary.notes["lambdamart_trees"] == trees
     assert again.summary.notes["ranker_users_fitted_on"] == users
     assert curve[-1] <= max(curve)
 
@@ -115,7 +115,7 @@ def test_few_trees_are_never_chosen(world: Callable[..., Any]) -> None:
     chosen = fitted(past, trees=100, patience=5).summary.notes["lambdamart_trees"]
     assert chosen < 40
     model = fitted(past, trees=100, patience=5, min_trees=40)
-    assert model.summary.notes["lambdamart_trees"] == model.booster.num_trees() == 40
+    assert model.summary.notes["lambdamart_trees"] == model.trees.booster.num_trees() == 40
     assert fitted(past, trees=20, min_trees=40).summary.notes["lambdamart_trees"] == 20
 
 
@@ -126,7 +126,9 @@ def test_the_validation_is_recxs_ndcg(world: Callable[..., Any]) -> None:
     apart = np.zeros(lists.n_lists, dtype=bool)
     apart[np.random.default_rng(0).choice(lists.n_lists, round(lists.n_lists / 2), replace=False)] = True
     ranked = model.rank(lists.take(apart), past.fold.history, past.fold.requests[np.flatnonzero(apart)])
-    assert model.validated[0] == pytest.approx(ndcg(ranked, by_item(past)), abs=0.05)  # it breaks ties otherwise
+    assert model.summary.curves["lambdamart/valid_ndcg_at_5"][0] == pytest.approx(
+        ndcg(ranked, by_item(past)), abs=0.05
+    )  # it breaks ties otherwise
 
 
 def test_importances_say_what_mattered(world: Callable[..., Any]) -> None:
@@ -141,15 +143,23 @@ def test_the_saved_text_ranks_the_same(world: Callable[..., Any], tmp_path: Path
     past, now = world(), world(seed=1)
     for settings in ({}, {"refit_all": False, "trees": 400, "patience": 5}):
         model = fitted(past, **settings)
-        folder = tmp_path / str(len(settings))
-        model.save(folder)
-        assert sorted(file.name for file in folder.iterdir()) == ["importances.json", "model.txt"]
-        assert json.loads((folder / "importances.json").read_text()) == pytest.approx(model.summary.importances)
-        saved = Booster(model_file=folder / "model.txt")
+        model.trees.save(tmp_path)
+        saved = Booster(model_file=tmp_path / "model.txt")
         assert saved.feature_name() == list(model.names)
         score = saved.predict(np.stack(list(learnable(now).columns.values()), 1))
         ranked = model.rank(learnable(now), now.fold.history, now.fold.requests)
         assert np.array_equal(ranked.item, learnable(now).reorder(np.asarray(score)).item)
+
+
+def test_trees_that_are_damaged_are_reported(world: Callable[..., Any], tmp_path: Path) -> None:
+    model = fitted(world())
+    with pytest.raises(InputError, match="contains no trees that can be read"):
+        Trees.load(tmp_path)
+    (tmp_path / "model.txt").write_text("tree\nversion=v4\n")
+    with pytest.raises(InputError, match="contains no trees that can be read"):
+        Trees.load(tmp_path)
+    with pytest.raises(ValueError, match="trees over 4 features, not over 2"):
+        replace(model, names=model.names[:2])
 
 
 def test_names_that_lightgbm_refuses_are_kept_here(world: Callable[..., Any]) -> None:

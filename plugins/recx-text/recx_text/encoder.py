@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer as Model
 
 from recx.plugin import UNKNOWN_EVENTS, Array, Floats, PositiveInt, blocks, checked, track, unit
 from recx_text.cache import Cache, keys_of
-from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable
+from recx_text.models import Device, depends_on, device_of, digest_of, folder_of, loading, readable, unchanged
 
 TEXTS = 2_000  # texts encoded before their vectors are cached
 
@@ -54,8 +54,9 @@ class SentenceTransformer:
         Raises:
             InputError: The model or the device is not available.
         """
-        folder = folder_of(self.model, "encoder")
-        return FittedSentenceTransformer(self, folder, digest_of(folder), device_of(self.device, "encoder"))
+        fitted = FittedSentenceTransformer(self, digest_of(folder_of(self.model, "encoder")))
+        fitted.device  # noqa: B018 (reported now)
+        return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,25 @@ class FittedSentenceTransformer:
 
     Attributes:
         settings: The settings.
-        folder: The folder of the model's files.
-        digest: The digest of their content.
-        device: The device that it runs on.
+        digest: The digest of the model's files.
     """
 
     settings: SentenceTransformer
-    folder: Path
     digest: str
-    device: str
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the model's files.
+
+        Raises:
+            InputError: There is none, or its files are not those of the fit.
+        """
+        return unchanged(self.settings.model, self.digest, "encoder")
+
+    @cached_property
+    def device(self) -> str:
+        """The device that it runs on."""
+        return device_of(self.settings.device, "encoder")
 
     def encode(self, texts: Array) -> Floats:
         """Return one unit vector per text [n, d]; equal texts get identical vectors, a blank text gets 0.

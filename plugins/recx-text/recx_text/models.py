@@ -60,6 +60,26 @@ def digest_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def unchanged(model: str, digest: str, stage: str) -> Path:
+    """Return the folder of a model's files, which are still those of a digest.
+
+    Args:
+        model: A folder, or a name on the hub.
+        digest: What ``digest_of`` returned for them.
+        stage: The kind of part, for errors.
+
+    Raises:
+        InputError: There is no such model, or its files have changed.
+    """
+    folder = folder_of(model, stage)
+    if digest_of(folder) != digest:
+        raise InputError(
+            f"{stage}.model={model}: the files in {folder} are not those of the run that kept this part: restore them, "
+            "or run the experiment again"
+        )
+    return folder
+
+
 def device_of(name: str, stage: str) -> str:
     """Return the device with this name; ``auto``: the first available of cuda, mps and cpu.
 

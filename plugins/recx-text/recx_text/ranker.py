@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -23,8 +24,10 @@ from recx.plugin import (
     blocks,
     checked,
     max_of_groups,
+    read_text,
     texts_of,
     track,
+    write_text,
 )
 from recx_text.models import (
     Device,
@@ -35,8 +38,10 @@ from recx_text.models import (
     loading,
     readable,
     scores_pairs,
+    unchanged,
 )
 
+FILE = "cross_encoder.json"
 PAIRS = 2_000  # pairs scored between two progress messages
 
 
@@ -88,6 +93,28 @@ class CrossEncoder:
         score[read] = self._scores(model, users[user], items[candidates.item[read]])
         lowest = np.repeat(-max_of_groups(-score, candidates.indptr), candidates.lengths)
         return candidates.reorder(np.where(read, score, lowest - candidates.rank))
+
+    def save(self, folder: Path) -> None:
+        """Write the settings and the digest of the model's files."""
+        about = {"settings": asdict(self), "digest": digest_of(folder_of(self.model, "ranker"))}
+        write_text(folder / FILE, json.dumps(about))
+
+    @classmethod
+    def load(cls, folder: Path) -> CrossEncoder:
+        """Return the ranker that was saved into a folder.
+
+        Raises:
+            InputError: The file is missing or damaged, or the model's files are not those of the run.
+        """
+        try:
+            about = json.loads(read_text(folder / FILE))
+            ranker, digest = cls(**about["settings"]), str(about["digest"])
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            raise InputError(
+                f"{folder / FILE} is damaged ({type(error).__name__}): run the experiment again"
+            ) from error
+        unchanged(ranker.model, digest, "ranker")
+        return ranker
 
     def _scores(self, model: Model, texts: Array, others: Array) -> Floats:
         """Return how well each pair of texts matches [n]: the network's output before any sigmoid."""

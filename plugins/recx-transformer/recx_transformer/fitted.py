@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from recx.plugin import (
     Bools,
     FitSummary,
     Floats,
-    InputError,
     Interactions,
     RankedLists,
     Requests,
     SeenEvents,
-    check_plain,
-    replacing,
     top_k,
-    write_text,
 )
 from recx_transformer.catalogue import Catalogue
-from recx_transformer.device import device_of
-from recx_transformer.model import Network, Shape
+from recx_transformer.model import Network
 from recx_transformer.recent import Fading
 from recx_transformer.sequences import Events, last_events
 from recx_transformer.settings import Settings
-
-MODEL, FACTS = "model.safetensors", "model.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +42,10 @@ class FittedTransformer:
     catalogue: Catalogue
     seen: SeenEvents
     summary: FitSummary
+
+    def __post_init__(self) -> None:
+        if len(self.catalogue.ids) != self.network.shape.items:
+            raise ValueError(f"{len(self.catalogue.ids)} items for a network of {self.network.shape.items}")
 
     @torch.no_grad()
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
@@ -80,25 +73,6 @@ class FittedTransformer:
         without = int((history.lengths[requests.user] == 0).sum())
         counts = {"items_out_of_reach": int((~scores.reachable).sum()), "requests_without_history": without}
         return replace(lists.take(back), notes={**self.summary.notes, **counts})
-
-    def save(self, folder: Path) -> None:
-        """Write the network and what it needs to retrieve for other histories: three files, none of them a pickle."""
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
-        category = self.catalogue.category
-        facts = {
-            "settings": asdict(self.settings),
-            "shape": asdict(self.network.shape),
-            "ids": self.catalogue.ids.tolist(),
-            "category": None if category is None else category.tolist(),
-            "embedding": self.catalogue.embedding,
-            "curves": self.summary.curves,
-            "notes": dict(self.summary.notes),
-        }
-        with replacing(folder / MODEL) as temporary:
-            save_file(tensors, temporary)
-        self.seen.save(folder)
-        write_text(folder / FACTS, json.dumps(facts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,45 +132,3 @@ class Scores:
         if not self.reachable.all():
             table[:, ~self.reachable] = -np.inf
         return table
-
-
-def saved_in(folder: Path) -> Path:
-    """Return the folder of a run's only fitted transformer: the retriever's, or that of a source of a union.
-
-    Raises:
-        InputError: There are several.
-    """
-    found = sorted(path.parent for path in folder.rglob(FACTS))
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        raise InputError(f"{folder} contains several fitted transformers ({names}): choose a run with only one")
-    return found[0] if found else folder
-
-
-def load(folder: Path | str) -> FittedTransformer:
-    """Return the retriever that ``save`` wrote to this folder, on the first available device.
-
-    Raises:
-        InputError: The folder has none, or its files are damaged.
-    """
-    folder = Path(folder)
-    if not (folder / FACTS).is_file():
-        raise InputError(
-            f"{folder} contains no fitted transformer (no {FACTS}): choose a run with retriever=transformer"
-        )
-    for name in (FACTS, MODEL):
-        if (folder / name).exists():
-            check_plain(folder / name)
-    try:
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        network = Network(Shape(**facts["shape"]))
-        network.load_state_dict(load_file(folder / MODEL))
-        category = None if facts["category"] is None else np.array(facts["category"], dtype=np.int64)
-        catalogue = Catalogue(np.array(facts["ids"]), category, facts["embedding"])
-        settings = Settings(**facts["settings"])
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise InputError(
-            f"{folder} contains a transformer that cannot be read ({type(error).__name__}): run the experiment again"
-        ) from error
-    summary = FitSummary(notes=facts["notes"], curves=facts["curves"])
-    return FittedTransformer(settings, network.to(device_of("auto")), catalogue, SeenEvents.load(folder), summary)

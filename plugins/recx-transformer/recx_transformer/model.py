@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from recx.plugin import InputError, check_plain, read_text, write_text
+from recx_transformer.device import device_of
 from recx_transformer.dropout import Dropout
 from recx_transformer.sequences import GAPS, HOURS, Batch
+
+WEIGHTS, SHAPE = "model.safetensors", "shape.json"
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,34 @@ class Network(nn.Module):
         if self.recent is not None:
             nn.init.zeros_(self.recent.weight)
             nn.init.constant_(self.recent.bias, 1 / shape.recent)
+
+    def save(self, folder: Path) -> None:
+        """Write the weights and the shape into a folder."""
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
+        save_file(tensors, folder / WEIGHTS)
+        write_text(folder / SHAPE, json.dumps(asdict(self.shape)))
+
+    @classmethod
+    def load(cls, folder: Path) -> Network:
+        """Return the network that was saved into a folder, on the first available device.
+
+        Raises:
+            InputError: A file is missing or damaged.
+        """
+        try:
+            check_plain(folder / WEIGHTS)
+            tensors = load_file(folder / WEIGHTS)
+            shape = Shape(**json.loads(read_text(folder / SHAPE)))
+            if len({name.split(".")[1] for name in tensors if name.startswith("blocks.")}) != shape.blocks:
+                raise ValueError("other blocks than those of the weights")
+            with torch.device("meta"):  # no memory for a shape that the weights do not have
+                network = cls(shape)
+            network.load_state_dict(tensors, assign=True)
+        except (OSError, ArithmeticError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+            raise InputError(
+                f"{folder} contains a network that cannot be read ({type(error).__name__}): run the experiment again"
+            ) from error
+        return network.to(device_of("auto")).eval()
 
     def table(self, items: Items, keep: Tensor | None = None) -> Tensor:
         """Return the items' vectors [n, d].

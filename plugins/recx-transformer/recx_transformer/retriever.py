@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from recx.plugin import InputError, Interactions, SeenEvents
+from recx.plugin import InputError, Interactions, fitted_parts_of
 from recx_transformer.device import device_of, dtype_on, processor
-from recx_transformer.fitted import FittedTransformer, load, saved_in
+from recx_transformer.fitted import FittedTransformer
 from recx_transformer.settings import Settings
 from recx_transformer.training import fit
 
-__all__ = ["FittedTransformer", "Transformer", "load"]
+__all__ = ["FittedTransformer", "Transformer"]
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,28 @@ class Transformer(Settings):
         """What the protocol card says of the network of another run (see ``recx.core.protocols.Loading``)."""
         if self.from_run is None:
             return {}
-        return {"from": str(self._saved), "seen": SeenEvents.load(self._saved).statement()}
+        return {"from": str(self._saved), "seen": self._found().seen.statement()}
 
     @property
     def _saved(self) -> Path:
         from recx import results
 
-        return saved_in(results.load(str(self.from_run)).folder / "retriever")
+        return results.load(str(self.from_run)).folder / "model"
+
+    def _found(self) -> FittedTransformer:
+        """Return the only fitted transformer of the run: its retriever, or a source of its union.
+
+        Raises:
+            InputError: The run kept no model, or one with none or several of them.
+        """
+        found = fitted_parts_of(self._saved, FittedTransformer)
+        if len(found) > 1:
+            raise InputError(f"{self._saved} contains {len(found)} fitted transformers: choose a run with only one")
+        if not found:
+            raise InputError(
+                f"{self._saved} contains no fitted transformer: choose a run with retriever=transformer and model=parts"
+            )
+        return found[0]
 
     def fit(self, history: Interactions) -> FittedTransformer:
         """Train on a history, or load the network of ``from_run``.
@@ -51,7 +66,7 @@ class Transformer(Settings):
         """
         if self.from_run is None:
             return fit(self, history)
-        fitted = load(self._saved)
+        fitted = self._found()
         if outside := fitted.seen.users_outside(history):
             raise InputError(
                 f"retriever.from_run={self.from_run}: its network has learned from events of {outside} users that are "

@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -25,6 +25,7 @@ from recx.core.yaml_files import parse_yaml
 from recx.experiment.model.chain import Chain
 from recx.storage import values
 
+Part = TypeVar("Part")
 MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
 FORMAT = 1
 """Version of the way in which chains are written; a higher one cannot be read."""
@@ -100,6 +101,34 @@ def read(folder: Path) -> Kept:
     except Exception as error:  # damaged files raise anything
         raise InputError(_unreadable(folder, about, error)) from error
     return Kept(folder, chain, config, card, about)
+
+
+def fitted_parts_of(folder: Path, kind: type[Part]) -> list[Part]:
+    """Return the parts of a class that a kept chain holds, also those inside other parts, each once.
+
+    Args:
+        folder: The folder ``model/`` of a run.
+        kind: The class.
+
+    Raises:
+        InputError: As ``read`` does.
+    """
+    found: dict[int, Part] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, kind):
+            found[id(value)] = value
+        elif isinstance(value, Mapping):
+            look(list(value.values()))
+        elif isinstance(value, list | tuple):
+            for inner in value:
+                look(inner)
+        elif is_dataclass(value):
+            look([getattr(value, one.name) for one in fields(value)])
+
+    chain = read(folder).chain
+    look([chain.retriever, chain.ranker])
+    return list(found.values())
 
 
 def _unreadable(folder: Path, about: Mapping[str, Any], error: Exception) -> str:

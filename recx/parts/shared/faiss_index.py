@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError
 from recx.core.types import Floats, Longs
+from recx.parts.shared.built_index import BuiltIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,15 +18,20 @@ class FaissIndex:
 
     Attributes:
         stored: The vectors [n, d], float32 and contiguous.
-        index: What FAISS built over them.
+        built: What FAISS built over them.
         nprobe: Number of cells that a search of an IVF index visits.
         ef_search: Size of the candidate queue of a search of an HNSW index.
     """
 
     stored: Floats
-    index: Any
+    built: BuiltIndex
     nprobe: int
     ef_search: int
+
+    def __post_init__(self) -> None:
+        index, stored = self.built.index, self.stored
+        if stored.dtype != np.float32 or stored.shape != (index.ntotal, index.d) or not stored.flags.c_contiguous:
+            raise ValueError(f"an index over {index.ntotal} x {index.d} vectors, not over those that are stored")
 
     @classmethod
     def of(cls, stored: Floats, name: str, nprobe: int, ef_search: int, ef_construction: int) -> FaissIndex:
@@ -57,7 +63,7 @@ class FaissIndex:
             raise InputError(
                 f"retriever.index={name!r} does not work on {len(stored)} item vectors: {reason}"
             ) from error
-        return cls(stored, index, nprobe, ef_search)
+        return cls(stored, BuiltIndex(index), nprobe, ef_search)
 
     def propose(self, query: Floats, n: int, wider: int = 1) -> tuple[Longs, Floats]:
         """Return the ``n`` items that the index holds for nearest, and their inner products with the queries.
@@ -72,9 +78,11 @@ class FaissIndex:
         Returns:
             Row numbers of the vectors, -1 where the index found no more, and the products, -inf there [n_lists, n].
         """
-        faiss = _faiss()
-        found = _parameters(self.index, min(self.nprobe * wider, 2**31 - 1), max(self.ef_search * wider, n))
-        _, row = self.index.search(query, n, params=found)
+        faiss, index = _faiss(), self.built.index
+        found = _parameters(index, min(self.nprobe * wider, 2**31 - 1), max(self.ef_search * wider, n))
+        _, row = index.search(query, n, params=found)
+        if row.max(initial=-1) >= len(self.stored):
+            raise RecxError("the index names vectors that it does not have: run the experiment again")
         product = np.empty(row.shape, dtype=np.float32)
         arrays = (faiss.swig_ptr(array) for array in (product, query, self.stored, row))
         faiss.fvec_inner_products_by_idx(*arrays, self.stored.shape[1], *row.shape)
