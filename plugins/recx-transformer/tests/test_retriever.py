@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 import torch
 from recx_transformer.circle import circle, small
 from recx_transformer.learner import Learner
-from recx_transformer.retriever import Transformer, load
+from recx_transformer.model import Network
+from recx_transformer.retriever import Transformer
 
-from recx import results
-from recx.plugin import Entities, InputError, Interactions, RecxError, Requests
-from recx.testing import check_retriever, everyone_asks, last_out, part_of, tiny_world
+import recx
+from recx.plugin import Entities, InputError, Interactions, RecxError, Requests, SeenEvents
+from recx.testing import check_retriever, everyone_asks, last_out, tiny_world
 
 QUICK: dict[str, Any] = {"factors": 16, "epochs": 2, "validation_users": 5, "batch_size": 128, "max_length": 6}
 
@@ -124,45 +126,71 @@ def test_a_user_without_events_gets_what_was_clicked_last_or_nothing() -> None:
     assert plain.notes["requests_without_history"] == len(nobody)
 
 
-@pytest.mark.parametrize("text_ids", [False, True])
-def test_what_was_saved_retrieves_the_same(text_ids: bool, tmp_path: Path) -> None:
-    history, requests = everyone_asks(tiny_world())
-    if text_ids:
-        history = replace(history, items=replace(history.items, ids=history.items.ids.astype(str).astype(object)))
-    fitted = Transformer(**QUICK).fit(history)
-    fitted.save(tmp_path / "retriever")
-    again = load(tmp_path / "retriever")
-    one, other = (part.retrieve(history, requests, 5) for part in (fitted, again))
-    assert np.array_equal(one.item, other.item)
-    assert np.array_equal(one.score, other.score)
-    assert again.summary.curves == fitted.summary.curves
-    assert asdict(again.settings) == asdict(fitted.settings)
+def test_a_network_comes_back_as_it_was(tmp_path: Path) -> None:
+    network = small(epochs=1).fit(circle(20, 5)).network
+    network.save(tmp_path)
+    again = Network.load(tmp_path)
+    assert again.shape == network.shape
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(again.state_dict()[name], tensor)
 
 
-def test_a_loaded_network_serves_a_catalogue_in_another_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [{"items": 10**12}, {"width": 64}, {"blocks": 10**12}, {"heads": 0}, {"heads": 7}, {"items": "x"}, {"more": 1}],
+    ids=str,
+)
+def test_a_network_of_another_shape_than_its_weights_is_damaged(tmp_path: Path, shape: dict[str, Any]) -> None:
+    small(epochs=1).fit(circle(20, 5)).network.save(tmp_path)
+    file = tmp_path / "shape.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **shape}))
+    with pytest.raises(InputError, match="contains a network that cannot be read"):
+        Network.load(tmp_path)
+
+
+def test_a_fitted_part_has_a_network_of_its_own_items() -> None:
+    fitted = small(epochs=1).fit(circle(20, 5))
+    with pytest.raises(ValueError, match="for a network of"):
+        replace(fitted, catalogue=replace(fitted.catalogue, ids=fitted.catalogue.ids[1:]))
+
+
+def test_a_fitted_network_serves_a_catalogue_in_another_order() -> None:
     world = circle(60, 8)
-    small(seen="keep", epochs=15).fit(world).save(tmp_path)
+    fitted = small(seen="keep", epochs=15).fit(world)
     turned = replace(
         world, item=(world.n_items - 1 - world.item).astype(np.int32), items=Entities(world.items.ids[::-1].copy())
     )
     requests = Requests(np.arange(60, dtype=np.int32))
-    one, other = load(tmp_path).retrieve(world, requests, 3), load(tmp_path).retrieve(turned, requests, 3)
+    one, other = fitted.retrieve(world, requests, 3), fitted.retrieve(turned, requests, 3)
     assert np.array_equal(world.items.ids[one.item], turned.items.ids[other.item])
 
 
+NEWS = [
+    *("+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off"),
+    *("ranker=identity", "retriever=transformer", "retriever.factors=16", "retriever.epochs=1"),
+    *("retriever.validation_users=0", "retriever.recent=[]"),
+]
+
+
 def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
-    small(epochs=2).fit(world).save(folder / "retriever")
-    (folder / "metrics.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    assert results.load("last").folder.resolve() == folder
+    made = recx.run([*NEWS, "hydra.run.dir=outputs/a/b"])
     monkeypatch.setattr(Learner, "step", None)
-    fitted = Transformer(from_run="last", seen="keep").fit(world)
+    history, requests = made.split.fold.history, made.split.fold.requests
+    loading = Transformer(from_run="outputs/a/b", seen="keep")
+    assert loading.loaded == {"from": "outputs/a/b/model", "seen": SeenEvents.of(history).statement()}
+    fitted = loading.fit(history)
     assert fitted.settings.seen == "keep"
-    assert fitted.settings.factors == 32
-    (folder / "retriever" / "model.json").unlink()
+    assert fitted.settings.factors == 16
+    lists = Transformer(from_run="outputs/a/b").fit(history).retrieve(history, requests, 100)
+    assert np.array_equal(lists.item, made.candidates.item)
+    assert np.array_equal(lists.score, made.candidates.score)
+    (tmp_path / "outputs/a/b/model/model.json").unlink()
+    with pytest.raises(InputError, match="holds no model"):
+        Transformer(from_run="outputs/a/b").fit(history)
+    recx.run([*NEWS[:6], "retriever=popularity", "hydra.run.dir=outputs/a/c"])
     with pytest.raises(InputError, match="contains no fitted transformer"):
-        Transformer(from_run="last").fit(world)
+        Transformer(from_run="outputs/a/c").fit(history)
 
 
 def test_other_content_than_at_the_fit_is_refused() -> None:
@@ -211,16 +239,14 @@ def test_a_device_that_is_not_there_is_reported() -> None:
 def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
-    union = part_of(
-        "retriever/union", sources={"network": small(epochs=2), "co_clicks": part_of("retriever/item_knn")}, weights={}
-    ).fit(world)
-    assert union.summary.curves["network/loss"] == union.sources["network"].summary.curves["transformer/loss"]  # type: ignore[attr-defined]
-    union.save(folder / "retriever")
-    assert [path.name for path in (folder / "retriever").iterdir()] == ["network"]
-    (folder / "metrics.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    assert Transformer(from_run="last").fit(world).settings.factors == 32
-    small(epochs=1).fit(world).save(folder / "retriever" / "other")
-    with pytest.raises(InputError, match=r"contains several fitted transformers \(network, other\)"):
-        Transformer(from_run="last").fit(world)
+    one = "{_target_:recx_transformer.retriever.Transformer,factors:16,epochs:1,validation_users:0,recent:[]}"
+    union = [*NEWS[:6], "retriever=union", "~retriever.sources", f"+retriever.sources.network={one}"]
+    knn = "+retriever.sources.knn={_target_:recx.parts.retriever.item_knn.ItemKNN}"
+    made = recx.run([*union, knn, "hydra.run.dir=outputs/a/b"])
+    assert "network/loss" in made.curves
+    history = made.split.fold.history
+    assert Transformer(from_run="outputs/a/b").fit(history).settings.factors == 16
+    recx.run([*union, f"+retriever.sources.other={one.replace('16', '8')}", "hydra.run.dir=outputs/a/c"])
+    with pytest.raises(InputError, match="contains 2 fitted transformers: choose a run with only one"):
+        Transformer(from_run="outputs/a/c").fit(history)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from recx_transformer.circle import circle, small
-from recx_transformer.retriever import Transformer
+from recx_transformer.fitted import FittedTransformer
 
 import recx
-from recx.plugin import InputError, SeenEvents
+from recx.plugin import InputError, SeenEvents, fitted_parts_of
 
 SMALL = [
     *("+experiment=news", "dataset.readers=120", "dataset.articles=60", "tracker=console", "cache=off"),
@@ -26,6 +26,12 @@ def run(name: str, *words: str) -> dict[str, Any]:
     recx.run([*SMALL, f"hydra.run.dir=outputs/a/{name}", *words])
     card: dict[str, Any] = json.loads(Path(f"outputs/a/{name}/protocol.json").read_text())
     return card
+
+
+def seen_by(name: str) -> dict[str, Any]:
+    """Return what the network of a run has seen."""
+    [fitted] = fitted_parts_of(Path(f"outputs/a/{name}/model"), FittedTransformer)
+    return fitted.seen.statement()
 
 
 @pytest.mark.slow
@@ -46,9 +52,9 @@ def test_a_network_that_has_seen_the_answers_is_refused(tmp_path: Path, monkeypa
                 with pytest.raises(InputError, match=SAID):
                     run("again", *words)
                 continue
-            seen = SeenEvents.load(Path(f"outputs/a/{source}/retriever")).statement()
+            seen = seen_by(source)
             said = run("again", *words)["loaded"]["retriever"]
-            assert said == {"from": str(Path(f"outputs/a/{source}/retriever")), "seen": seen}
+            assert said == {"from": str(Path(f"outputs/a/{source}/model")), "seen": seen}
     with pytest.raises(InputError, match=SAID):  # a ranker that learns one step earlier would trust it too much
         run("again", "retriever.from_run=outputs/a/test", "ranker=linear")
     run("again", "retriever.from_run=outputs/a/valid", "ranker=linear", "ranker.resamples=0")
@@ -56,22 +62,9 @@ def test_a_network_that_has_seen_the_answers_is_refused(tmp_path: Path, monkeypa
     union = ["retriever=union_news_transformer", "retriever.sources.transformer.from_run=outputs/a/again", identity]
     recx.run([*SMALL[:6], "hydra.run.dir=outputs/a/union", *union])
     card = json.loads(Path("outputs/a/union/protocol.json").read_text())
-    assert card["loaded"]["retriever"]["seen"] == SeenEvents.load(Path("outputs/a/valid/retriever")).statement()
+    assert card["loaded"]["retriever"]["seen"] == seen_by("valid")
     with pytest.raises(InputError, match=SAID):
         recx.run([*SMALL[:6], "hydra.run.dir=outputs/a/union", *union, "fold=valid", "seed=0", "split.n=2"])
-
-
-def test_a_network_that_does_not_say_what_it_has_seen_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world, folder = circle(60, 8), tmp_path / "outputs" / "day" / "run"
-    small(epochs=1).fit(world).save(folder / "retriever")
-    (folder / "metrics.json").write_text("{}")
-    monkeypatch.chdir(tmp_path)
-    assert Transformer(from_run="last").loaded["seen"]["events"] == 480
-    (folder / "retriever" / "seen_events.npy").unlink()
-    with pytest.raises(InputError, match="does not tell which events its part has seen"):
-        Transformer(from_run="last").fit(world)
 
 
 def test_what_only_validates_is_seen_too() -> None:
