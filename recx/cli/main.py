@@ -31,7 +31,10 @@ from recx.tracking.process import stoppable
 if TYPE_CHECKING:
     from argparse import Namespace
 
-COMMANDS = ("cache", "compare", "doctor", "evaluate", "explain", "init", "list", "new-plugin", "report", "runs", "ui")
+COMMANDS = (
+    *("cache", "compare", "doctor", "evaluate", "explain", "init"),
+    *("list", "new-plugin", "predict", "report", "runs", "ui"),
+)
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
 
 

@@ -226,7 +226,8 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs", uri: str | N
     """Return a finished run.
 
     Args:
-        run: Its folder, its MLflow run id or name, or ``last`` for the one that finished last here.
+        run: Its folder, its MLflow run id or name, or ``last`` for the one that finished last here; ``best:EXPERIMENT``
+            and the addresses of registered models as in ``recx.experiment.model.found``.
         outputs: The folder that holds the runs.
         uri: The MLflow store to look in; None: that of ``MLFLOW_TRACKING_URI``, and the one in ``outputs``. The files
             of a run whose folder is not on this machine are fetched from there.
@@ -235,22 +236,11 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs", uri: str | N
         InputError: There is no such run, or it did not finish; when a file is read: it is missing or damaged.
     """
     outputs = Path(outputs)
-    for folder in (Path(run), outputs / run):
-        if folder.is_dir() and str(run) != "last":
-            if (folder / BENCHMARK).is_file():
-                raise InputError(f"{folder} holds a benchmark, not a run: {_rankers(folder)}")
-            if not is_finished(folder):
-                if is_finished(folder / "best"):  # of a sweep
-                    return SavedRun(folder / "best")
-                why = (
-                    "it ended before it was complete"
-                    if (folder / "metrics.json").is_file()
-                    else "it has no metrics.json"
-                )
-                raise InputError(f"{folder} does not hold a finished run, since {why}: choose another folder")
-            return SavedRun(folder)
     if str(run) == "last":
         return SavedRun(last(outputs))
+    folder = folder_of(run, outputs)
+    if folder is not None:
+        return SavedRun(_finished_in(folder))
     tracked = tracked_folder(str(run), outputs, uri)
     if tracked is not None:
         return load(tracked, outputs)
@@ -258,6 +248,23 @@ def load(run: str | Path = "last", outputs: str | Path = "outputs", uri: str | N
     raise InputError(
         f"no run {str(run)!r}, neither a folder nor the id or name of an MLflow run under {outputs}: {near}"
     )
+
+
+def folder_of(run: str | Path, outputs: Path) -> Path | None:
+    """Return the folder that a run is named by, as it is or below ``outputs``; None if there is none."""
+    return next((folder for folder in (Path(run), outputs / run) if folder.is_dir()), None)
+
+
+def _finished_in(folder: Path) -> Path:
+    """Return the folder of the run in a folder: of a sweep, that of its best run."""
+    if (folder / BENCHMARK).is_file():
+        raise InputError(f"{folder} holds a benchmark, not a run: {_rankers(folder)}")
+    if is_finished(folder):
+        return folder
+    if is_finished(folder / "best"):
+        return folder / "best"
+    why = "it ended before it was complete" if (folder / "metrics.json").is_file() else "it has no metrics.json"
+    raise InputError(f"{folder} does not hold a finished run, since {why}: choose another folder")
 
 
 def last(outputs: Path, *others: str) -> Path:

@@ -233,6 +233,10 @@ def small(line: str, here: Path) -> list[str]:
     if any(word.startswith("RUN/") for word in words):
         benchmark = newest(here, "benchmark.json")
         words = [word.replace("RUN/", f"{benchmark}/") for word in words]
+    if words[0] == "predict":
+        run = newest(here, "recommendations.parquet", "*_news")
+        user = to_predict(pd.read_parquet(run / "recommendations.parquet"), here)
+        words = [{"RUN": str(run), "ID": user}.get(word, word) for word in words]
     if "RUN" in words:
         words = [str(newest(here, "report.json")) if word == "RUN" else word for word in words]
     if "user=ID" in words:
@@ -263,6 +267,14 @@ def small(line: str, here: Path) -> list[str]:
     return [*words, *sizes, *quick, *search]
 
 
+def to_predict(rows: pd.DataFrame, folder: Path) -> str:
+    """Write the files that a prediction reads, with ids of these rows; return a user's."""
+    rows["user"].drop_duplicates().to_csv(folder / "users.txt", index=False, header=False)
+    rows["item"].drop_duplicates().to_csv(folder / "items.txt", index=False, header=False)
+    rows[["user", "item"]].assign(time=1_507_000_000_000).to_csv(folder / "history.csv", index=False)
+    return str(rows["user"].iloc[0])
+
+
 RERANKER = """
 class Longest:
     def rerank(self, query, documents):
@@ -278,8 +290,8 @@ def synthetic(sizes: list[str], folder: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def newest(folder: Path, file: str) -> Path:
-    return max(folder.glob(f"outputs/2*/*/{file}"), key=lambda path: path.stat().st_mtime).parent
+def newest(folder: Path, file: str, name: str = "*") -> Path:
+    return max(folder.glob(f"outputs/2*/{name}/{file}"), key=lambda path: path.stat().st_mtime).parent
 
 
 @pytest.fixture(scope="module")

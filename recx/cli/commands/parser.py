@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from recx.core.errors import InputError
 
-RUN = "a run's folder, its MLflow run id or name, or last"
+RUN = "a run's folder, its MLflow run id or name, best:EXPERIMENT, models:/NAME/VERSION, or last"
 """How a run can be given on the command line."""
 URI = "the MLflow store to look in (MLFLOW_TRACKING_URI, and the one under outputs)"
 

@@ -114,7 +114,8 @@ class Population:
             history = history if at is None else before(history, at)
         time = None
         if history.time is not None:
-            time = times_of(history, number, known) if at is None else np.full(len(number), at, dtype=np.int64)
+            counted = known if len(known) else history
+            time = times_of(history, number, counted) if at is None else np.full(len(number), at, dtype=np.int64)
         return Asked(ids, chain, history, number, time, allowed, unknown_items)
 
     def newcomer(self, table: Mapping[str, Any], *, per_user: bool = True) -> Asked:

@@ -16,11 +16,12 @@ from recx.core.html_table import table, title
 from recx.core.similar import FindsSimilar
 from recx.core.system.sizes import readable
 from recx.core.types import Array, Bools, Fold, Interactions
-from recx.experiment import build, protocol_card, saved_runs
+from recx.experiment import build, protocol_card
 from recx.experiment.model.asking import Asked, Population
 from recx.experiment.model.counted import is_dated
 from recx.experiment.model.explaining import Explained, explained
-from recx.experiment.model.folder import MODEL, Kept, read
+from recx.experiment.model.folder import Kept, read
+from recx.experiment.model.found import model_of
 from recx.experiment.model.keep import known_of
 from recx.experiment.model.moments import milliseconds_of
 from recx.experiment.model.population import numbers_of, raw_ids
@@ -235,13 +236,14 @@ def load_model(run: str = "last", *, uri: str | None = None) -> Model:
     """Return the model of a run, which recommends without being fitted again.
 
     Args:
-        run: A run as for ``recx.results.load``: ``last``, a folder, an MLflow run id or name.
-        uri: The MLflow store; None: the default.
+        run: ``last``, a folder, an MLflow run id or name, ``best:EXPERIMENT``, or a registered model's address (see
+            ``recx.experiment.model.found``).
+        uri: The MLflow store; None: that of ``MLFLOW_TRACKING_URI``, and the one under ``outputs``.
 
     Raises:
         InputError: There is no such run, or it kept no model, or one that cannot be read.
     """
-    return Model.of(saved_runs.load(run, uri=uri).folder / MODEL)
+    return Model.of(model_of(run, uri=uri))
 
 
 def _check_k(k: Any) -> None:

@@ -1,0 +1,87 @@
+"""Files of users and items, and what is read from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recx.core.entities import Entities
+from recx.core.errors import InputError
+from recx.jobs.predict.files import alike, named, read_ids, users_alike
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("3\n1\n2\n", [3, 1, 2]),
+        ("3\n\n\n1", [3, 1]),
+        ("\ufeff3\r\n1\r\n", [3, 1]),
+        ("user\n3\n1\n", [3, 1]),
+        ("item,user,x\na,3,\nb,1,\n", [3, 1]),
+        ("user;x\n3;2\n1;\n", [3, 1]),
+        ("\ufeffuser\na\nb\n", ["a", "b"]),
+        ("007\n7\n", ["007", "7"]),
+        ("user\na b\nc\n", ["a b", "c"]),
+        ('"x, y"\nz\n', ["x, y", "z"]),
+        ("user\nx\nuser\ny\n", ["x", "y"]),  # files that were joined
+    ],
+)
+def test_ids_stand_one_per_line_or_in_a_column(tmp_path: Path, text: str, ids: list[object]) -> None:
+    (tmp_path / "users.csv").write_bytes(text.encode())
+    assert read_ids(tmp_path / "users.csv", "user").tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"user\n", "names no user"),
+        (b"a,b\n1,2\n", "its first line has 2 columns separated by ',', and none is called 'user'"),
+        (b"a b\nc d\n", "its first line has 2 columns separated by ' '"),
+        (b"1\n   \n", "row 2: the value is missing"),
+        (b"1\n2,3\n", "row 2: 2 columns instead of 1"),
+        (b"user_id\n1\n", "could be an id or the name of a column: write user there"),
+        (b"1\nNaN\n", "row 2: the value is missing"),
+        (b"1.0\n2.0\n", "is a decimal number"),
+        (b"1\nid\n", "is a title or a total among whole numbers"),
+        (b"\xff\xd8\xff\xe0 image", "is a JPEG image"),
+        (b"a\x00b\n", "binary"),
+        (b"a\xffb\n", "not text in UTF-8"),
+    ],
+)
+def test_what_is_no_list_of_ids_is_one_sentence(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "users.csv").write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        read_ids(tmp_path / "users.csv", "user")
+
+
+def test_a_parquet_file_needs_the_column(tmp_path: Path) -> None:
+    pd.DataFrame({"user": [3, 1], "x": ["a", "b"]}).to_parquet(tmp_path / "users.parquet")
+    assert read_ids(tmp_path / "users.parquet", "user").tolist() == [3, 1]
+    with pytest.raises(InputError, match=r"has no column 'item' \(its columns: user, x\)"):
+        read_ids(tmp_path / "users.parquet", "item")
+    pd.DataFrame({"user": [3.0, np.nan]}).to_parquet(tmp_path / "users.parquet")
+    with pytest.raises(InputError, match="row 2: the value is missing"):
+        read_ids(tmp_path / "users.parquet", "user")
+
+
+def test_ids_take_the_type_of_the_model_s() -> None:
+    numbers, texts = Entities(np.array([7, 12])), Entities(np.array(["7", "x"], dtype=object))
+    found = alike(np.array([12, 7, 12]), texts)
+    assert (found.ids.tolist(), found.repeated, found.unlike) == (["12", "7"], 1, 0)
+    found = alike(np.array(["12", "x", "007", "12"], dtype=object), numbers)
+    assert (found.ids.tolist(), found.ids.dtype, found.repeated, found.unlike) == ([12], np.int64, 1, 2)
+    assert alike(np.array([5, 5]), Entities(np.zeros(0, dtype=object))).ids.tolist() == [5]
+    with pytest.raises(InputError, match=r"users.csv: '007' is no user of the model, whose ids are whole numbers"):
+        users_alike(np.array(["12", "007"], dtype=object), numbers, "users.csv")
+
+
+def test_typed_ids_are_numbers_if_all_are() -> None:
+    assert named(["3", "4"]).tolist() == [3, 4]
+    assert named(["3", "x"]).tolist() == ["3", "x"]
+    with pytest.raises(InputError, match=r"--user.*the value is missing"):
+        named([""])
