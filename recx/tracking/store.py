@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 SQLITE = "sqlite:///"
 VARIABLE = "MLFLOW_TRACKING_URI"
 """The variable of the environment by which MLflow knows its store."""
+REGISTRY = "MLFLOW_REGISTRY_URI"
+"""The variable that names another store for registered models."""
 DEFAULT = f"{SQLITE}outputs/mlflow.db"
 SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql")
 SETTINGS = {
@@ -157,7 +159,8 @@ def open_client(uri: str, name: str | None = None) -> MlflowClient:
     """
     try:
         with _deprecations_ignored():
-            return _client_class()(tracking_uri=uri)
+            # Else it would register models where MLflow's global state says, whatever the store.
+            return _client_class()(tracking_uri=uri, registry_uri=os.environ.get(REGISTRY) or uri)
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise RecxError(

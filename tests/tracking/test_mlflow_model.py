@@ -133,10 +133,11 @@ def test_a_model_that_was_not_logged_whole_has_failed(home: Path, kept: Keep, mo
 
 
 def test_a_run_of_the_user_and_mlflow_s_own_settings_are_left_alone(home: Path, kept: Keep) -> None:
-    mlflow.set_tracking_uri(f"sqlite:///{home}/theirs.db")
+    ours = MLflow(f"sqlite:///{home}/outputs/mlflow.db", register="news")
+    mlflow.set_tracking_uri(f"sqlite:///{home}/theirs.db")  # in the environment too
     try:
         with mlflow.start_run() as theirs:
-            with logged(home / "run", kept(home / "run"), MLflow(register="news")):
+            with logged(home / "run", kept(home / "run"), ours):
                 assert mlflow.active_run().info.run_id == theirs.info.run_id
             assert mlflow.get_tracking_uri() == f"sqlite:///{home}/theirs.db"
             assert mlflow.get_active_model_id() is None
@@ -144,8 +145,10 @@ def test_a_run_of_the_user_and_mlflow_s_own_settings_are_left_alone(home: Path, 
         assert not client.search_logged_models(["0"])
         assert not client.search_registered_models()
         assert not client.get_run(theirs.info.run_id).outputs.model_outputs
+        assert [found.name for found in models(home)] == ["model"]
     finally:
         mlflow.set_tracking_uri(None)
+        os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a:b", "a'b", 'a"b', "..", ".", " x", "x ", "a\nb"])

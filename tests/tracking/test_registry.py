@@ -131,7 +131,7 @@ def test_a_champion_that_a_person_chose_is_compared_too(home: Path, register: Re
     contest = register.contest(better=False)
     register("run2", contest)
     assert contest.met == [{}]  # nothing that it could be compared by
-    assert opened.get_registered_model("news").aliases == {CHAMPION: "2"}
+    assert state_of(home, "3") == "the champion stays version 2: it loses"
 
 
 def test_a_version_whose_process_died_before_it_was_compared_is_said_once(
