@@ -247,6 +247,13 @@ def latency() -> Iterator[tuple[str, str, str]]:
     yield from measured()
 
 
+def serve() -> Iterator[tuple[str, str, str]]:
+    """Latency, throughput and memory of a served model: see benchmarks/serve.py."""
+    from serve import measured
+
+    yield from measured()
+
+
 def report() -> Iterator[tuple[str, str, str]]:
     """The time of the page of a large run: see benchmarks/report.py."""
     from report import measured
@@ -301,6 +308,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "cache": cache,
     "sweeps": sweeps,
     "latency": latency,
+    "serve": serve,
     "report": report,
     "tracker": tracker,
     "million": million,

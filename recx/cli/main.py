@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from recx.config import option_sources
 from recx.core.distribution import check_distribution
-from recx.core.errors import InputError, RecxError, did_you_mean
+from recx.core.errors import InputError, RecxError, did_you_mean, unexpected
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("cache", "compare", "doctor", "evaluate", "explain", "init"),
-    *("list", "new-plugin", "predict", "report", "runs", "ui"),
+    *("list", "new-plugin", "predict", "report", "runs", "serve", "ui"),
 )
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
 
@@ -75,9 +75,7 @@ def main() -> int:
             way_out = "allow this process more of them (ulimit -n 4096)"
         return _fail(f"{file}{reason}: {way_out}", 1)
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
-        return _fail(f"unexpected error, {place}: {error} (RECX_DEBUG=1 shows the traceback)", 1)
+        return _fail(unexpected(error), 1)
 
 
 def _in_utf8() -> None:

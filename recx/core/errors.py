@@ -6,8 +6,10 @@ without a traceback and exits with the error's exit code; ``RECX_DEBUG=1`` shows
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from recx.core.secrets import hidden
 
@@ -34,6 +36,13 @@ def reason(error: BaseException) -> str:
     """Return why something failed, in one line; the message of an unexpected error follows its type."""
     text = hidden(" ".join(str(error).split()))
     return text if isinstance(error, RecxError) else f"{type(error).__name__}: {text}"
+
+
+def unexpected(error: BaseException) -> str:
+    """Return a sentence about an error that no part of recx foresaw, with the line that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
+    return f"unexpected error, {place}: {error} (RECX_DEBUG=1 shows the traceback)"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

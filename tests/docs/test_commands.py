@@ -312,7 +312,13 @@ def ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-ELSEWHERE = {"ui": "serves until it is stopped", "new-plugin": "see mine", "evaluate": "see above", "init": "see above"}
+ELSEWHERE = {
+    "ui": "serves until it is stopped",
+    "serve": "so does this",
+    "new-plugin": "see mine",
+    "evaluate": "see above",
+    "init": "see above",
+}
 """Commands that other tests run."""
 
 

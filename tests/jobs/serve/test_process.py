@@ -1,0 +1,199 @@
+"""A real server: its workers, what happens when one dies, and its end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Running:
+    """A server that runs.
+
+    Attributes:
+        process: The process that was started.
+        port: Where it listens.
+        lines: What it has printed.
+    """
+
+    process: subprocess.Popen[str]
+    port: int
+    lines: list[str]
+
+    def get(self, path: str) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, json.loads(body) if answer.headers.get_content_subtype() == "json" else body.decode()
+
+    def workers(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(child) for child in children]
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        for _ in range(600):
+            if condition():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"it did not come to that: {self.lines}")
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RECX_TOKEN": ""}
+    command = [sys.executable, "-m", "recx", "serve", str(folder), *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=folder.parent, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True
+    )
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[Running]:
+    process = start(folder, "--port", "0", *arguments)
+    lines: list[str] = []
+    assert process.stdout is not None
+    try:
+        while not lines or "serving on" not in lines[-1]:
+            line = process.stdout.readline()
+            assert line, lines
+            lines.append(line)
+        port = int(lines[-1].split(",")[0].rpartition(":")[2])
+        reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()))
+        reader.start()
+        yield Running(process, port, lines)
+        process.terminate()
+        reader.join(30)
+    finally:
+        process.kill()
+        process.wait(30)
+        process.stdout.close()
+
+
+@pytest.fixture
+def run(model_folder: Path, tmp_path: Path) -> Path:
+    """Return the folder of a finished run with a model."""
+    shutil.copytree(model_folder, tmp_path / "run" / "model")
+    (tmp_path / "run" / "metrics.json").write_text("{}", encoding="utf-8")
+    return tmp_path / "run"
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def refused(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_started_again_and_the_counts_remain(run: Path) -> None:
+    with serving(run, "--workers", "2") as server:
+        for _ in range(10):
+            assert server.get("/recommend?users=u05&k=3")[0] == 200
+        before = server.workers()
+        assert len(before) == 2
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        server.until(lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
+        assert server.get("/recommend?users=u05&k=3")[0] == 200  # waits until one of them serves
+        server.until(lambda: "recx_worker_starts_total 4" in server.get("/metrics")[1])
+        assert 'recx_requests_total{endpoint="recommend",code="200"} 11' in server.get("/metrics")[1]
+    printed = "".join(server.lines)
+    assert printed.count("was killed by SIGKILL (out of memory?): it is started again") == 2
+    assert "Traceback" not in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_an_open_request_is_finished_at_the_end(run: Path, stop: signal.Signals, code: int) -> None:
+    with serving(run, "--workers", "2") as server:
+        workers = server.workers()
+        body = b'{"users":["u05"],"k":3}'
+        head = "POST /recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
+            time.sleep(0.3)
+            server.process.send_signal(stop)
+            time.sleep(0.5)
+            client.sendall(body[5:])
+            answer = b"".join(iter(lambda: client.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert server.process.wait(10) == code
+        assert not any(map(is_alive, workers))
+        assert refused(server.port)
+    assert "Traceback" not in "".join(server.lines)
+
+
+@pytest.mark.slow
+def test_idle_and_half_open_connections_do_not_delay_the_end(run: Path) -> None:
+    with serving(run) as server:
+        clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        for client in clients[:10]:
+            client.sendall(b"GET /hea")
+        clients[-1].sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(0.3)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(10) == 130
+        assert time.monotonic() - began < 4
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_a_server_that_is_killed(run: Path) -> None:
+    with serving(run, "--workers", "2") as server:
+        workers = server.workers()
+        server.process.kill()
+        server.until(lambda: not any(map(is_alive, workers)))
+        assert refused(server.port)
+
+
+@pytest.mark.slow
+def test_a_port_in_use_and_a_damaged_model(run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = start(run, "--port", str(port))
+        printed, _ = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert printed.startswith(f"port {port} of 127.0.0.1 is in use")
+    array = next((run / "model").glob("*.npy"))
+    array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
+    process = start(run, "--port", "0", "--workers", "2")
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"{array.name} has changed" in printed.splitlines()[-1]
+    assert "Traceback" not in printed
+
+
+@pytest.mark.slow
+def test_a_server_whose_workers_die_at_once_ends(run: Path) -> None:
+    with serving(run) as server:
+        shutil.rmtree(run / "model")
+        os.kill(server.workers()[0], signal.SIGKILL)
+        assert server.process.wait(60) == 1
+    assert "see its output above" in server.lines[-1]
+    assert any("holds no model" in line for line in server.lines)
