@@ -96,7 +96,7 @@ def writing(path: Path, user: Array, item: Array) -> Iterator[Write]:
         OSError: The disk is full, or something else is wrong with it.
     """
     form, schema = form_of(path), schema_of(user, item)
-    with replacing(path) as temporary, ExitStack() as stack:
+    with _told_of(path), replacing(path) as temporary, ExitStack() as stack:
         if form == ".parquet":
             import pyarrow.parquet as pq
 
@@ -111,6 +111,16 @@ def writing(path: Path, user: Array, item: Array) -> Iterator[Write]:
             yield partial(_append_csv, file)
         else:
             yield partial(_append_lines, file)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Let an error of the disk, such as one that is full, name the file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def schema_of(user: Array, item: Array) -> pa.Schema:

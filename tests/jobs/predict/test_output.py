@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -119,3 +121,17 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_any_work(tmp_path: Pa
     with pytest.raises(InputError, match=r"nothing can be written in .*: correct its permissions"):
         check_output(tmp_path / "top.csv")
     tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_error_of_the_disk_names_the_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"top{suffix}"
+
+    def full() -> None:
+        with writing(path, USERS, ITEMS) as append:
+            append(blocks()[0])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=re.escape(str(path))):
+        full()
+    assert not list(tmp_path.iterdir())
