@@ -134,6 +134,17 @@ class Saveable(Protocol):
 
 
 @runtime_checkable
+class Checked(Protocol):
+    """A part with arrays by which compiled code finds its way, such as borders and numbers of rows.
+
+    Compiled code does not check where it reads, so a file must not be able to lead it elsewhere.
+    """
+
+    def check_read(self) -> None:
+        """Raise ValueError unless the arrays fit one another; called when the part was read from a file."""
+
+
+@runtime_checkable
 class Explainable(Protocol):
     """A fitted ranker whose scores are sums of one contribution per feature, up to a constant."""
 

@@ -24,6 +24,19 @@ def indptr_of(lengths: Array) -> Longs:
     return indptr
 
 
+def check_borders(indptr: Array, n_rows: int) -> None:
+    """Raise ValueError unless these are the borders of groups of so many rows."""
+    ends = indptr.ndim == 1 and len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == n_rows
+    if not ends or (np.diff(indptr) < 0).any():
+        raise ValueError(f"borders that are not those of groups of {n_rows} rows")
+
+
+def check_numbers(numbers: Array, n: int) -> None:
+    """Raise ValueError unless all numbers are 0 or more and below ``n``."""
+    if numbers.dtype.kind not in "iu" or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n):
+        raise ValueError(f"numbers that are not all from 0 to {n - 1}")
+
+
 def group_of_rows(indptr: Longs) -> Longs:
     """Return the group of every row [n_rows]."""
     return np.repeat(np.arange(len(indptr) - 1), indptr[1:] - indptr[:-1])

@@ -25,12 +25,15 @@ from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary
 from recx.core.graphs import Graphs
-from recx.core.protocols import Saveable
+from recx.core.protocols import Checked, Saveable
+from recx.core.ragged import check_borders, check_numbers
 from recx.core.system.plain_files import MIB, check_plain, read_text
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
 
 VALUE = "value.json"
 MAPPED = 1 << 16  # size in bytes above which an array is mapped rather than read
+NUMBERS = "biufcmMUS"
+"""Kinds of arrays that are kept as ``.npy``; the others are texts."""
 LARGEST = 512 * MIB  # of the structure, which holds plain numbers and texts too
 _ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
 
@@ -112,6 +115,8 @@ class _Writer:
         if value is None or type(value) in (bool, int, float, str):
             return value
         if isinstance(value, np.generic):
+            if type(value.item()) not in (bool, int, float, str):
+                raise NotStorableError(f"a number of {value.dtype}")
             return {"scalar": [value.dtype.str, value.item()]}
         if isinstance(value, Mapping):
             if not all(isinstance(name, str) for name in value):
@@ -175,11 +180,16 @@ class _Reader:
         if "tuple" in data:
             return tuple(self.value(inner) for inner in data["tuple"])
         if "scalar" in data:
-            kind, number = data["scalar"]
-            return np.dtype(kind).type(number)
+            kind, number = np.dtype(data["scalar"][0]), data["scalar"][1]
+            if kind.kind not in "biufU":
+                raise ValueError(f"a number of {kind}")
+            return kind.type(number)
         if "same" in data:
             return self.made[data["same"]]
-        value = self.made[data["place"]] = self._object(data)
+        value = self._object(data)
+        if data["place"] in self.made:
+            raise ValueError(f"the place {data['place']} occurs twice")
+        self.made[data["place"]] = value
         return value
 
     def _object(self, data: dict[str, Any]) -> Any:
@@ -197,19 +207,27 @@ class _Reader:
         kind = _TYPES[data["type"]] if "type" in data else self.locate(data["part"])
         if not is_dataclass(kind):
             raise ValueError(f"{data['part']} is no dataclass")
-        return kind(**{name: self.value(inner) for name, inner in data["fields"].items()})
+        if data["fields"].keys() != {one.name for one in fields(kind) if one.init}:
+            raise ValueError(f"other fields than those of {kind.__name__}")
+        value = kind(**{name: self.value(inner) for name, inner in data["fields"].items()})
+        if isinstance(value, Checked):
+            value.check_read()
+        return value
 
 
 def _csr(arrays: list[Any], shape: list[int]) -> Any:
     """Return a CSR array whose borders and columns are checked: compiled code would read anywhere by wrong ones."""
-    array = sparse.csr_array(tuple(arrays), shape=tuple(shape))
-    array.check_format()
-    return array
+    data, indices, indptr = arrays
+    check_borders(indptr, len(indices))
+    check_numbers(indices, shape[1])
+    if data.shape != indices.shape or indices.ndim != 1 or len(indptr) != shape[0] + 1:
+        raise ValueError(f"no sparse array of {shape[0]} x {shape[1]}")
+    return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
 def _write_array(array: Array, folder: Path | None, place: int) -> str:
     """Write an array into a file, unless there is no folder, and return its name."""
-    if array.dtype.kind in "biufcmMUS":
+    if array.dtype.kind in NUMBERS:
         if folder is None:
             return ""
         with (folder / f"{place}.npy").open("wb") as file:  # np.save does not report a full disk
@@ -238,8 +256,10 @@ def read_array(path: Path) -> Array:
     """Return the array of a file that ``write`` wrote."""
     check_plain(path, own=True)
     if path.suffix == ".npy":
-        large = path.stat().st_size > MAPPED
-        return np.asarray(np.load(path, mmap_mode="c" if large else None, allow_pickle=False))
+        array = np.load(path, mmap_mode="c", allow_pickle=False)  # mapped: no header can ask for more than is there
+        if array.dtype.kind not in NUMBERS:
+            raise ValueError(f"{path.name} holds {array.dtype}")
+        return np.asarray(array) if path.stat().st_size > MAPPED else np.array(array, order="K")
     import pyarrow.parquet as pq
 
     texts = np.array(pq.read_table(path)["text"].to_pylist(), dtype=object)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,9 +19,9 @@ from recx.config.compose import compose, plain
 from recx.core.errors import InputError
 from recx.core.fit_summary import summary_of
 from recx.core.protocols import Feature
-from recx.core.types import Interactions
+from recx.core.types import Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
-from recx.experiment import build
+from recx.experiment import build, caching
 from recx.experiment.caching import cached
 from recx.experiment.experiment import Experiment, Result
 from recx.experiment.model.keep import keep
@@ -206,6 +208,81 @@ def test_a_stand_in_whose_entry_was_pruned_is_fitted_to_be_kept(cache: Cache, tm
     for entry in cache.folder.iterdir():
         entry.rename(tmp_path / entry.name)
     assert kept(result, tmp_path / "again") == expected
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n_candidates": 5},
+        {"ranker": Identity()},
+        {"ranker": Linear({"clicks": Clicks()}, resamples=0)},
+        {"evaluator": Evaluator(["recall_at_3"], ["ndcg_at_2"], ["ndcg_at_2"])},
+    ],
+    ids=["n_candidates", "no ranker", "ranker", "metrics"],
+)
+def test_no_retriever_is_fitted_again_for_other_lists_rankers_or_metrics(
+    changed: dict[str, Any], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = chain(**changed).run()
+    run(chain(), cache)
+    for kind in (Union, ItemKNN, Popularity):
+        monkeypatch.setattr(kind, "fit", None)
+    assert_same(expected, run(chain(**changed), cache))
+
+
+def fitted_folders(cache: Cache) -> list[Path]:
+    return [path for path in cache.folder.rglob("fitted") if path.is_dir()]
+
+
+def flipped(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+@pytest.mark.parametrize("damage", [shutil.rmtree, flipped], ids=["pruned", "damaged"])
+def test_a_kept_part_that_cannot_be_read_is_fitted_again(damage: Callable[[Path], None], cache: Cache) -> None:
+    changed = {"n_candidates": 5}
+    expected = chain(**changed).run()
+    run(chain(), cache)
+    assert fitted_folders(cache)
+    for folder in fitted_folders(cache):
+        damage(folder)
+    assert_same(expected, run(chain(**changed), cache))
+    assert_same(expected, run(chain(**changed), cache))
+
+
+def test_a_part_of_a_class_that_is_gone_is_fitted_again(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = chain(n_candidates=5).run()
+    run(chain(), cache)
+
+    def gone(path: str) -> type:
+        raise InputError(f"{path} is neither a class of recx nor of an installed plugin")
+
+    monkeypatch.setattr(caching, "locate", gone)
+    assert_same(expected, run(chain(n_candidates=5), cache))
+
+
+class Learned:
+    """A fitted retriever that is no dataclass, so that it cannot be kept."""
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        return Popularity().retrieve(history, requests, k)
+
+
+@dataclass(frozen=True)
+class Learning:
+    def fit(self, history: Interactions) -> Learned:
+        return Learned()
+
+
+def test_a_part_that_cannot_be_kept_is_fitted_again(cache: Cache, tmp_path: Path) -> None:
+    parts = {"retriever": Learning()}
+    expected, other = chain(**parts).run(), chain(**parts, n_candidates=5).run()
+    run(chain(**parts), cache)
+    assert_same(expected, run(chain(**parts), cache))
+    result = run(chain(**parts, n_candidates=5), cache)
+    assert_same(other, result)
+    assert keep(result, tmp_path, {"model": "parts"}, {}) is None
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
+from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.graphs import Graphs
 from recx.core.types import Fold, Interactions, Requests
@@ -132,3 +136,145 @@ def test_a_text_that_is_not_unicode_is_rejected(tmp_path: Path) -> None:
 def test_nothing_is_pickled(tmp_path: Path) -> None:
     through_files(world(), tmp_path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".npy", ".parquet"}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part as a plugin may have one."""
+
+    settings: Any
+    array: Any = None
+    inner: Part | None = None
+    derived: int = field(init=False, default=7)
+
+
+class Boxed:
+    """A part with files of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def save(self, folder: Path) -> None:
+        (folder / "text.txt").write_text(self.text)
+
+    @classmethod
+    def load(cls, folder: Path) -> Boxed:
+        return cls((folder / "text.txt").read_text())
+
+
+@dataclass(frozen=True)
+class Strict:
+    """A part that checks what was read."""
+
+    n: int
+
+    def check_read(self) -> None:
+        if self.n < 0:
+            raise ValueError("below 0")
+
+
+class Plain:
+    """No part."""
+
+
+def here(path: str) -> type:
+    kinds = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Part, Boxed, Strict)}
+    if path not in kinds:
+        raise InputError(f"{path} is no part")
+    return kinds[path]
+
+
+def part_through_files(value: Any, folder: Path) -> Any:
+    values.write(value, folder, here)
+    return values.read(folder, here)
+
+
+def test_a_part_comes_back_with_its_arrays_and_parts(tmp_path: Path) -> None:
+    shared = np.arange(3)
+    part = Part({"k": 3, "names": ("a", "b")}, shared, Part((), shared))
+    back = part_through_files({"one": part, "again": part}, tmp_path)
+    assert back["one"] is back["again"]
+    assert back["one"].settings == part.settings
+    assert back["one"].array is back["one"].inner.array
+    assert back["one"].derived == 7
+    assert back["one"].inner.inner is None
+
+
+def test_a_part_with_files_of_its_own_writes_them_once(tmp_path: Path) -> None:
+    box = Boxed("ä")
+    back = part_through_files([Part(box), Part(box)], tmp_path)
+    assert back[0].settings is back[1].settings
+    assert back[0].settings.text == "ä"
+    assert len(list(tmp_path.glob("*.part"))) == 1
+
+
+def test_sparse_arrays_come_back_as_they_were(tmp_path: Path) -> None:
+    array = sparse.random_array((40, 30), density=0.1, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
+    back = through_files(array, tmp_path)
+    assert back.shape == array.shape
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(array, name), strict=True)
+
+
+@pytest.mark.parametrize(
+    "number", [np.float32(0.1), np.int64(2**60), np.float64("nan"), np.bool_(True), np.uint8(3), np.str_("a")], ids=repr
+)
+def test_numbers_of_numpy_keep_their_type(number: Any, tmp_path: Path) -> None:
+    back = through_files(number, tmp_path)
+    assert type(back) is type(number)
+    np.testing.assert_array_equal(back, number)
+
+
+@pytest.mark.parametrize("number", [np.complex64(1), np.datetime64("2020-01-01"), np.bytes_(b"a")], ids=repr)
+def test_numbers_that_json_does_not_have_are_rejected(number: Any, tmp_path: Path) -> None:
+    with pytest.raises(values.NotStorableError):
+        values.write(number, tmp_path)
+
+
+@pytest.mark.parametrize("part", [Plain(), Part(Plain()), [Part(1, {"a": {1}})], Part(1, Path("x"))], ids=str)
+def test_what_is_no_part_is_rejected_before_anything_is_written(part: Any, tmp_path: Path) -> None:
+    assert not values.is_storable(part, here)
+    assert values.is_storable(Part(1), here)
+    assert not values.is_storable(Part(1))  # no parts
+    with pytest.raises(values.NotStorableError):
+        values.write(part, tmp_path, here)
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(part="os.system"),
+        lambda d: d.update(part=d["part"].replace("Part", "Boxed")),  # no dataclass
+        lambda d: d["fields"].update(more=1),
+        lambda d: d["fields"].pop("inner"),
+        lambda d: d["fields"].update(derived=1),
+        lambda d: d["fields"].update(array={"same": d["place"]}),
+        lambda d: d["fields"]["inner"].update(place=d["fields"]["array"]["place"]),
+        lambda d: d["fields"]["array"].update(array="../0.npy"),
+        lambda d: d["fields"]["array"].update(array="0.npy\n"),
+        lambda d: d["fields"].update(settings={"scalar": ["O", 1]}),
+        lambda d: d["fields"].update(settings={"type": "Nothing", "fields": {}, "place": 9}),
+        lambda d: d["fields"].update(settings={"saved": d["part"], "place": 9}),
+        lambda d: d["fields"].update(settings={}),
+    ],
+)
+def test_a_changed_structure_is_refused(change: Callable[[Any], None], tmp_path: Path) -> None:
+    part_through_files(Part(1, np.arange(3), Part(2)), tmp_path)
+    data = json.loads((tmp_path / values.VALUE).read_text())
+    change(data)
+    (tmp_path / values.VALUE).write_text(json.dumps(data))
+    with pytest.raises((InputError, ValueError, TypeError, LookupError, OSError)):
+        values.read(tmp_path, here)
+
+
+def test_a_part_checks_what_was_read(tmp_path: Path) -> None:
+    assert part_through_files(Strict(1), tmp_path).n == 1
+    (tmp_path / "again").mkdir()
+    with pytest.raises(ValueError, match="below 0"):
+        part_through_files(Strict(-1), tmp_path / "again")
+
+
+def test_an_array_of_no_rows_and_a_single_number_come_back(tmp_path: Path) -> None:
+    for number, array in enumerate((np.zeros((0, 3)), np.array(5), np.zeros(0, np.int32), np.array([], dtype="U4"))):
+        assert_same(array, through_files(array, tmp_path / str(number)))

@@ -9,6 +9,7 @@ from recx.core.contracts import check_type
 from recx.core.entities import Entities
 from recx.core.memo import Made, made_of, remember
 from recx.core.protocols import FittedRanker, FittedRetriever
+from recx.core.ragged import check_borders, check_numbers
 from recx.core.types import Fold
 from recx.experiment.caching import uncached
 from recx.experiment.experiment import Result
@@ -44,8 +45,27 @@ class Chain:
         check_type(self.retriever, FittedRetriever, "the model's retriever")
         if not hasattr(type(self.ranker), "rank"):
             raise TypeError(f"{type(self.ranker).__name__} is no ranker")
+        if type(self.n_candidates) is not int or self.n_candidates < 1:
+            raise ValueError(f"{self.n_candidates} candidates")
         if self.known is not None:
             remember(self.known.history, self.made)
+
+    def check_read(self) -> None:
+        if self.known is None:
+            return
+        history, requests = self.known.history, self.known.requests
+        check_borders(history.indptr, len(history.item))
+        check_numbers(history.item, len(self.items))
+        check_numbers(requests.user, history.n_users)
+        times = (history.time, requests.time)
+        lengths = [len(history.item), len(requests.user)]
+        if len(history.items) != len(self.items) or len(history.users) != history.n_users:
+            raise ValueError("events of other users or items than those of the chain")
+        if any(time is not None and len(time) != n for time, n in zip(times, lengths, strict=True)):
+            raise ValueError("events or requests without a time")
+        if (slates := history.slates) is not None:
+            check_borders(slates.indptr, len(slates.item))
+            check_numbers(slates.item, len(self.items))
 
     @classmethod
     def of(cls, result: Result) -> Chain:

@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from recx.core.bounds import PositiveFloat, PositiveInt, checked
 from recx.core.errors import InputError, RecxError
 from recx.core.protocols import Seen
-from recx.core.ragged import rows_of_groups
+from recx.core.ragged import check_numbers, rows_of_groups
 from recx.core.similar import Similar
 from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.top_k import OfItems, top_k
@@ -96,6 +96,11 @@ class FittedEASE:
     settings: EASE
     known: Any
     weights: Floats
+
+    def check_read(self) -> None:
+        check_numbers(self.known, np.iinfo(np.int32).max)
+        if self.weights.shape != (len(self.known), len(self.known)):
+            raise ValueError("weights of other items than those that were clicked")
 
     def for_users(self, history: Interactions) -> FittedEASE:
         return self

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.compiled import compiled
+from recx.core.errors import InputError
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, blocks_of_groups, indptr_of
 from recx.core.row_order import borders_and_rows
@@ -108,6 +109,11 @@ class FittedItemKNN:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
+        if self.similarity.shape != (history.n_items, history.n_items):
+            raise InputError(
+                f"retriever=item_knn was fitted on {self.similarity.shape[0]} items, and this history has "
+                f"{history.n_items}: use one of the same items"
+            )
         settings, eligibility = self.settings, Eligibility(history, self.settings.seen)
         worth = (settings.recency ** np.arange(settings.last)).astype(np.float32)
         table = (self.similarity.indptr.astype(np.int64), self.similarity.indices, self.similarity.data)

@@ -10,7 +10,7 @@ import numpy as np
 from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, indptr_of, position_of_rows
+from recx.core.ragged import blocks, check_numbers, indptr_of, position_of_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import available, side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
@@ -60,6 +60,8 @@ class Popularity:
         half_life = milliseconds(self.half_life, "retriever.half_life") if self.half_life else 0
         item, time = known.item, known.time
         weight = _weights(history, half_life) if half_life else np.zeros(0)
+        if half_life and len(weight) != len(time):
+            raise ValueError(f"{len(weight)} weights of {len(time)} clicks")
         if requests.allowed is not None:  # clicks on other items change no total of these
             counts = requests.allowed[known.clicked][item]
             item, time, weight = item[counts], time[counts], weight[counts] if half_life else weight
@@ -113,6 +115,12 @@ class _Known:
     item: Ints
     time: Longs
     most: int
+
+    def check_read(self) -> None:
+        check_numbers(self.place, len(self.clicked) + 1)
+        check_numbers(self.item, len(self.clicked))
+        if len(self.item) != len(self.time):
+            raise ValueError("clicks without a time")
 
     def rules(self, history: Interactions, requests: Requests, now: Longs, seen: Seen) -> Rules:
         """Return what the kernel needs to know of requests, whose users are numbered from 0, by places of items."""

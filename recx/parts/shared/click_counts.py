@@ -13,7 +13,7 @@ import numpy as np
 
 from recx.core.compiled import compiled
 from recx.core.memo import once_per_input
-from recx.core.ragged import blocks_of_groups, indptr_of
+from recx.core.ragged import blocks_of_groups, check_borders, check_numbers, indptr_of
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Interactions, Ints, Longs
 
@@ -31,6 +31,9 @@ class EventCounter:
 
     indptr: Longs
     time: Longs
+
+    def check_read(self) -> None:
+        check_borders(self.indptr, len(self.time))
 
     @classmethod
     def of(cls, kind: Array, time: Longs) -> EventCounter:
@@ -97,6 +100,11 @@ class PairCounter:
     clicks: Longs
     both_ways: bool
 
+    def check_read(self) -> None:
+        check_borders(self.indptr, len(self.entry))
+        if len(self.clicks) + 1 != len(self.indptr):
+            raise ValueError("clicks of other items than those of the pairs")
+
     def before(self, first: Ints, second: Ints, time: Longs, indptr: Longs) -> Longs:
         """Return how often each row's item was clicked shortly after each of its list's first items [n_first, n_rows].
 
@@ -106,6 +114,8 @@ class PairCounter:
             time: The time of each list [n_lists]: pairs before it count.
             indptr: Borders of the lists' rows [n_lists + 1].
         """
+        check_numbers(first + 1, len(self.clicks) + 1)  # a history of other items would lead the kernel astray
+        check_numbers(second, len(self.clicks))
         tick, counts = np.searchsorted(self.times, time), np.zeros((first.shape[1], len(second)), dtype=np.int64)
         stored = self.indptr, self.entry, self.clicks, self.both_ways
 

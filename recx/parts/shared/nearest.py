@@ -14,7 +14,7 @@ from recx.core.ann_recall import FOUND, NEAREST, SAMPLED, SHORT
 from recx.core.errors import InputError
 from recx.core.progress import track
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, position_of_rows
+from recx.core.ragged import blocks, check_numbers, position_of_rows
 from recx.core.similar import Similar
 from recx.core.types import Bools, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 from recx.parts.shared.faiss_index import FaissIndex
@@ -102,8 +102,17 @@ class Neighbours:
     index: FaissIndex | None
     search: Search
 
+    def check_read(self) -> None:
+        check_numbers(self.listed, np.iinfo(np.int32).max)
+        if len(self.listed) != self.stored.shape[0] or (np.diff(self.listed) <= 0).any():
+            raise ValueError("other items than those with a vector")
+
     def lists(self, query: Vectors, history: Interactions, requests: Requests, k: int, seen: Seen) -> RankedLists:
         """Return the ``k`` nearest eligible items per request; a request whose vector [n_lists, d] is 0 gets none."""
+        if len(self.listed) and self.listed[-1] >= history.n_items:
+            raise InputError(
+                f"vectors of items that this history of {history.n_items} items does not have: use its own"
+            )
         if self.index is None:
             lists = self._exhaustive(query, history, requests, k, seen)
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from recx.core.memo import once_per_input
-from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.ragged import check_borders, check_numbers, indptr_of, position_of_rows
 from recx.core.types import Interactions, Ints, Longs
 
 
@@ -29,6 +29,10 @@ class Sequences:
 
     def for_users(self, history: Interactions) -> Sequences:
         return sequences(history)
+
+    def check_read(self) -> None:
+        check_borders(self.indptr, len(self.item))
+        check_numbers(self.item, self.n_items)
 
     def lengths(self, user: Ints) -> Longs:
         """Return the number of clicks of each user [n]."""

@@ -19,7 +19,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedEncoder
-from recx.core.ragged import blocks, indptr_of, sum_of_groups
+from recx.core.ragged import blocks, check_numbers, indptr_of, sum_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests, Vectors
 from recx.parts.shared.analyzer import Analyzer
@@ -244,6 +244,8 @@ def products(users: Vectors, items: Vectors) -> Floats:
 def products_of_pairs(users: Vectors, user: Longs, items: Vectors, item: Ints) -> Floats:
     """Return the product of row ``user[i]`` and row ``item[i]`` for each pair [n]."""
     found = np.empty(len(user), dtype=np.float32)
+    check_numbers(user, users.shape[0])
+    check_numbers(item, items.shape[0])
 
     def multiply(pairs: tuple[int, int]) -> None:
         start, stop = pairs

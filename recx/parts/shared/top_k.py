@@ -79,7 +79,12 @@ class Eligibility:
     @property
     def since(self) -> Longs | None:
         """Time in ms when each item was created or first clicked [n_items]; None if the data has no times."""
-        return None if self.history.time is None else _eligible_since(self.history)
+        if self.history.time is None:
+            return None
+        since = _eligible_since(self.history)
+        if len(since) != self.history.n_items:
+            raise ValueError(f"{len(since)} times for {self.history.n_items} items")
+        return since
 
     def seen_pairs(self, requests: Requests) -> tuple[Longs, Ints]:
         """Return (list, item) of all events in the histories of the requests' users."""
