@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError, RecxError, did_you_mean
-from recx.experiment.model.model import K, Model
+from recx.experiment.model.model import Model
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("user", "item", "time", "weight")
+EVENTS, TEXTS, PARAMS = ("user", "item", "time", "weight"), ("query", "candidates"), ("k", "at")
+"""Columns of a frame that asks for users, and of one that asks for texts; what may be set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +34,17 @@ class Predictor:
     model: Model
 
     def predict(self, frame: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return the best items of each user, one row per user and item: user, rank from 1, item, score, known.
+        """Return the best items of each user, or candidates in the order of the chain.
 
         Args:
             frame: A column ``user``: those who ask. With ``item`` and, where the run's data has them, ``time`` in ms
-                and ``weight``, one row per event: each user has these events and no others.
+                and ``weight``, one row per event: each user has these events and no others. In worlds of texts also
+                ``query`` and ``candidates``, which is a list in each row (see ``Model.rank``).
             params: ``k``, the length of the lists, and ``at``, the time of the requests in ms.
+
+        Returns:
+            One row per user and item, with the columns user, rank from 1, item, score, known; with ``query`` instead of
+            user if texts were given, in the order of the rows.
 
         Raises:
             MlflowException: The frame or a parameter cannot be used, or the data of the run is needed and missing: of
@@ -46,34 +52,42 @@ class Predictor:
         """
         from mlflow.exceptions import MlflowException
 
+        given = {name: value for name, value in (params or {}).items() if value is not None}
         try:
-            return self._answer(frame, params or {})
+            if unknown := [name for name in given if name not in PARAMS]:
+                raise InputError(f"params: {unknown[0]!r} is unknown: {did_you_mean(unknown[0], PARAMS)}")
+            if "query" in frame or "candidates" in frame:
+                return self._ranked(frame)
+            _check(frame)
+            asked = {"history": frame} if "item" in frame else {"users": frame["user"].to_numpy()}
+            return self.model.recommend(**asked, **given)
         except RecxError as error:
             raise MlflowException.invalid_parameter_value(str(error)) from error
 
-    def _answer(self, frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
-        given = {"k": K, "at": None, **params}
-        for name in given:
-            if name not in ("k", "at"):
-                raise InputError(f"params: {name!r} is unknown: {did_you_mean(name, ('k', 'at'))}")
-        self._check(frame)
-        if "item" in frame:
-            return self.model.recommend(history=frame, k=given["k"], at=given["at"])
-        return self.model.recommend(frame["user"].to_numpy(), k=given["k"], at=given["at"])
+    def _ranked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
 
-    def _check(self, frame: pd.DataFrame) -> None:
-        """Raise InputError for columns that would be misread."""
-        for name in frame.columns:
-            if name not in COLUMNS:
-                raise InputError(f"the frame: the column {name!r} is unknown: {did_you_mean(str(name), COLUMNS)}")
-            if frame[name].isna().any():
-                row = int(frame[name].isna().to_numpy().argmax())
-                raise InputError(f"the frame: row {row} has no {name}: leave out the row, or the column in all rows")
-        if "user" not in frame:
-            raise InputError("the frame needs the column user")
-        others = [name for name in ("time", "weight") if name in frame]
-        if others and "item" not in frame:
-            raise InputError(f"the frame: {others[0]} is that of an event, which needs the column item too")
+        if set(frame.columns) != set(TEXTS):
+            raise InputError(f"the frame: to rank for texts it needs the columns {' and '.join(TEXTS)}, and no others")
+        rows = zip(frame["query"], frame["candidates"], strict=True)
+        found = [(query, self.model.rank(query, list(candidates))) for query, candidates in rows]
+        lists = [order.assign(query=query)[["query", "rank", "item", "score", "known"]] for query, order in found]
+        return pd.concat(lists, ignore_index=True) if lists else pd.DataFrame(columns=["query", "rank", "item"])
+
+
+def _check(frame: pd.DataFrame) -> None:
+    """Raise InputError for columns that would be misread."""
+    for name in frame.columns:
+        if name not in EVENTS:
+            raise InputError(f"the frame: the column {name!r} is unknown: {did_you_mean(str(name), EVENTS)}")
+        if frame[name].isna().any():
+            row = int(frame[name].isna().to_numpy().argmax())
+            raise InputError(f"the frame: row {row} has no {name}: leave out the row, or the column in all rows")
+    if "user" not in frame:
+        raise InputError("the frame needs the column user")
+    others = [name for name in ("time", "weight") if name in frame]
+    if others and "item" not in frame:
+        raise InputError(f"the frame: {others[0]} is that of an event, which needs the column item too")
 
 
 def _load_pyfunc(path: str) -> Predictor:

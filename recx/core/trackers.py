@@ -49,7 +49,7 @@ class Field:
 
     Attributes:
         name: Its name.
-        kind: ``long``, ``double``, ``boolean`` or ``string``.
+        kind: ``long``, ``double``, ``boolean``, ``string``, or ``any``: whatever JSON can say.
         needed: Whether it must be given.
         default: The value of a parameter that is not given.
     """

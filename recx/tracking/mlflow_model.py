@@ -140,10 +140,11 @@ class ModelLog:
 def signature_of(form: ModelForm) -> Any:
     """Return MLflow's signature of a model, by which it checks what it is asked."""
     from mlflow.models import ModelSignature
-    from mlflow.types.schema import ColSpec, ParamSchema, ParamSpec, Schema
+    from mlflow.types.schema import AnyType, ColSpec, ParamSchema, ParamSpec, Schema
 
     def schema(fields: Sequence[Field]) -> Schema:
-        return Schema([ColSpec(field.kind, field.name, required=field.needed) for field in fields])
+        kinds = {"any": AnyType()}
+        return Schema([ColSpec(kinds.get(one.kind, one.kind), one.name, required=one.needed) for one in fields])
 
     params = [ParamSpec(field.name, field.kind, field.default) for field in form.params]
     return ModelSignature(schema(form.inputs), schema(form.outputs), ParamSchema(params))

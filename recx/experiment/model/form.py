@@ -69,18 +69,28 @@ def _targets(settings: Any) -> Iterator[str]:
 def _inputs(result: Result) -> list[Field]:
     data = result.interactions
     times = [Field("time", "long", needed=False)] if data.time is not None else []
+    texts = [Field("query", "string", needed=False), Field("candidates", "any", needed=False)]
     return [
-        Field("user", _kind(data.users.ids)),
+        Field("user", _kind(data.users.ids), needed=not _of_texts(result)),
         Field("item", _kind(data.items.ids), needed=False),
         *times,
         Field("weight", "double", needed=False),
+        *(texts if _of_texts(result) else []),
     ]
 
 
 def _outputs(result: Result) -> list[Field]:
     users, items = _kind(result.interactions.users.ids), _kind(result.interactions.items.ids)
-    named = {"user": users, "rank": "long", "item": items, "score": "double", "known": "boolean"}
-    return [Field(name, kind) for name, kind in named.items()]
+    named = {"rank": "long", "item": items, "score": "double", "known": "boolean"}
+    asked = [Field("user", users, needed=not _of_texts(result))]
+    texts = [Field("query", "string", needed=False)] if _of_texts(result) else []
+    return [*asked, *texts, *(Field(name, kind) for name, kind in named.items())]
+
+
+def _of_texts(result: Result) -> bool:
+    """Return whether those who ask are texts, such as tasks, and so are the items: then both may be given as texts."""
+    data = result.interactions
+    return "text" in data.users.table and "text" in data.items.table
 
 
 def _kind(ids: Array) -> str:
