@@ -108,13 +108,16 @@ class Kernel(Generic[P, R]):
 
 
 def _prepared(value: Any, written: bool) -> Any:
+    if isinstance(value, np.ndarray):
+        if written:
+            return value
+        plain = type(value) is np.ndarray and value.flags.c_contiguous and value.ndim > 0
+        view = value.view() if plain else np.ascontiguousarray(value).view()
+        view.flags.writeable = False
+        return view
     if isinstance(value, tuple):
-        return type(value)(*(_prepared(part, written) for part in value))
-    if not isinstance(value, np.ndarray) or written:
-        return value
-    view = np.ascontiguousarray(value).view()
-    view.flags.writeable = False
-    return view
+        return type(value)(*[_prepared(part, written) for part in value])
+    return value
 
 
 def _folder(sources: Iterator[bytes]) -> str | None:

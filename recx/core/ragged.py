@@ -103,12 +103,12 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
-def blocks_of_groups(indptr: Longs, rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the borders (start, stop) of consecutive blocks of whole groups with about ``rows`` rows each."""
+def blocks_of_groups(indptr: Longs, rows: int) -> list[tuple[int, int]]:
+    """Return the borders (start, stop) of consecutive blocks of whole groups with about ``rows`` rows each."""
     if 0 < indptr[-1] <= rows:
-        return iter([(0, len(indptr) - 1)])
+        return [(0, len(indptr) - 1)]
     borders = [*np.searchsorted(indptr, np.arange(0, indptr[-1], rows)).tolist(), len(indptr) - 1]
-    return ((start, stop) for start, stop in pairwise(borders) if start < stop)
+    return [(start, stop) for start, stop in pairwise(borders) if start < stop]
 
 
 def rows_by_group(group: Array) -> Longs:

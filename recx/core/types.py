@@ -163,7 +163,7 @@ class Requests:
         return len(self.user)
 
     def __getitem__(self, lists: slice | Array) -> Requests:
-        return replace(self, user=self.user[lists], time=None if self.time is None else self.time[lists])
+        return Requests(self.user[lists], None if self.time is None else self.time[lists], self.allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +205,7 @@ class RankedLists:
         indptr: Borders of the lists [n_lists + 1].
         item: The item of each row [n].
         score: The score of each row [n], finite, never increasing within a list.
-        columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there);
-            no name may be one of ``recx.core.contracts.TABLE``.
+        columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there).
     """
 
     user: Ints
@@ -233,12 +232,12 @@ class RankedLists:
         merged = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
         return cls(user, indptr_of(lengths), item, score, merged, notes)
 
+    def __len__(self) -> int:
+        return len(self.item)
+
     @property
     def n_lists(self) -> int:
         return len(self.user)
-
-    def __len__(self) -> int:
-        return len(self.item)
 
     @property
     def lengths(self) -> Longs:
@@ -258,6 +257,8 @@ class RankedLists:
     def __getitem__(self, lists: slice) -> RankedLists:
         """Return consecutive lists, without copying."""
         start, stop, _ = lists.indices(self.n_lists)
+        if start == 0 and stop == self.n_lists:
+            return self
         stop = max(start, stop)
         rows = slice(int(self.indptr[start]), int(self.indptr[stop]))
         indptr = self.indptr[start : stop + 1] - self.indptr[start]
@@ -274,7 +275,7 @@ class RankedLists:
     def top(self, k: int) -> RankedLists:
         """Return the first ``k`` of every list."""
         rows, indptr = first_rows(self.indptr, k)
-        return replace(self.picked(rows), indptr=indptr)
+        return self if isinstance(rows, slice) else replace(self.picked(rows), indptr=indptr)
 
     def reorder(self, score: Array) -> RankedLists:
         """Return the same pairs sorted by a new score [n] (float32, or else float64), best first, ties in their order.

@@ -135,6 +135,8 @@ def cores() -> int:
 
 def side_by_side(work: Callable[[S], T], pieces: Iterable[S]) -> list[T]:
     """Return the result of ``work`` for each piece, in order; see ``ahead``."""
+    if isinstance(pieces, list) and len(pieces) == 1:
+        return [work(pieces[0])]
     return list(ahead(work, pieces))
 
 

@@ -52,6 +52,8 @@ class Asked:
 
     def requests(self) -> tuple[Requests, Longs]:
         """Return the requests, users increasing, and the request of each of the users who were asked for [n]."""
+        if len(self.user) == 1:
+            return Requests(self.user.astype(np.int32), self.time, self.allowed), np.zeros(1, dtype=np.int64)
         user, first, place = np.unique(self.user.astype(np.int32), return_index=True, return_inverse=True)
         time = None if self.time is None else self.time[first]
         return Requests(user, time, self.allowed), place

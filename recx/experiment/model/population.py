@@ -164,6 +164,10 @@ def raw_ids(values: Sequence[Any] | Array, what: str) -> Array:
     Raises:
         InputError: They are no list, or an id is missing, no whole number and no text, or numbers stand beside texts.
     """
+    if isinstance(values, list) and 0 < len(values) <= FEW:
+        kinds = set(map(type, values))
+        if kinds == {str} or (kinds == {int} and max(map(abs, values)) < 2**63):
+            return np.array(list(dict.fromkeys(values)), dtype=object if kinds == {str} else np.int64)
     import pandas as pd
 
     if isinstance(values, str | bytes) or not hasattr(values, "__len__") or np.ndim(values) != 1:

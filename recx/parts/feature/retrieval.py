@@ -54,4 +54,6 @@ def _column(candidates: RankedLists, source: str | None, kind: str, own: Floats)
     if source is None:
         return own
     column = candidates.columns.get(f"{source}_{kind}")
-    return np.zeros(len(candidates), dtype=np.float32) if column is None else np.nan_to_num(column)
+    if column is None:
+        return np.zeros(len(candidates), dtype=np.float32)
+    return np.where(column == column, column, column.dtype.type(0))  # NaN is not equal to itself

@@ -80,6 +80,8 @@ class FittedUnion:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the ``k`` best of the items of all sources, each of which retrieves ``k``."""
         borders = list(blocks(len(requests), BLOCK)) or [(0, 0)]
+        if len(borders) == 1 and len(requests) <= PIECE:
+            return self._merge(history, requests, k)[0]
         merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
         return RankedLists.concat(part for parts in merged for part in parts)
 

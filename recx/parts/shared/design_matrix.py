@@ -116,15 +116,15 @@ def design_blocks(
 
         def column(name: str, feature: Feature | FeatureSet, lists: RankedLists, asked: Requests) -> Reals:
             of = fitted[name] if name in fitted else fitted_on(history, feature)  # what was kept may be damaged
-            return _column(name, feature, of, lists, history, asked)
+            return _column(name, feature, of, lists, asked)
 
-        def made(block: tuple[Longs, RankedLists, Requests, dict[str, Reals]]) -> tuple[Longs, dict[str, Reals]]:
+        def made(block: tuple[Longs, RankedLists, Requests, dict[str, Reals]]) -> tuple[Longs, dict[str, Reals], Reals]:
             rows, lists, asked, found = block
             values = {
                 name: found[name] if name in found else column(name, feature, lists, asked)
                 for name, feature in features.items()
             }
-            return rows, values
+            return rows, values, _table(values, features, lists, history)
 
         with one_blas_thread():  # the blocks take all cores
             fitted = {  # before the threads, which would do it several times
@@ -132,8 +132,11 @@ def design_blocks(
                 for name, feature in features.items()
                 if not isinstance(kept.get(name), Kept)
             }
-            for rows, values in ahead(made, known()):
-                yield rows, _table(values, kept)
+            for rows, values, table in ahead(made, known()):
+                for name, one in kept.items():
+                    if isinstance(one, Making):
+                        one.add(values[name])
+                yield rows, table
 
 
 def _column(
@@ -141,32 +144,25 @@ def _column(
     feature: Feature | FeatureSet,
     fitted: FittedFeature,
     lists: RankedLists,
-    history: Interactions,
     requests: Requests,
 ) -> Reals:
     """Return the columns of a feature [n_columns, n_rows]: float32, or float64 where that is not enough."""
     values = floats_of(_values(name, feature, fitted(lists, requests), lists), f"feature {name}")
-    _check_finite(values, {name: feature}, lists, history)
     return values.astype(np.float32, copy=False) if fits_float32(values) else values
 
 
-def _table(values: Mapping[str, Reals], kept: Mapping[str, Kept | Making]) -> Reals:
-    """Return the columns of all features as one table [n_rows, n_columns], and store those that are not yet."""
-    for name, column in kept.items():
-        if isinstance(column, Making):
-            column.add(values[name])
-    parts = list(values.values())
-    table = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=np.result_type(np.float32, *parts))
-    np.concatenate(parts, out=table)
+def _table(values: Mapping[str, Reals], features: Features, lists: RankedLists, history: Interactions) -> Reals:
+    """Return the columns of all features as one table [n_rows, n_columns].
+
+    Raises:
+        RecxError: A value is not finite in float32.
+    """
+    table: Reals = np.concatenate(list(values.values()))  # float64 if one of them is
+    if table.size and not (table.min() >= -LARGEST and table.max() <= LARGEST):  # NaN is neither
+        column, row = np.unravel_index(np.argmin(np.abs(table) <= LARGEST), table.shape)
+        user, name = history.users.ids[lists.user[lists.list_of_row[row]]], names_of(features, lists)[column]
+        raise RecxError(f"feature {name} is {table[column, row]} for user {user}: a feature must be finite in float32")
     return table.T  # contiguous per feature
-
-
-def _check_finite(values: Reals, features: Features, lists: RankedLists, history: Interactions) -> None:
-    for column, of_column in enumerate(values):
-        if len(of_column) and not (of_column.min() >= -LARGEST and of_column.max() <= LARGEST):  # NaN is neither
-            row = int(np.argmin(np.abs(of_column) <= LARGEST))
-            user, name = history.users.ids[lists.user[lists.list_of_row[row]]], names_of(features, lists)[column]
-            raise RecxError(f"feature {name} is {of_column[row]} for user {user}: a feature must be finite in float32")
 
 
 def _values(name: str, feature: Feature | FeatureSet, found: Any, lists: RankedLists) -> Array:

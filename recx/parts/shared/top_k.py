@@ -151,6 +151,8 @@ def top_k(
         return lists_of(block.user, *found)
 
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
+    if len(borders) == 1:
+        return best(requests)
     return RankedLists.concat(best(requests[a:b]) for a, b in track(borders, "blocks of requests"))
 
 
