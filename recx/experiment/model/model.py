@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,18 +251,21 @@ def _check_k(k: Any) -> None:
         raise InputError(f"k={k!r}: it must be a whole number from 1")
 
 
+@cache
+def _columns() -> pd.Index:
+    import pandas as pd
+
+    return pd.Index(["user", "rank", "item", "score", "known"])
+
+
 def _frame(asked: Asked, k: int, unknown: int) -> pd.DataFrame:
     import pandas as pd
 
     lists = asked.answers(k)
     of_row = lists.list_of_row
-    columns = {
-        "user": asked.ids[of_row],
-        "rank": lists.rank,
-        "item": asked.history.items.ids[lists.item],
-        "score": lists.score,
-        "known": asked.known[of_row],
-    }
-    frame = pd.DataFrame(columns, copy=False)
+    items = asked.history.items.ids[lists.item]
+    columns = (asked.ids[of_row], lists.rank, items, lists.score, asked.known[of_row])
+    frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
+    frame.columns = _columns()  # with names in the first place, pandas would make this index every time
     frame.attrs["unknown_items"] = unknown
     return frame

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from recx.core.progress import Stages
 from recx.core.protocols import Engine
+from recx.core.system.threads import one_blas_thread
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.experiment.blocks import REQUESTS, Serving, serve
 from recx.experiment.engine.local import Local
 from recx.experiment.model.chain import Chain
+
+FEW = 64
+"""Requests whose products of matrices one thread computes faster than several, which wait for one another."""
 
 
 def serve_with(
@@ -24,7 +30,8 @@ def serve_with(
     """
     serving = serving_of(chain, history)
     if stage is None and engine is None and len(requests) <= REQUESTS:
-        return serving.lists(requests)[-1]
+        with one_blas_thread() if len(requests) <= FEW else nullcontext():
+            return serving.lists(requests)[-1]
     return serve(engine or Local(), serving, requests, stage or Stages(aloud=False))[-1]
 
 

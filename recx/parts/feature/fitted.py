@@ -7,10 +7,11 @@ made once per history. All of it is dataclasses of arrays and settings, which ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from recx.core.memo import once_per_input
 from recx.core.precision import Reals
 from recx.core.types import Array, Floats, RankedLists, Requests
 
@@ -39,7 +40,13 @@ class FittedWith(Generic[Known]):
     known: Known
 
     def __call__(self, candidates: RankedLists, requests: Requests) -> Reals:
-        return self.feature.values(self.known, candidates, requests)
+        return _values(candidates, self, requests)
+
+
+@once_per_input
+def _values(candidates: RankedLists, fitted: FittedWith[Any], requests: Requests) -> Reals:
+    """Return the values of a feature, once for the feature itself and all that are made of it."""
+    return fitted.feature.values(fitted.known, candidates, requests)
 
 
 @dataclass(frozen=True, eq=False)

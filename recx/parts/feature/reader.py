@@ -19,6 +19,7 @@ from recx.core.system.durations import HOUR, Duration, milliseconds
 from recx.core.types import Doubles, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.rows import of_rows
+from recx.parts.shared.design_matrix import fitted_on
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Times:
     half_life: Duration = "1h"
 
     def fit(self, history: Interactions) -> FittedFeature:
-        return FittedWith(self, (self.feature.fit(history), _activity(history)))
+        return FittedWith(self, (fitted_on(history, self.feature), _activity(history)))
 
     def values(self, known: tuple[FittedFeature, _Activity], candidates: RankedLists, requests: Requests) -> Reals:
         feature, activity = known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -112,7 +113,8 @@ def design_blocks(
                 rows = np.arange(candidates.indptr[start], candidates.indptr[stop])
                 stored = {name: column.next(len(rows)) for name, column in kept.items() if isinstance(column, Kept)}
                 found = {name: values for name, values in stored.items() if values is not None}
-                yield rows, candidates[start:stop], requests[start:stop], found
+                lists = replace(candidates[start:stop])  # another object: what is kept of a block ends with it
+                yield rows, lists, requests[start:stop], found
 
         def column(name: str, feature: Feature | FeatureSet, lists: RankedLists, asked: Requests) -> Reals:
             of = fitted[name] if name in fitted else fitted_on(history, feature)  # what was kept may be damaged
