@@ -27,6 +27,7 @@ from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary
 from recx.core.judged_lists import JudgedLists
 from recx.core.memo import once_per_input
+from recx.core.per_user import NotPerUserError, PerUser
 from recx.core.progress import bar, say, track
 from recx.core.protocols import (
     Dataset,
@@ -68,6 +69,7 @@ from recx.core.ragged import (
 )
 from recx.core.run_context import RunContext
 from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
+from recx.core.similar import FindsSimilar, Similar
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain, read_text
@@ -114,8 +116,9 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
-    "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable", "Scoring", "Seen", "SlateRetriever",
-    "Splitter", "SweepTracker", "Tracker", "KeptModel", "ModelRun", "chosen_params",
+    "FindsSimilar", "NotPerUserError", "PerUser", "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable",
+    "Scoring", "Seen", "Similar", "SlateRetriever", "Splitter", "SweepTracker", "Tracker", "KeptModel", "ModelRun",
+    "chosen_params",
     # a part that was made elsewhere, and what it has seen
     "UNKNOWN_EVENTS", "SeenEvents", "fitted_parts_of",
     # groups of rows
