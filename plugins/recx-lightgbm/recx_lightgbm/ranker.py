@@ -182,6 +182,10 @@ class FittedLambdamart:
         if self.trees.booster.num_feature() != len(self.names):
             raise ValueError(f"trees over {self.trees.booster.num_feature()} features, not over {len(self.names)}")
 
+    def for_users(self, history: Interactions) -> FittedLambdamart:
+        """Return the ranker itself: of the users who ask, it reads what it is given."""
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates by descending score.
 

@@ -77,6 +77,10 @@ class CrossEncoder:
         """What the protocol card says of the model (see ``recx.core.protocols.Loading``)."""
         return {"from": self.model, "seen": UNKNOWN_EVENTS}
 
+    def for_users(self, history: Interactions) -> CrossEncoder:
+        """Return the ranker itself: of the users who ask, it reads what it is given."""
+        return self
+
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates ordered by how well their texts match the user's.
 
