@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from recx.core.ragged import max_of_groups, sum_of_groups
@@ -38,6 +37,8 @@ class Platt:
     @classmethod
     def fit(cls, probability: Doubles, relevant: Bools) -> Platt:
         """Return the calibration with the least log loss, given the probability and relevance of each row [n_rows]."""
+        from scipy.optimize import minimize  # half a second, which no fitted ranker needs
+
         z, hits = _log_odds(probability), int(relevant.sum())
         target = np.where(relevant, (hits + 1) / (hits + 2), 1 / (len(z) - hits + 2))
 

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from recx.core.ragged import indptr_of, max_of_groups, sum_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Doubles, Longs
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 CELLS = 400_000  # cells of the table converted to float64 at once: float32 is too coarse for a line search
 ROWS_OF_START = 100_000  # rows that suffice for a start near the minimum and the curvature there
@@ -151,6 +154,8 @@ def _lbfgs(objective: Objective, hessian: Doubles, start: Doubles, non_negative:
     Correlated features (clicks of the last 1, 6, 24 hours) would otherwise cost hundreds of passes over the rows. With
     ``non_negative``, which keeps all weights at 0 or above, the coordinates are the weights, scaled one by one.
     """
+    from scipy.optimize import minimize  # half a second, which no fitted ranker needs
+
     if non_negative:
         curvature, axes = np.diag(hessian), np.eye(len(hessian))
     else:
