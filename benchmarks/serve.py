@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 DATA = Path(os.environ.get("RECX_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-CLIENTS, REQUESTS, WARM = 4, 1_500, 100
+CLIENTS, WARM = 4, 50
+REQUESTS = int(os.environ.get("REQUESTS", "1500"))  # of each client, after WARM
 
 
 def ask(port: int, users: Sequence[int], body: str) -> list[float]:
@@ -60,6 +61,13 @@ def memory(process: subprocess.Popen[str]) -> float:
     return sum(int(line.split()[1]) for text in rollups for line in text.splitlines() if line.startswith("Pss:")) / 1e3
 
 
+def processor(process: subprocess.Popen[str]) -> float:
+    """Return the seconds of the processor that the workers of a server have taken."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    fields = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in children)
+    return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+
+
 def measured_of(run: Path, users: Sequence[int]) -> Iterator[tuple[str, str, str]]:
     """Yield (what, measured, aim), row by row, of a run and users of its data."""
     rng = np.random.default_rng(0)
@@ -67,14 +75,15 @@ def measured_of(run: Path, users: Sequence[int]) -> Iterator[tuple[str, str, str
     for workers in (1, 2, 4):
         with server(run, workers) as (process, port, ready):
             drawn = rng.choice(users, (CLIENTS, REQUESTS + WARM)).tolist()
-            start = time.perf_counter()
+            before, start = processor(process), time.perf_counter()
             with ProcessPoolExecutor(CLIENTS, mp_context=get_context("fork")) as pool:
                 spent = list(pool.map(ask, [port] * CLIENTS, drawn, [known] * CLIENTS))
-            rate = CLIENTS * (REQUESTS + WARM) / (time.perf_counter() - start)
+            n, took = CLIENTS * (REQUESTS + WARM), time.perf_counter() - start
+            each = (processor(process) - before) / n * 1000
             p50, p99 = np.percentile(np.concatenate(spent), [50, 99]) * 1000
             what = f"serve, {CLIENTS} clients, one user each, {workers} worker{'s' * (workers > 1)}"
             yield f"{what}: p50, p99", f"{p50:.1f} ms, {p99:.1f} ms", "10 ms, 40 ms"
-            yield f"{what}: requests", f"{rate:.0f}/s", "200/s"
+            yield f"{what}: requests; processor time of each", f"{n / took:.0f}/s; {each:.1f} ms", "200/s"
             yield f"{what}: ready; memory of all", f"{ready:.1f} s; {memory(process):.0f} MB", ""
 
 

@@ -107,8 +107,8 @@ class Model:
             InputError: The data of the run is needed and missing, or an argument cannot be used.
         """
         _check_k(k)
-        allowed, unknown = (None, 0) if items is None else self._allowed(items)
-        asked = self._asked(users, history, at, allowed)
+        allowed, unknown = (None, 0) if items is None else self.allowed(items)
+        asked = self.asked(users, history, at, allowed)
         if asked.unknown_items + unknown:
             warnings.warn(
                 f"{asked.unknown_items} events of the history and {unknown} of the allowed items are left out: the "
@@ -190,7 +190,7 @@ class Model:
         Raises:
             InputError: As for ``recommend``, or the model does not know the item.
         """
-        return explained(self._asked([user], history, at), item)
+        return explained(self.asked([user], history, at), item)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12} {value}" for name, value in self._facts)
@@ -207,13 +207,17 @@ class Model:
         made = f"{about['made']}, recx {about['recx']}, {readable(about['bytes'])} {kept}"
         return [("Model", parts), ("knows", size), ("kept", made), ("folder", str(self.kept.folder))]
 
-    def _asked(
+    def asked(
         self,
         users: Sequence[Any] | Array | None,
         history: pd.DataFrame | Interactions | None,
         at: Moment | None,
         allowed: Bools | None = None,
     ) -> Asked:
+        """Return the requests of users, whose ``answers`` are the lists of ``recommend`` as arrays.
+
+        Args and errors are those of ``recommend``; ``allowed`` is which items may be shown [n_items].
+        """
         known = self.known.history
         events = history
         if history is not None and not isinstance(history, Interactions):
@@ -223,7 +227,7 @@ class Model:
         moment = None if at is None else milliseconds_of(at, known)
         return self.population.asked(ids, events, moment, allowed)
 
-    def _allowed(self, items: Sequence[Any] | Array) -> tuple[Bools, int]:
+    def allowed(self, items: Sequence[Any] | Array) -> tuple[Bools, int]:
         """Return which items may be shown [n_items], and how many of the ids are unknown."""
         known = self.known.history.items
         number = numbers_of(raw_ids(items, "items"), known, "items")

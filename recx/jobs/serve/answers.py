@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from recx.core.errors import InputError, RecxError
 from recx.core.similar import FindsSimilar
 from recx.core.types import Array
 from recx.core.version import __version__
 from recx.experiment import protocol_card
 from recx.experiment.model.model import Model
-from recx.experiment.model.population import numbers_of
 from recx.jobs.serve import schema
 from recx.jobs.serve.limits import Limits
 from recx.jobs.serve.refusal import Refused
@@ -79,14 +76,14 @@ class Answers:
         """
         if asked.users is None and asked.history is None:
             raise Refused(422, "give users, or a history")
-        users, frame = asked.users, None if asked.history is None else self._frame(asked.history)
-        if frame is not None and users is None:
+        frame = None if asked.history is None else self._frame(asked.history)
+        if frame is not None and asked.users is None:
             users = frame["user"].drop_duplicates().tolist()
-        assert users is not None
+        else:
+            users = list(asked.users or ())
         self._check(users, asked.k)
         schema.check_alike(asked.items or (), "items")
-        made = _answered(lambda: self.model.recommend(users, history=frame, k=asked.k, at=asked.at, items=asked.items))
-        return {"recommendations": self._lists(users, frame, made), "unknown_items": made.attrs["unknown_items"]}
+        return _answered(lambda: self._lists(users, frame, asked))
 
     def query(self, asked: schema.RecommendQuery) -> dict[str, Any]:
         """Return the lists of users whose ids are texts, as everything in an address (raises as ``recommend`` does)."""
@@ -178,29 +175,18 @@ class Answers:
         taken = set(ids.tolist())
         return next(name for name in ("new" + "_" * n for n in range(len(ids) + 1)) if name not in taken)
 
-    def _lists(self, users: Sequence[Any], frame: pd.DataFrame | None, made: pd.DataFrame) -> list[dict[str, Any]]:
-        """Return the list of each user, which may be empty, from the rows of all."""
-        known = self._known(users, frame)
-        rows: dict[Any, list[dict[str, Any]]] = {user: [] for user in users}
-        columns = (made[name].tolist() for name in ("user", "item", "score"))
-        for user, item, score in zip(*columns, strict=True):
-            rows[user].append({"item": item, "score": score})
-        return [
-            {"user": None if user == self._nobody else user, "known": seen, "items": rows[user]}
-            for user, seen in zip(users, known, strict=True)
+    def _lists(self, users: list[Any], frame: pd.DataFrame | None, asked: schema.Recommend) -> dict[str, Any]:
+        """Return the list of each user, which may be empty."""
+        allowed, unknown = (None, 0) if asked.items is None else self.model.allowed(asked.items)
+        requests = self.model.asked(users, frame, asked.at, allowed)
+        lists = requests.answers(asked.k)
+        items, borders = requests.history.items.ids[lists.item].tolist(), lists.indptr.tolist()
+        shown = _shown(items, lists.score.tolist())
+        recommendations = [
+            {"user": None if user == self._nobody else user, "known": known, "items": shown[start:stop]}
+            for user, known, start, stop in zip(users, requests.known.tolist(), borders, borders[1:], strict=False)
         ]
-
-    def _known(self, users: Sequence[Any], frame: pd.DataFrame | None) -> list[bool]:
-        """Return for each user whether the chain knows an event of theirs."""
-        history = self.model.known.history
-        number = numbers_of(np.asarray(users), history.users, "users")
-        known: Array = (number >= 0) & (history.lengths[number] > 0)
-        if frame is not None:
-            items = numbers_of(frame["item"].to_numpy(), self.model.kept.chain.items, "items")
-            given = dict.fromkeys(frame["user"], False)
-            given.update(dict.fromkeys(frame["user"][items >= 0], True))
-            return [given.get(user, bool(seen)) for user, seen in zip(users, known, strict=True)]
-        return [bool(seen) for seen in known]
+        return {"recommendations": recommendations, "unknown_items": requests.unknown_items + unknown}
 
     def _id(self, text: str, ids: Array, what: str) -> Any:
         if ids.dtype.kind not in "iu":

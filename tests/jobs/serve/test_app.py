@@ -163,7 +163,7 @@ def test_an_unexpected_error_is_a_sentence_here_and_there(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(Model, "recommend", fail)
+    monkeypatch.setattr(Model, "asked", fail)
     answer = ask(app, "/recommend", {"users": ["u05"]})
     assert answer.status == 500
     assert answer.error == "an unexpected error: the server's output says more"
