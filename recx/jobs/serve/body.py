@@ -54,10 +54,11 @@ def check_query(query: bytes, repeated: Sequence[str]) -> None:
         Refused: It is not UTF-8, or repeats another name.
     """
     try:
+        text = query.decode("ascii")
         unquote_to_bytes(query).decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused(400, "the query of the address is not UTF-8: encode it as such") from None
-    twice = _repeated(name for name, _ in parse_qsl(query.decode("ascii"), keep_blank_values=True))
+        raise Refused(400, "the query of the address is not UTF-8 with %-escapes: encode it as such") from None
+    twice = _repeated(name for name, _ in parse_qsl(text, keep_blank_values=True))
     if not twice.issubset(repeated):
         name = min(twice.difference(repeated))
         raise Refused(400, f"the query of the address holds {name[:80]!r} more than once: give one value")

@@ -177,7 +177,8 @@ class Failure(BaseModel):
 def sentence(errors: Sequence[Mapping[str, Any]]) -> str:
     """Return what is wrong with a request in one sentence: the first of pydantic's errors, which name their places."""
     error = _telling(errors)
-    path = [part for part in error["loc"] if part not in ("body", "query", *_IN_UNIONS)]
+    path = error["loc"][1:] if error["loc"][:1] in (("body",), ("query",)) else error["loc"]
+    path = [part for part in path if part not in _IN_UNIONS]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part[:80]}" for part in path).removeprefix(".")
     if error["type"] == "missing":
         return f"{place} is missing: see /docs" if place else "the body is empty: send JSON"

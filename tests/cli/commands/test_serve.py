@@ -106,7 +106,7 @@ def test_a_port_in_use_is_said_first(run: str, started: list[Settings]) -> None:
 def test_without_the_libraries(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(serve, "find_spec", lambda name: None if name in ("fastapi", "uvicorn") else found(name))
-    with pytest.raises(InputError, match=r"the server needs fastapi, uvicorn, .* its extra 'serve'"):
+    with pytest.raises(InputError, match=r"the server needs fastapi, uvicorn: .* its extra 'serve'"):
         serve.run([run])
 
 

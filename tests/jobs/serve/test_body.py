@@ -55,3 +55,5 @@ def test_queries() -> None:
         check_query(b"k=1&users=1&k=2", ("users",))
     with pytest.raises(Refused, match="not UTF-8"):
         check_query(b"users=%ff", ("users",))
+    with pytest.raises(Refused, match="not UTF-8"):
+        check_query("users=é".encode(), ("users",))

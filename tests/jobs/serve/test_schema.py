@@ -43,13 +43,15 @@ from recx.jobs.serve.refusal import Refused
             {"users": ["x" * 200, {}]},
             "users[1] must be an id, a whole number or a text, and it is an object",
         ),
+        (schema.Rank, {"query": "", "candidates": [1]}, 'query must be a text that is not empty, and it is ""'),
         (schema.RecommendQuery, {"users": ["1"], "k": "x"}, 'k must be a whole number, and it is "x"'),
     ],
 )
 def test_sentences(kind: type[BaseModel], value: Any, sentence: str) -> None:
     with pytest.raises(ValidationError) as raised:
         kind.model_validate(value)
-    assert schema.sentence(raised.value.errors()) == sentence  # type: ignore[arg-type]
+    errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]  # as FastAPI does
+    assert schema.sentence(errors) == sentence
 
 
 def test_ids_of_one_type() -> None:
