@@ -64,11 +64,18 @@ class Backwards:
     """Retriever: the highest item numbers first."""
 
     def fit(self, history):
-        return self
+        return Numbers(self, np.arange(history.n_items, dtype=np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The fitted retriever."""
+
+    settings: Backwards
+    numbers: np.ndarray
 
     def retrieve(self, history, requests, k):
-        numbers = np.arange(history.n_items, dtype=np.float32)
-        return top_k(lambda block: np.tile(numbers, (len(block), 1)), history, requests, k, "drop")
+        return top_k(lambda block: np.tile(self.numbers, (len(block), 1)), history, requests, k, "drop")
 
 
 @dataclass(frozen=True)
@@ -305,6 +312,24 @@ def test_a_run_with_own_parts_is_reopened_with_the_same_folder(
     assert "--config-dir" in said
     assert said.count("\n") == 1
     assert main(monkeypatch, "report", str(folder)) == 0  # made from files alone
+
+
+def test_own_parts_are_kept_and_read_where_the_project_is_named(project: Path) -> None:
+    assert recx_in(project, "--config-dir", "conf", "+experiment=own", "fold=predict").returncode == 0
+    [folder] = project.glob("outputs/*/*_own")
+    found = recx_in(project, "--config-dir", "conf", "predict", str(folder), "--k", "8", "--output", "top.parquet")
+    assert (found.returncode, found.stderr) == (0, "")
+    made, kept = pd.read_parquet(folder / "recommendations.parquet"), pd.read_parquet(project / "top.parquet")
+    assert kept["item"].tolist() == made["item"].tolist()
+    without = recx_in(project, "predict", str(folder))
+    assert without.returncode == 2
+    assert "model._target_=own_parts.kinds." in without.stderr
+    assert "give --config-dir=DIR" in without.stderr
+    assert without.stderr.count("\n") == 1
+    for target in ("os.system", "own_evil.Mine"):
+        file = folder / "model" / "value.json"
+        file.write_text(file.read_text().replace("own_parts.kinds.Numbers", target))
+        assert recx_in(project, "--config-dir", "conf", "predict", str(folder)).returncode == 2
 
 
 def test_a_saved_run_cannot_name_what_the_option_files_do_not(

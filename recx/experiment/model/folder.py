@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from recx.config import factory
 from recx.config.part_classes import locate
 from recx.core.errors import InputError, RecxError
 from recx.core.system.plain_files import check_plain, is_folder, read_text
@@ -95,6 +96,8 @@ def read(folder: Path) -> Kept:
             _check(folder, name, state)
         config = dict(parse_yaml(folder / CONFIG, read_text(folder / CONFIG)))
         card = dict(json.loads(read_text(folder / CARD)))
+        for target in _own_targets([config.get(stage) for stage in ("retriever", "ranker", "feature")]):
+            factory.locate(target, "model")  # imports it, if the option files of the project name it
         chain = values.read(folder, locate)
         if not isinstance(chain, Chain):
             raise InputError(f"it holds a {type(chain).__name__}, which is no chain")
@@ -129,6 +132,18 @@ def fitted_parts_of(folder: Path, kind: type[Part]) -> list[Part]:
     chain = read(folder).chain
     look([chain.retriever, chain.ranker])
     return list(found.values())
+
+
+def _own_targets(config: Any) -> Iterator[str]:
+    """Yield the classes that a configuration names and that are neither of recx nor of an installed plugin."""
+    if isinstance(config, Mapping):
+        target = config.get("_target_")
+        if isinstance(target, str) and not factory.is_trusted(target.rpartition(".")[0]):
+            yield target
+        config = list(config.values())
+    if isinstance(config, list):
+        for inner in config:
+            yield from _own_targets(inner)
 
 
 def _unreadable(folder: Path, about: Mapping[str, Any], error: Exception) -> str:
