@@ -16,7 +16,7 @@ import pytest
 
 import recx
 from recx.core.system import plain_files
-from recx.storage.cache.entries import DAMAGED, copy, entries, prune, wrong_in
+from recx.storage.cache.entries import DAMAGED, entries, prune, wrong_in
 from recx.storage.cache.store import Cache
 
 KEY = "ab" + "0" * 30
@@ -100,16 +100,6 @@ def test_no_listed_name_leads_out_of_the_entry(entry: Path, secret: Path, name: 
     lists(entry, name, SECRET.encode())
     assert (entry / name).read_text() == SECRET
     assert wrong_in(entry) == name
-
-
-def test_what_is_not_listed_is_not_copied(entry: Path, secret: Path, tmp_path: Path) -> None:
-    (entry / "saved" / "notes.txt").symlink_to(secret)
-    (entry / "saved" / "more.txt").write_text("of somebody else")
-    (entry / "saved" / "inner").symlink_to(secret.parent, target_is_directory=True)
-    assert wrong_in(entry) is None
-    assert copy(entry, "saved", tmp_path / "run")
-    assert sorted(path.name for path in (tmp_path / "run").rglob("*")) == ["model.json"]
-    assert not copy(entry, "other", tmp_path / "other")
 
 
 @pytest.mark.parametrize("array", ["../../../numbers.npy", "saved/0.npy", "/tmp/0.npy", "notes.npy", "0.npz"])

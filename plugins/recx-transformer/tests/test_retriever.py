@@ -250,3 +250,17 @@ def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
     recx.run([*union, f"+retriever.sources.other={one.replace('16', '8')}", "hydra.run.dir=outputs/a/c"])
     with pytest.raises(InputError, match="contains 2 fitted transformers: choose a run with only one"):
         Transformer(from_run="outputs/a/c").fit(history)
+
+
+def test_other_lists_and_rankers_train_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cached = [word for word in NEWS if word not in ("cache=off", "ranker=identity")]
+    linear = ["ranker=linear", "feature=basic", "ranker.resamples=0"]
+    first = recx.run([*cached, *linear])
+    monkeypatch.setattr(Learner, "step", None)
+    for words in ([*linear, "n_candidates=7"], ["ranker=identity"], [*linear, "ranker.l2=1", "cache=read"]):
+        again = recx.run([*cached, *words])
+        assert again.hits is not None
+        assert again.hits["fit_retriever"] == again.passes["fit_retriever"]
+        expected = first.candidates.top(7) if "n_candidates=7" in words else first.candidates
+        assert np.array_equal(again.candidates.item, expected.item)
