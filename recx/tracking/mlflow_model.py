@@ -143,7 +143,7 @@ def signature_of(form: ModelForm) -> Any:
     from mlflow.types.schema import AnyType, ColSpec, ParamSchema, ParamSpec, Schema
 
     def schema(fields: Sequence[Field]) -> Schema:
-        kinds = {"any": AnyType()}
+        kinds: dict[str, Any] = {"any": AnyType()}  # type: ignore[no-untyped-call]
         return Schema([ColSpec(kinds.get(one.kind, one.kind), one.name, required=one.needed) for one in fields])
 
     params = [ParamSpec(field.name, field.kind, field.default) for field in form.params]

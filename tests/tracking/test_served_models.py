@@ -192,7 +192,7 @@ def test_processes_that_register_at_once_and_one_that_is_killed(
     assert killed.stdout is not None
     assert killed.stdout.readline() == b"comparing\n"
     killed.kill()
-    killed.wait()
+    killed.communicate()
     both = [start(name, store) for name in ("one", "two")]
     for process in both:  # which of them is the first is not known
         assert process.stdin is not None
