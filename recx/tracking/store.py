@@ -229,8 +229,17 @@ def end_dead_runs(client: MlflowClient, parent: str | None = None) -> int:
     dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags) or _is_of(run, parent)]
     for run_id in dead:
         client.set_tag(run_id, "recx.reason", "the process died without an error (SIGKILL, out of memory or power)")
+        _fail_models(client, run_id)
         client.set_terminated(run_id, "KILLED")
     return len(dead)
+
+
+def _fail_models(client: MlflowClient, run_id: str) -> None:
+    """Mark the models that a process did not log whole."""
+    outputs = client.get_run(run_id).outputs
+    for output in outputs.model_outputs if outputs else ():
+        if str(client.get_logged_model(output.model_id).status) == "PENDING":
+            client.finalize_logged_model(output.model_id, "FAILED")
 
 
 def _is_of(run: Run, parent: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +131,23 @@ def test_a_model_that_was_not_logged_whole_has_failed(home: Path, kept: Keep, mo
     with pytest.raises(OSError, match="No space left"), logged(home / "run", kept(home / "run")):
         pass
     assert [str(found.status) for found in models(home)] == ["FAILED"]
+
+
+def test_a_model_whose_process_died_meanwhile_has_failed(home: Path) -> None:
+    from mlflow.entities import LoggedModelOutput
+
+    with MLflow().run("news", {}):
+        pass
+    client = open_client(f"sqlite:///{home}/outputs/mlflow.db")
+    experiment = client.get_experiment_by_name("news").experiment_id
+    dead = {"recx.host": socket.gethostname(), "recx.pid": "1", "recx.pid_started": "of another boot"}
+    run_id = client.create_run(experiment, tags=dead).info.run_id
+    pending = client.create_logged_model(experiment, "model", run_id)
+    client.log_outputs(run_id, [LoggedModelOutput(pending.model_id, step=0)])
+    with MLflow().run("news", {}):
+        pass
+    assert client.get_run(run_id).info.status == "KILLED"
+    assert str(client.get_logged_model(pending.model_id).status) == "FAILED"
 
 
 def test_a_run_of_the_user_and_mlflow_s_own_settings_are_left_alone(home: Path, kept: Keep) -> None:
