@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.core.entities import Entities
 from recx.core.memo import Made, made_of, remember
 from recx.core.per_user import ForUsers, NotPerUserError, for_users
 from recx.core.protocols import retrieves_slates
@@ -75,6 +76,19 @@ class Population:
 
     chain: Chain
     history: Interactions
+
+    @classmethod
+    def of_nobody(cls, chain: Chain, events: Interactions) -> Population:
+        """Return a population without users, beside whom those of some events are all that is known."""
+        nobody = Interactions(
+            indptr=np.zeros(1, dtype=np.int64),
+            item=events.item[:0],
+            time=None if events.time is None else events.time[:0],
+            weight=events.weight[:0],
+            users=Entities(events.users.ids[:0]),
+            items=chain.items,
+        )
+        return cls(chain, nobody)
 
     def asked(
         self, ids: Array | None, events: Interactions | None, at: int | None, allowed: Bools | None = None

@@ -103,6 +103,9 @@ class Model:
             chain knows an event of the user). Its ``attrs`` count ``unknown_items``, given events and allowed items
             that the model does not know and that were left out.
 
+        Where the data of the run is missing or has changed, the events of ``history`` are all that is known, which a
+        warning says.
+
         Raises:
             InputError: The data of the run is needed and missing, or an argument cannot be used.
         """
@@ -218,18 +221,35 @@ class Model:
 
         Args and errors are those of ``recommend``; ``allowed`` is which items may be shown [n_items].
         """
-        known = self.known.history
+        if history is None and self._missing is not None:
+            raise self._missing
+        known = None if self._missing is not None else self.known.history
         events = history
         if history is not None and not isinstance(history, Interactions):
-            relative = known.time is not None and not is_dated(known)
+            relative = known is not None and known.time is not None and not is_dated(known)
             events = Interactions.from_frame(history, order="given", relative_times=relative)
         ids = None if users is None else raw_ids(users, "users")
-        moment = None if at is None else milliseconds_of(at, known)
-        return self.population.asked(ids, events, moment, allowed)
+        if known is not None:
+            moment = None if at is None else milliseconds_of(at, known)
+            return self.population.asked(ids, events, moment, allowed)
+        assert events is not None
+        moment = None if at is None else milliseconds_of(at, events)
+        what = "the events of the history are all that is known, since those of the run are not here"
+        warnings.warn(f"{what}: {self._missing}", stacklevel=3)
+        return Population.of_nobody(self.kept.chain, events).asked(ids, events, moment, allowed)
+
+    @cached_property
+    def _missing(self) -> InputError | None:
+        """Why the events of the run are not known; None if they are."""
+        try:
+            self.known  # noqa: B018
+        except InputError as error:
+            return error
+        return None
 
     def allowed(self, items: Sequence[Any] | Array) -> tuple[Bools, int]:
         """Return which items may be shown [n_items], and how many of the ids are unknown."""
-        known = self.known.history.items
+        known = self.kept.chain.items
         number = numbers_of(raw_ids(items, "items"), known, "items")
         allowed = np.zeros(len(known), dtype=bool)
         allowed[number[number >= 0]] = True

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.progress import bar, say
 from recx.core.protocols import retrieves_slates
-from recx.core.ragged import blocks, indptr_of
+from recx.core.ragged import blocks
 from recx.core.types import Array, Bools, Interactions, RankedLists
 from recx.experiment.blocks import REQUESTS
 from recx.experiment.files import arrow_ids
@@ -117,15 +116,7 @@ def _population(model: Model, events: Interactions) -> Population:
         return model.population
     except InputError as error:
         say(f"  the events of --history are the whole history, since that of the run is not here: {error}")
-    nobody = Interactions(
-        indptr=indptr_of(events.indptr[:0]),
-        item=events.item[:0],
-        time=None if events.time is None else events.time[:0],
-        weight=events.weight[:0],
-        users=Entities(events.users.ids[:0]),
-        items=model.kept.chain.items,
-    )
-    return Population(model.kept.chain, nobody)
+    return Population.of_nobody(model.kept.chain, events)
 
 
 def _allowed(path: Path, model: Model) -> Bools:

@@ -228,3 +228,20 @@ def test_a_history_may_be_interactions(news: Model) -> None:
     made = Interactions.from_frame(given, order="given")
     pd.testing.assert_frame_equal(news.recommend(history=made), news.recommend(history=given))
     assert isinstance(news.known, Fold)
+
+
+def test_without_the_data_of_the_run_a_given_history_is_all_that_is_known(made: Made, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"user": random.integers(0, 40, 400), "item": random.integers(0, 30, 400)})
+    frame["time"] = 1_700_000_000_000 + random.permutation(400) * 60_000
+    frame.to_csv(tmp_path / "events.csv", index=False)
+    model = made(
+        "+experiment=table", f"dataset.path={tmp_path / 'events.csv'}", "retriever=item_knn", "ranker=identity"
+    )[1]
+    (tmp_path / "events.csv").unlink()
+    with pytest.warns(UserWarning, match="are all that is known, since those of the run are not here"):
+        found = model.recommend([3], history=frame, k=3)
+    assert found["user"].tolist() == [3, 3, 3]
+    assert not set(found["item"]) & set(frame["item"][frame["user"] == 3])
+    with pytest.raises(InputError, match=r"events\.csv"):
+        model.recommend([3])
