@@ -17,6 +17,7 @@ from recx.experiment import build
 from recx.experiment.model.folder import Kept
 from recx.experiment.model.population import numbers_of
 from recx.parts.dataset.table import Table
+from recx.parts.dataset.table_columns import AUTO
 from recx.storage.readers.columns import ids_of
 from recx.storage.readers.content import content
 from recx.storage.readers.names import ITEMS, USERS, recognised
@@ -145,11 +146,16 @@ def read_events(path: Path, kept: Kept) -> tuple[Interactions, int]:
     if isinstance(dataset, Table):
         table = replace(dataset, path=str(path))
     else:
+        present = columns_of(Source(path), ["user", "item"])
         timed = kept.card["steps"]["fold"]["first_request"] is not None
-        weighted = "weight" in columns_of(Source(path), ["user", "item"])
+        if "time" in present and not timed:
+            raise InputError(
+                f"--history: {path} has a column 'time', and the run's data has no times: sort the rows of each user, "
+                "oldest first, and leave the column out"
+            )
         table = Table(
             time="time" if timed else None,
-            weight="weight" if weighted else None,
+            weight="weight" if "weight" in present else AUTO,
             path=str(path),
             time_unit=getattr(dataset, "time_unit", "ms"),
             relative_times=getattr(dataset, "relative_times", False),

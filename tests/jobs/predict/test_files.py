@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,8 @@ import pytest
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
-from recx.jobs.predict.files import alike, named, read_ids, users_alike
+from recx.experiment.model.folder import Kept
+from recx.jobs.predict.files import alike, named, read_events, read_ids, users_alike
 
 
 @pytest.mark.parametrize(
@@ -85,3 +88,55 @@ def test_typed_ids_are_numbers_if_all_are() -> None:
     assert named(["3", "x"]).tolist() == ["3", "x"]
     with pytest.raises(InputError, match=r"--user.*the value is missing"):
         named([""])
+
+
+@dataclass(frozen=True)
+class Other:
+    """A dataset that is no table."""
+
+    time_unit: str = "s"
+
+
+def kept(monkeypatch: pytest.MonkeyPatch, times: bool) -> Kept:
+    """Return what is read of a model of items 7 and 8 whose run had such a dataset."""
+    dataset = SimpleNamespace(dataset=Other())
+    monkeypatch.setattr("recx.jobs.predict.files.build.experiment", lambda config: dataset)
+    card = {"steps": {"fold": {"first_request": "2020-01-01" if times else None}}}
+    chain = SimpleNamespace(items=Entities(np.array([7, 8])))
+    return Kept(Path(), chain, {}, card, {})  # type: ignore[arg-type]
+
+
+def test_events_of_other_datasets_have_columns_of_fixed_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times count what those of the run's data count; events of unknown items (9, x) are left out."""
+    path = tmp_path / "events.csv"
+    path.write_text("item,user,time,weight\n8,a,1600000060,2\nx,b,1600000000,1\n7,a,1600000000,1\n9,a,1600000000,1\n")
+    events, unknown = read_events(path, kept(monkeypatch, times=True))
+    assert unknown == 2
+    assert events.time is not None
+    assert events.users.ids.tolist() == ["a", "b"]
+    assert events.items.ids[events.item].tolist() == [7, 8]
+    assert (events.indptr.tolist(), events.weight.tolist()) == ([0, 2, 2], [1, 2])
+    assert events.time.tolist() == [1_600_000_000_000, 1_600_000_060_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "said"),
+    [
+        ("user,item\n1,7\n", True, "column 'time' is missing"),
+        ("user,item,time\n1,7,1600000000\n", False, "has a column 'time', and the run's data has no times: sort"),
+        ("user,item,time\n1,7,1600000000000\n", True, "count ms, not s"),
+        ("user,item,time\n1,7,\n", True, "the value is missing"),
+        ("user,item,label\n1,7,0\n1,8,1\n2,8,0\n2,7,0.5\n", False, "'label' is 0 in row 1, which could mean"),
+        ("user,item,weight\n1,7,nan\n", False, "weight"),
+        ("user,item,weight\n1,7,0\n", False, "no row has a weight above 0"),
+        ("who,what\n1,7\n", False, "column 'user' is missing"),
+        ("user,item\n", False, "has a header but no rows"),
+    ],
+)
+def test_events_that_could_be_misread_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, times: bool, said: str
+) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_events(path, kept(monkeypatch, times=times))
