@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+FEW = 1_000
+"""Items in the lists of a request that is answered together with others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +83,28 @@ class Answers:
             users = frame["user"].drop_duplicates().tolist()
         else:
             users = list(asked.users or ())
-        self._check(users, asked.k)
+        self.check(users, asked.k)
         schema.check_alike(asked.items or (), "items")
         return _answered(lambda: self._lists(users, frame, asked))
 
-    def query(self, asked: schema.RecommendQuery) -> dict[str, Any]:
-        """Return the lists of users whose ids are texts, as everything in an address (raises as ``recommend`` does)."""
+    def is_of_known(self, asked: schema.Recommend) -> bool:
+        """Whether a request can be answered together with others: it names a few users, and brings nothing."""
+        few = asked.users is not None and len(asked.users) * asked.k <= FEW
+        return few and asked.history is None and asked.items is None
+
+    def of_known(self, users: Sequence[Any], k: int, at: int | str | None) -> list[dict[str, Any]]:
+        """Return the list of each of some users [n] (raises as ``recommend`` does)."""
+        asked = schema.Recommend(users=list(users), k=k, at=at)
+        found: list[dict[str, Any]] = _answered(lambda: self._lists(list(users), None, asked))["recommendations"]
+        return found
+
+    def of_query(self, asked: schema.RecommendQuery) -> schema.Recommend:
+        """Return what a query asks for, in which everything is text."""
         users = [self._id(user, self.model.known.history.users.ids, "users") for user in asked.users]
         items: list[Any] | None = None
         if asked.items is not None:
             items = [self._id(item, self.model.kept.chain.items.ids, "items") for item in asked.items]
-        return self.recommend(schema.Recommend(users=users, k=asked.k, at=asked.at, items=items))
+        return schema.Recommend(users=users, k=asked.k, at=asked.at, items=items)
 
     def rank(self, asked: schema.Rank) -> dict[str, Any]:
         """Return candidates in the order of the model for a text (raises as ``recommend`` does)."""
@@ -130,7 +143,7 @@ class Answers:
         if k > self.limits.k:
             raise Refused(422, f"k: lists have at most {self.limits.k:,} items, and this asks for {k:,}")
 
-    def _check(self, users: Sequence[Any], k: int) -> None:
+    def check(self, users: Sequence[Any], k: int) -> None:
         """Raise Refused for more than is answered at once, or for ids of two types."""
         limits = self.limits
         if len(users) > limits.users:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Request
@@ -22,6 +22,7 @@ from recx.jobs.serve.counters import Counters
 from recx.jobs.serve.gate import Gate
 from recx.jobs.serve.page import page
 from recx.jobs.serve.refusal import Json, refusal
+from recx.jobs.serve.together import Together
 from recx.jobs.serve.turns import Turns
 
 FAILURES: dict[int | str, dict[str, Any]] = {
@@ -90,10 +91,11 @@ def application(answers: Answers, counted: Counters, token: str = "", hosts: tup
 
 def _add_users(app: FastAPI, answers: Answers, turns: Turns) -> None:
     """Add the endpoints that recommend to users."""
+    together = Together(turns)
 
     @app.post("/recommend", response_model=schema.Recommendations, summary="The best items of users")
     async def recommend(body: schema.Recommend) -> Response:
-        return await turns.take(lambda: Json(answers.recommend(body)))
+        return await _recommended(answers, turns, together, body)
 
     @app.get(
         "/recommend",
@@ -102,7 +104,21 @@ def _add_users(app: FastAPI, answers: Answers, turns: Turns) -> None:
         dependencies=[Depends(_once)],
     )
     async def recommend_query(query: Annotated[schema.RecommendQuery, Query()]) -> Response:
-        return await turns.take(lambda: Json(answers.query(query)))
+        return await _recommended(answers, turns, together, answers.of_query(query))
+
+
+async def _recommended(answers: Answers, turns: Turns, together: Together, asked: schema.Recommend) -> Response:
+    """Return the lists of users, made together with those of others who wait, if the request names users alone."""
+    users = asked.users
+    if users is None or not answers.is_of_known(asked):
+        return await turns.take(lambda: Json(answers.recommend(asked)))
+    answers.check(users, asked.k)
+
+    def answer(users: Sequence[Any]) -> list[dict[str, Any]]:
+        return answers.of_known(users, asked.k, asked.at)
+
+    lists = await together.take((asked.k, asked.at), users, answer)
+    return Json({"recommendations": lists, "unknown_items": 0})
 
 
 def _add_items(app: FastAPI, answers: Answers, turns: Turns) -> None:
