@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
@@ -134,7 +134,7 @@ class _Writer:
         """Return the JSON of an array or of an object with fields."""
         if isinstance(value, np.ndarray):
             return {"array": _write_array(value, self.folder, place)}
-        if isinstance(value, sparse.csr_array):
+        if _is_csr(value):
             return {"csr": [self.encoded(of) for of in (value.data, value.indices, value.indptr)], "shape": value.shape}
         kind, path = type(value), _path_of(type(value))
         if kind is _TYPES.get(kind.__name__):
@@ -158,6 +158,12 @@ class _Writer:
             return self.locate(path) is kind
         except InputError:
             return False
+
+
+def _is_csr(value: Any) -> bool:
+    """Return whether a value is one of SciPy's CSR arrays; where SciPy is not in use, there are none."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and isinstance(value, sparse.csr_array)
 
 
 def _path_of(kind: type) -> str:
@@ -222,6 +228,8 @@ def _csr(arrays: list[Any], shape: list[int]) -> Any:
     check_numbers(indices, shape[1])
     if data.shape != indices.shape or indices.ndim != 1 or len(indptr) != shape[0] + 1:
         raise ValueError(f"no sparse array of {shape[0]} x {shape[1]}")
+    from scipy import sparse
+
     return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
