@@ -33,6 +33,7 @@ NAMES = [
     "FeatureSet",
     "Featured",
     "Features",
+    "Filter",
     "FitSummary",
     "FittedEncoder",
     "FittedFeature",
@@ -119,6 +120,8 @@ NAMES = [
     "track",
     "unit",
     "unit_embedding",
+    "with_events",
+    "with_only",
     "write_text",
 ]
 USERS = {"recx", "recx.results"}

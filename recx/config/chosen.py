@@ -38,6 +38,7 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
         ``without``. One that refers to another setting, such as ``${seed}``, differs only where that is replaced.
     """
     choices = {str(group): word for group, word in hydra.runtime.choices.items() if "hydra/" not in str(group)}
+    choices = {**_filters(resolved.get("filter")), **choices}
     of_parts = {name: str(part["_target_"]).rpartition(".")[2] for name, part in resolved.items() if _is_part(part)}
     options = {group: word for group, word in {**of_parts, **choices}.items() if word is not None}
     here, usual = _leaves(OmegaConf.to_container(config, resolve=False)), _usual(config, choices, compose)
@@ -47,6 +48,13 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
     missing = " ".join(_missing(usual, here))
     settings |= {WITHOUT: missing} if missing else {}
     return {"options": dict(sorted(options.items())), "settings": settings}
+
+
+def _filters(filters: Any) -> dict[str, str]:
+    """Return the word that chooses several filters, which Hydra does not report as a choice; {} if there are none."""
+    known = option_sources.options() if isinstance(filters, Mapping) else {}
+    names = [name for name in filters or () if f"filter/{name}" in known]
+    return {"filter": f"[{','.join(names)}]"} if names else {}
 
 
 def _is_part(value: Any) -> bool:

@@ -41,11 +41,15 @@ def chain(config: Mapping[str, Any]) -> str:
 
 
 def data_name(config: Mapping[str, Any]) -> str:
-    """Return the name of the data: that of its file or folder, or the dataset's word, which may say ``made up``."""
-    dataset, word = config.get("dataset"), option(config, "dataset")
-    if not isinstance(dataset, Mapping) or "path" not in dataset:
-        return word
-    return Path(str(dataset["path"])).name or word if dataset["path"] is not None else f"{word} ({MADE_UP})"
+    """Return the name of the data and its filters, such as ``clicks.csv, k_core``.
+
+    The data is named by its file or folder, or by the dataset's word, which may say ``made up``.
+    """
+    dataset, name = config.get("dataset"), option(config, "dataset")
+    if isinstance(dataset, Mapping) and "path" in dataset:
+        path = dataset["path"]
+        name = f"{name} ({MADE_UP})" if path is None else Path(str(path)).name or name
+    return ", ".join([name, *(config.get("filter") or ())])
 
 
 def run_name(config: Mapping[str, Any], varied: str = "") -> str:

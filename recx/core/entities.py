@@ -58,6 +58,17 @@ class Entities:
             return np.zeros(len(self.ids), dtype=bool)
         return ~np.isnan(self.embedding[:, 0])
 
+    def take(self, numbers: npt.NDArray[np.int64]) -> Entities:
+        """Return some of the entities, in the given order."""
+        return replace(
+            self,
+            ids=self.ids[numbers],
+            table={name: column[numbers] for name, column in self.table.items()},
+            embedding=None if self.embedding is None else self.embedding[numbers],
+            graphs=None if self.graphs is None else self.graphs.take(numbers),
+            names=None if self.names is None else self.names[numbers],
+        )
+
 
 def without_context(users: Entities, indptr: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> Entities:
     """Return the users with the context unknown of those whose first event is not kept.

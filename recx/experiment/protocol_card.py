@@ -55,9 +55,11 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     fitted_on = split.fold.history if refit or split.past is None else split.past.history
     later = later_events(fitted_on, split.fold)
     loaded = card_facts.loaded(experiment)
+    filters = card_facts.filters(result)
     apart = card_facts.seeds_apart(experiment, config.get("seed"))
     return {
         "fold": experiment.fold,
+        **({"filters": filters} if filters else {}),
         "split": settings(experiment.splitter),
         "steps": {"past": _step(split.past), "fold": _step(split.fold)},
         "users": {
