@@ -37,7 +37,7 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
         ``settings``: dotted name -> value of each setting that differs from the option files, or was typed, and
         ``without``. One that refers to another setting, such as ``${seed}``, differs only where that is replaced.
     """
-    choices = {str(group): word for group, word in hydra.runtime.choices.items() if "hydra/" not in str(group)}
+    choices = {str(group): word for group, word in hydra.runtime.choices.items() if not {"@", "/"} & set(str(group))}
     choices = {**_filters(resolved.get("filter")), **choices}
     of_parts = {name: str(part["_target_"]).rpartition(".")[2] for name, part in resolved.items() if _is_part(part)}
     options = {group: word for group, word in {**of_parts, **choices}.items() if word is not None}

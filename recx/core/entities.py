@@ -101,7 +101,7 @@ def check_columns(columns: Mapping[str, Any]) -> None:
     Raises:
         InputError: A column is missing or unknown.
     """
-    known = ("user", "item", "time", "weight")
+    known = ("user", "item", "time", "weight", "fold")
     for name in known[:2]:
         if name not in columns:
             raise InputError(f"the events have no column {name!r}: rename theirs, {', '.join(map(str, columns))}")

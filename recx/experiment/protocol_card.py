@@ -125,6 +125,8 @@ def _content(data: Interactions) -> Iterator[Array | str | None]:
         if slates.score.any():
             yield slates.score
     yield data.to_predict
+    if data.given_fold is not None:
+        yield data.given_fold
 
 
 def _named(columns: Mapping[str, Array]) -> Iterator[Array | str]:
