@@ -46,9 +46,10 @@ def data_name(config: Mapping[str, Any]) -> str:
     The data is named by its file or folder, or by the dataset's word, which may say ``made up``.
     """
     dataset, name = config.get("dataset"), option(config, "dataset")
-    if isinstance(dataset, Mapping) and "path" in dataset:
-        path = dataset["path"]
-        name = f"{name} ({MADE_UP})" if path is None else Path(str(path)).name or name
+    if isinstance(dataset, Mapping):
+        target, path = str(dataset.get("_target_", "")), dataset.get("path")
+        generated = path is None if "path" in dataset else ".synthetic" in target
+        name = f"{name} ({MADE_UP})" if generated else Path(str(path or "")).name or name
     return ", ".join([name, *(config.get("filter") or ())])
 
 

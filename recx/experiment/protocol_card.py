@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.notes import MADE_UP
 from recx.core.protocols import retrieves_slates
 from recx.core.system.serialize import plain, settings
 from recx.core.types import Array, Fold, Interactions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
 SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
+MADE_UP_DATA = "the data is made up by a generator: figures say nothing about real data"
 SEARCHED = (
     "slates: the lists that the data itself offers compete, in the order of its scores or ranks; equal ones are "
     "shuffled by seed and user"
@@ -59,6 +61,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     apart = card_facts.seeds_apart(experiment, config.get("seed"))
     return {
         "fold": experiment.fold,
+        **({"made_up": MADE_UP_DATA} if MADE_UP in result.interactions.notes else {}),
         **({"filters": filters} if filters else {}),
         "split": settings(experiment.splitter),
         "steps": {"past": _step(split.past), "fold": _step(split.fold)},
@@ -100,7 +103,8 @@ def tags(card: Mapping[str, Any]) -> dict[str, str]:
     """
     content = json.dumps(plain(rules(card)), sort_keys=True).encode()
     protocol = hashlib.blake2b(content, digest_size=16).hexdigest()
-    return {"recx.protocol": protocol, "recx.data": str(card["data_hash"])}
+    made_up = {"recx.made_up": str(card["made_up"])} if "made_up" in card else {}
+    return {"recx.protocol": protocol, "recx.data": str(card["data_hash"]), **made_up}
 
 
 def data_hash(interactions: Interactions) -> str:
