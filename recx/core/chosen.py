@@ -49,8 +49,14 @@ def data_name(config: Mapping[str, Any]) -> str:
     if isinstance(dataset, Mapping):
         target, path = str(dataset.get("_target_", "")), dataset.get("path")
         generated = path is None if "path" in dataset else ".synthetic" in target
-        name = f"{name} ({MADE_UP})" if generated else Path(str(path or "")).name or name
+        name = f"{name} ({MADE_UP})" if generated else _file_name(path) or name
     return ", ".join([name, *(config.get("filter") or ())])
+
+
+def _file_name(path: Any) -> str:
+    """Return the name of a file, or of the first of a list of them."""
+    first, *more = path if isinstance(path, list | tuple) and path else [path]
+    return Path(str(first or "")).name + (f" and {len(more)} more" if more else "")
 
 
 def run_name(config: Mapping[str, Any], varied: str = "") -> str:

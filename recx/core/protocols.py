@@ -13,6 +13,7 @@ anything else says so by an attribute or property that is not a setting:
   database or a web service;
 - ``reads``: patterns of the names of the files that count where the setting ``path`` names a folder, such as
   ``("clicks.csv", "*.inter")``, plain or gzipped; without it, all files in the folder and below do;
+- ``files``: the names of settings that name files: paths or patterns, one or several of each, or addresses;
 - ``written``: the names of settings that name what it only writes to, which do not count;
 - ``named_parts``: other parts that its settings refer to by name.
 """
