@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Predicate, doc
 
 from recx.core.bounds import Seed, check
-from recx.core.errors import InputError
+from recx.core.errors import InputError, did_you_mean
 from recx.core.event_frame import Duplicates
 from recx.core.event_order import EventOrder
-from recx.core.types import Interactions
+from recx.core.types import Array, Interactions
 from recx.parts.dataset.events import interactions_of
-from recx.parts.dataset.files import require_files
+from recx.parts.dataset.files import expand_home, require_files
+from recx.parts.dataset.own_folds import joined, rows_where, values_of
+from recx.parts.dataset.own_slates import with_slates
 from recx.parts.dataset.table_columns import AUTO, refuse_unread_zeros, times_of, weights_of
+from recx.storage.readers.file_sets import FileSet, files_of
 from recx.storage.readers.marks import BLANKS
 from recx.storage.readers.names import ITEMS, USERS, recognised
 from recx.storage.readers.opened import Layout, opened
@@ -33,6 +37,7 @@ Column = str | int
 Paths = str | tuple[str, ...]
 
 ROLES = ("user", "item", "time", "weight")
+FOLD = "fold"
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,15 @@ class Table:
         delimiter: separator of the columns, or ``blanks`` for runs of blanks; None: as the file's name or its header
             says or, without one, its first rows.
         duplicates: ``drop`` or ``keep`` rows that repeat user, item and time.
+        fold: name (number) of the column that says which rows are train, valid and test, for ``split=given``.
+        valid: the file or files of the valid events, in the format of ``path``, which then holds those of train.
+        test: the file or files of the test events.
+        where: column -> the values whose rows are read, such as ``event: [purchase]``; users and items of other rows
+            only are unknown.
+        slates: a file of candidate lists, for ``retriever=given`` (see ``recx.parts.dataset.own_slates``).
     """
 
-    files: ClassVar = ("path",)
+    files: ClassVar = ("path", "valid", "test", "slates")
     """The settings that name files (see ``recx.storage.cache.keys``)."""
 
     path: Paths | None = None
@@ -76,19 +87,33 @@ class Table:
     header: bool = True
     delimiter: Delimiter | None = None
     duplicates: Duplicates = "drop"
+    fold: Column | None = None
+    valid: Paths | None = None
+    test: Paths | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    slates: str | None = None
 
     def __post_init__(self) -> None:
         check(self, "dataset")
         if self.user == "" or self.item == "":
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
+        object.__setattr__(self, "where", values_of(self.where))
+        if self.fold is not None and (self.valid or self.test):
+            raise InputError(
+                "dataset.fold names a column that says what is train, valid and test, and dataset.valid or "
+                "dataset.test a file of its own: give one or the other"
+            )
         used: dict[Column, str] = {}
-        for role in ROLES:
+        for role in (*ROLES, FOLD):
             name = getattr(self, role)
             if name in (None, AUTO):
                 continue
             check_column(role, name, self.header)
             if used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
+        for column, role in used.items():
+            if str(column) in self.where:
+                raise InputError(f"dataset.where.{column}: it is the column of dataset.{role}: choose a filter instead")
 
     def load(self) -> Interactions:
         """Return the events. Ids are whole numbers if the whole column is, else text.
@@ -96,33 +121,64 @@ class Table:
         Rows that repeat the header, where files were joined, are left out and counted (``repeated_headers``). So are
         rows with a weight of 0 or less (``rows_of_weight_0``); those of a rating that is not read are counted only
         (``rows_with_unread_weight``). ``files`` and ``files_skipped`` count the parts of a table, and the hidden files
-        and marks beside them.
+        and marks beside them. ``rows_not_where`` counts the rows that ``where`` leaves unread.
 
         Raises:
             InputError: no path is set, or the files cannot be used.
         """
-        files = require_files(self.path, "clicks.csv")
-        names: dict[str, str] = {role: str(x) for role in ROLES if (x := getattr(self, role)) not in (None, AUTO)}
-        source = opened(files, Layout(self.delimiter, self.header), list(names.values()))
-        notes: dict[str, int] = {}
-        if len(files.paths) > 1 or files.skipped:
-            notes |= {"files": len(files.paths), "files_skipped": files.skipped}
-        if not self.header:
-            _refuse_header(source, names)
-        names, unit = self._found(source, names, notes)
-        clock = exact_times(unit, self.relative_times)
-        kinds = dict(zip(ROLES, ("id", "id", clock, "number"), strict=True))
-        columns = read(source, {name: kinds[role] for role, name in names.items()}, notes=notes)
-        by_role = {role: columns.pop(name) for role, name in names.items()}
+        notes: Counter[str] = Counter()
+        needed = {role: str(x) for role in (*ROLES, FOLD) if (x := getattr(self, role)) not in (None, AUTO)}
+        source = self._opened(require_files(self.path, "clicks.csv"), needed, notes)
+        names, unit = self._found(source, needed, notes)
+        kinds = dict(
+            zip((*ROLES, FOLD), ("id", "id", exact_times(unit, self.relative_times), "number", "text"), strict=True)
+        )
+        chosen = {role: (name, kinds[role]) for role, name in names.items()}
+        columns = self._read(source, chosen, notes)
+        others = {fold: path for fold in ("valid", "test") if (path := getattr(self, fold)) is not None}
+        if others:
+            tables = {"train": columns}
+            for fold, path in others.items():
+                other = self._opened(files_of(path, f"dataset.{fold}"), needed, notes)
+                tables[fold] = self._read(other, chosen, notes, may_lack=True)
+            columns = joined(tables)
         try:
             events = interactions_of(
-                by_role, self.duplicates, order=self.order, seed=self.seed, relative_times=self.relative_times
+                columns, self.duplicates, order=self.order, seed=self.seed, relative_times=self.relative_times
             )
         except InputError as error:
-            raise InputError(f"{source.path}: {error}") from error
-        return replace(events, notes={**events.notes, **notes})
+            raise InputError(f"{source.path}{' and the files beside it' if others else ''}: {error}") from error
+        events = replace(events, notes={**events.notes, **notes})
+        return events if self.slates is None else with_slates(events, expand_home(self.slates))
 
-    def _found(self, source: Source, names: dict[str, str], notes: dict[str, int]) -> tuple[dict[str, str], str]:
+    def _opened(self, files: FileSet, names: Mapping[str, str], notes: Counter[str]) -> Source:
+        source = opened(files, Layout(self.delimiter, self.header), list(names.values()))
+        if len(files.paths) > 1 or files.skipped:
+            notes.update({"files": len(files.paths), "files_skipped": files.skipped})
+        if not self.header:
+            _refuse_header(source, names)
+        return source
+
+    def _read(
+        self, source: Source, chosen: Mapping[str, tuple[str, str]], notes: Counter[str], *, may_lack: bool = False
+    ) -> dict[str, Array]:
+        """Return the columns by role, of the rows that are asked for (see ``rows_where``)."""
+        counted: dict[str, int] = {}
+        columns = read(source, {**dict(chosen.values()), **dict.fromkeys(self.where, "text?")}, notes=counted)
+        notes.update(counted)
+        by_role = {role: columns[name] for role, (name, _) in chosen.items()}
+        if not self.where:
+            return by_role
+        for name in self.where:
+            if name not in columns:
+                near = did_you_mean(name, columns_of(source, dict(chosen.values())))
+                raise InputError(f"{source.path}: dataset.where names a column {name!r}, and there is none: {near}")
+        of_where = {name: columns[name] for name in self.where}
+        rows = rows_where(of_where, self.where, str(source.path), may_lack=may_lack)
+        notes.update(rows_not_where=int((~rows).sum()))
+        return {role: column[rows] for role, column in by_role.items()}
+
+    def _found(self, source: Source, names: dict[str, str], notes: Counter[str]) -> tuple[dict[str, str], str]:
         """Return role -> column, and the unit of the times."""
         unit: str = self.time_unit
         if AUTO not in (self.time, self.weight):
@@ -130,7 +186,7 @@ class Table:
         present = columns_of(source, names.values())
         if not set(names.values()) <= set(present):
             return names, unit  # an error names the missing one
-        others = [name for name in present if name not in names.values()]
+        others = [name for name in present if name not in (*names.values(), *self.where)]
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:
             time, dated = times_of(source, others, unit, self.relative_times)
@@ -139,7 +195,7 @@ class Table:
             unnamed = [name for name in others if name != time]
             if self.header:
                 weight, more = weights_of(source, unnamed)
-                notes |= more
+                notes.update(more)
             else:
                 refuse_unread_zeros(source, unnamed)
         return {**names, **{role: name for role, name in (("time", time), ("weight", weight)) if name}}, unit
@@ -159,7 +215,7 @@ def check_column(role: str, name: Column, header: bool) -> None:
     if not header and not (isinstance(name, int) and name >= 0):
         raise InputError(
             f"dataset.{role}={name}: without a header, columns are numbered from 0: set it to a number, such as "
-            f"dataset.{role}={ROLES.index(role)}"
+            f"dataset.{role}={(*ROLES, FOLD).index(role)}"
         )
 
 
