@@ -60,11 +60,15 @@ def split_by_steps(
             f"fold={fold}: no user has both a target and the events before it that the split requires: "
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
+    asking = now.requests.user
     now, notes = (now, dict[str, float]()) if users is None else of_users(now, users, fold)
     if max_users is not None and now.target is not None:
         everyone, now = now, drawn(now, max_users, seed)
         notes["users_not_drawn"] = len(everyone.requests) - len(now.requests)
     before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
+    if before is not None and back:
+        before, again = without_askers(before, asking)
+        notes |= {"past_requests_with_a_later_list": again} if again else {}
     if before is not None and not len(before.requests):
         before = None
     later = later_events(now.history, now)
@@ -130,6 +134,25 @@ class _FoldOnDemand(Fold):
         history: Interactions = vars(self).pop("make")()
         vars(self)["history"] = history
         return history
+
+
+def without_askers(past: Fold, asking: Ints) -> tuple[Fold, int]:
+    """Return a past fold without the users who ask again in the fold after it, where the data offers lists.
+
+    A user has one list, which was made for the last question: it may hold that answer, which the earlier question would
+    count as wrong.
+
+    Args:
+        past: The past fold.
+        asking: The users who ask in the fold after it.
+
+    Returns:
+        The fold, and how many requests were left out.
+    """
+    if past.target is None or past.target.slates is None:
+        return past, 0
+    first = ~np.isin(past.requests.user, asking)
+    return (past, 0) if first.all() else (_with_requests(past, first), int((~first).sum()))
 
 
 def drawn(fold: Fold, most: int, seed: int | None) -> Fold:

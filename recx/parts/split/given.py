@@ -15,7 +15,7 @@ from recx.core.given_folds import GIVEN, TRAIN
 from recx.core.protocols import FoldName, Splitter
 from recx.core.row_order import count_in_groups
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, check_draw, may_be_target, split_by_steps
+from recx.parts.split.folds import STEPS, Past, RequestTime, check_draw, may_be_target, split_by_steps, without_askers
 from recx.parts.split.given_faults import in_history_too, older_than_history
 
 Treatment = Literal["refuse", "drop", "keep"]
@@ -98,7 +98,7 @@ class Given:
         split = split_by_steps(data, fold, step, self.request_time, past, *asked_for)
         split = replace(split, notes={**split.notes, **notes})
         if self.past == "step" and split.past is None and self.within is not None:
-            split = _with_past(split, data.keep(given == TRAIN), self.within)
+            split = _with_past(split, data.keep(given == TRAIN), self.within, fold)
         return split
 
     def _masks(
@@ -126,9 +126,13 @@ class Given:
         return history, target & ~short[data.user]
 
 
-def _with_past(split: Split, train: Interactions, within: Splitter) -> Split:
+def _with_past(split: Split, train: Interactions, within: Splitter, fold: FoldName) -> Split:
     """Return a split with a past within train, if train is large enough for one."""
     with suppress(InputError):
         past = within.split(train, "test").fold
+        if fold != "predict":
+            past, _ = without_askers(past, split.fold.requests.user)
+        if not len(past.requests):
+            return split
         return replace(split, past=past, notes={**split.notes, "past_requests": len(past.requests), WITHIN: 1})
     return split
