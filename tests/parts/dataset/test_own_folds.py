@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from recx.core.errors import InputError
 from recx.core.types import Interactions
+from recx.parts.dataset.sequences import Sequences
 from recx.parts.dataset.table import Table
 from recx.parts.retriever.given import Given as GivenLists
 from recx.parts.split.given import Given
@@ -157,8 +159,6 @@ def test_lists_without_scores_have_no_order(write: Write) -> None:
 
 
 def _all_test(events: Interactions) -> Interactions:
-    from dataclasses import replace
-
     return replace(events, given_fold=np.full(len(events), 2, np.int8))
 
 
@@ -177,3 +177,17 @@ def _all_test(events: Interactions) -> Interactions:
 def test_bad_lists_are_refused(text: str, message: str, write: Write) -> None:
     with pytest.raises(InputError, match=message):
         Table(write("e.csv", EVENTS), slates=write("lists.csv", text)).load()
+
+
+def test_lines_of_users_in_files_of_their_own(write: Write) -> None:
+    path, test = write("train.txt", "0 5 3 9\n1 4\n\n2 6 1\n"), write("test.txt", "1 5 2\n0 8\n3 1\n")
+    events = Sequences(path, test=test, order="given").load()
+    assert rows(events) == [
+        *((0, 5, 0), (0, 3, 0), (0, 9, 0), (0, 8, 2)),
+        *((1, 4, 0), (1, 5, 2), (1, 2, 2)),
+        *((2, 6, 0), (2, 1, 0), (3, 1, 2)),
+    ]
+    assert events.notes["blank_lines"] == 1
+    assert Given(None).split(events, "test").fold.requests.user.tolist() == [0, 1, 3]
+    with pytest.raises(InputError, match=r"^[^:]*test.txt: user '1' is on lines 1 and 2"):
+        Sequences(path, test=write("test.txt", "1 5\n1 2\n")).load()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from recx.core.errors import InputError
 from recx.core.filters import Filter
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists
+from recx.parts.dataset.movielens import MovieLens
+from recx.parts.dataset.sequences import Sequences
 from recx.parts.filter.busy_users import DAY, BusyUsers
 from recx.parts.filter.event_counts import ItemEvents, UserEvents
 from recx.parts.filter.k_core import KCore
@@ -258,3 +261,18 @@ def test_every_option_of_the_group_has_the_defaults_of_its_part() -> None:
         module, _, kind = written.pop("_target_").rpartition(".")
         part = getattr(import_module(module), kind)()
         assert written == {field.name: getattr(part, field.name) for field in fields(part)}, name
+
+
+def test_cores_of_published_data(shared_data: Callable[[str], Path]) -> None:
+    beauty = Sequences(str(shared_data("beauty/Beauty.txt.gz"))).load()  # published as a 5-core
+    assert (beauty.n_users, beauty.n_items, len(beauty)) == (22_363, 12_101, 198_502)
+    assert KCore(5, 5).apply(beauty) is beauty
+    assert KCore(6, 6).apply(beauty) is not beauty
+    ratings = MovieLens(str(shared_data("ml-100k"))).load()  # "each user has rated at least 20 movies"
+    assert (ratings.n_users, ratings.n_items, len(ratings)) == (943, 1_682, 100_000)
+    assert UserEvents(20).apply(ratings) is ratings
+    assert UserEvents(21).apply(ratings) is not ratings
+    core = KCore(5, 5).apply(ratings)
+    rows = Counter(ratings.item.tolist())
+    assert core.n_items == sum(n >= 5 for n in rows.values()) == 1_349  # since no user falls below five
+    assert (core.n_users, len(core)) == (943, sum(n for n in rows.values() if n >= 5)) == (943, 99_287)
