@@ -21,6 +21,19 @@ UNKNOWN_TIME = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
+class ClassLists:
+    """Classes of which each entity may have any number, such as genres.
+
+    Attributes:
+        indptr: Borders of the entities' classes [n + 1].
+        code: The classes of all entities, codes from 0; none twice for one entity.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
 class Entities:
     """The users or the items: raw ids and what is known about each.
 
@@ -32,6 +45,7 @@ class Entities:
         graphs: A graph of tools for each entity, or None.
         names: The names used in the files [n], for people to read, if ``ids`` must not reveal them. The parts of a
             chain never see it: ``Experiment.run`` removes it.
+        lists: Column name -> the classes of each entity, where it may have several.
         context: Columns of the table that describe an entity's first event. They are unknown in a history without this
             event, which may be the one to predict (see ``Interactions.keep``).
     """
@@ -42,6 +56,7 @@ class Entities:
     graphs: Graphs | None = None
     names: npt.NDArray[Any] | None = None
     context: tuple[str, ...] = ()
+    lists: Mapping[str, ClassLists] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -122,6 +122,8 @@ def _content(data: Interactions) -> Iterator[Array | str | None]:
     yield from (data.indptr, data.item, data.time, data.weight)
     for entities in (data.users, data.items):
         yield from (entities.ids, *_named(entities.table), entities.embedding)
+        for name, lists in sorted(entities.lists.items()):
+            yield from (name, lists.indptr, lists.code)
         if (graphs := entities.graphs) is not None:
             yield from (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts)
     if (slates := data.slates) is not None:

@@ -9,16 +9,18 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Predicate, doc
 
-from recx.core.bounds import Seed, check
+from recx.core.bounds import NonNegativeInt, Seed, check
 from recx.core.errors import InputError, did_you_mean
 from recx.core.event_frame import Duplicates
 from recx.core.event_order import EventOrder
 from recx.core.types import Array, Interactions
+from recx.parts.dataset.descriptions import Description, described
 from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import expand_home, require_files
 from recx.parts.dataset.own_folds import joined, rows_where, values_of
 from recx.parts.dataset.own_slates import with_slates
 from recx.parts.dataset.table_columns import AUTO, refuse_unread_zeros, times_of, weights_of
+from recx.storage.readers.attributes import Kind
 from recx.storage.readers.file_sets import FileSet, files_of
 from recx.storage.readers.marks import BLANKS
 from recx.storage.readers.names import ITEMS, USERS, recognised
@@ -32,7 +34,7 @@ def _separates(text: str) -> bool:
 
 
 Delimiter = Annotated[str, Predicate(_separates), doc("one character (ASCII, no quote), '\\t', '::' or blanks")]
-Column = str | int
+Column = str | NonNegativeInt
 """The name of a column or, without a header, its number from 0."""
 Paths = str | tuple[str, ...]
 
@@ -70,9 +72,17 @@ class Table:
         where: column -> the values whose rows are read, such as ``event: [purchase]``; users and items of other rows
             only are unknown.
         slates: a file of candidate lists, for ``retriever=given`` (see ``recx.parts.dataset.own_slates``).
+        items: a table with one row per item: classes, lists of classes, texts, numbers, times and an embedding in
+            columns e0, e1 and so on (see ``recx.storage.readers.attributes``); named like ``path``.
+        items_id: its column of ids; None: the one named like ``item``, or the only one whose name says so.
+        items_as: column -> kind (number, class, classes, text, time, none) of columns that would be read otherwise.
+        items_embedding: a ``.npy`` file with a vector for each row of ``items``.
+        users: a table with one row per user, like ``items``.
+        users_id: its column of ids.
+        users_as: column -> kind, like ``items_as``.
     """
 
-    files: ClassVar = ("path", "valid", "test", "slates")
+    files: ClassVar = ("path", "valid", "test", "slates", "items", "items_embedding", "users")
     """The settings that name files (see ``recx.storage.cache.keys``)."""
 
     path: Paths | None = None
@@ -92,6 +102,13 @@ class Table:
     test: Paths | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     slates: str | None = None
+    items: Paths | None = None
+    items_id: str | None = None
+    items_as: Mapping[str, Kind] | None = None
+    items_embedding: str | None = None
+    users: Paths | None = None
+    users_id: str | None = None
+    users_as: Mapping[str, Kind] | None = None
 
     def __post_init__(self) -> None:
         check(self, "dataset")
@@ -148,8 +165,15 @@ class Table:
             )
         except InputError as error:
             raise InputError(f"{source.path}{' and the files beside it' if others else ''}: {error}") from error
-        events = replace(events, notes={**events.notes, **notes})
+        events = described(replace(events, notes={**events.notes, **notes}), self._descriptions())
         return events if self.slates is None else with_slates(events, expand_home(self.slates))
+
+    def _descriptions(self) -> list[Description]:
+        if self.items_embedding and not self.items:
+            raise InputError("dataset.items_embedding is set, and dataset.items is not: name the table of its rows")
+        of_items = Description("items", self.items, self.items_id, str(self.item), self.items_as, self.items_embedding)
+        of_users = Description("users", self.users, self.users_id, str(self.user), self.users_as)
+        return [table for table in (of_items, of_users) if table.paths]
 
     def _opened(self, files: FileSet, names: Mapping[str, str], notes: Counter[str]) -> Source:
         source = opened(files, Layout(self.delimiter, self.header), list(names.values()))
@@ -212,7 +236,7 @@ def check_column(role: str, name: Column, header: bool) -> None:
             f"dataset.{role}={name}: columns are numbered in files without a header: set dataset.header=false, or, if "
             f"the header calls the column so, write \"dataset.{role}='{name}'\""
         )
-    if not header and not (isinstance(name, int) and name >= 0):
+    if not header and not isinstance(name, int):
         raise InputError(
             f"dataset.{role}={name}: without a header, columns are numbered from 0: set it to a number, such as "
             f"dataset.{role}={(*ROLES, FOLD).index(role)}"

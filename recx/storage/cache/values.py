@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from recx.core.entities import Entities
+from recx.core.entities import ClassLists, Entities
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary
 from recx.core.graphs import Graphs
@@ -29,7 +29,7 @@ _ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
 
 _TYPES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Entities, Evaluation, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
+    for kind in (ClassLists, Entities, Evaluation, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
 }
 
 T = TypeVar("T", bound=type)
