@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Predicate, doc
@@ -100,7 +100,7 @@ class Table:
     fold: Column | None = None
     valid: Paths | None = None
     test: Paths | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] | None = None
     slates: str | None = None
     items: Paths | None = None
     items_id: str | None = None
@@ -114,7 +114,6 @@ class Table:
         check(self, "dataset")
         if self.user == "" or self.item == "":
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
-        object.__setattr__(self, "where", values_of(self.where))
         if self.fold is not None and (self.valid or self.test):
             raise InputError(
                 "dataset.fold names a column that says what is train, valid and test, and dataset.valid or "
@@ -129,8 +128,12 @@ class Table:
             if used.setdefault(name, role) != role:
                 raise InputError(f"dataset.{role}={name}: dataset.{used[name]} names this column already: name another")
         for column, role in used.items():
-            if str(column) in self.where:
+            if str(column) in self._where:
                 raise InputError(f"dataset.where.{column}: it is the column of dataset.{role}: choose a filter instead")
+
+    @property
+    def _where(self) -> dict[str, tuple[str, ...]]:
+        return values_of(self.where or {})
 
     def load(self) -> Interactions:
         """Return the events. Ids are whole numbers if the whole column is, else text.
@@ -188,17 +191,17 @@ class Table:
     ) -> dict[str, Array]:
         """Return the columns by role, of the rows that are asked for (see ``rows_where``)."""
         counted: dict[str, int] = {}
-        columns = read(source, {**dict(chosen.values()), **dict.fromkeys(self.where, "text?")}, notes=counted)
+        columns = read(source, {**dict(chosen.values()), **dict.fromkeys(self._where, "text?")}, notes=counted)
         notes.update(counted)
         by_role = {role: columns[name] for role, (name, _) in chosen.items()}
-        if not self.where:
+        if not self._where:
             return by_role
-        for name in self.where:
+        for name in self._where:
             if name not in columns:
                 near = did_you_mean(name, columns_of(source, dict(chosen.values())))
                 raise InputError(f"{source.path}: dataset.where names a column {name!r}, and there is none: {near}")
-        of_where = {name: columns[name] for name in self.where}
-        rows = rows_where(of_where, self.where, str(source.path), may_lack=may_lack)
+        of_where = {name: columns[name] for name in self._where}
+        rows = rows_where(of_where, self._where, str(source.path), may_lack=may_lack)
         notes.update(rows_not_where=int((~rows).sum()))
         return {role: column[rows] for role, column in by_role.items()}
 
@@ -210,7 +213,7 @@ class Table:
         present = columns_of(source, names.values())
         if not set(names.values()) <= set(present):
             return names, unit  # an error names the missing one
-        others = [name for name in present if name not in (*names.values(), *self.where)]
+        others = [name for name in present if name not in (*names.values(), *self._where)]
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:
             time, dated = times_of(source, others, unit, self.relative_times)
