@@ -11,6 +11,7 @@ from pathlib import Path
 
 from recx.core.errors import InputError
 from recx.storage.readers.content import is_folder, readable, require_file
+from recx.storage.readers.remote import fetched, is_address
 
 UNFINISHED = (".tmp", ".part", ".partial", ".crdownload", ".inprogress", ".download", ".filepart")
 """Endings of files that are still being written."""
@@ -63,6 +64,9 @@ def files_of(names: str | Sequence[str], key: str) -> FileSet:
 
 
 def _files_of(name: str, key: str) -> FileSet:
+    if is_address(name):
+        copies = fetched(name, key)
+        return _parts(copies[0].parent, copies, key) if len(copies) > 1 else FileSet(tuple(copies))
     try:
         path = Path(name).expanduser()
     except RuntimeError as error:
