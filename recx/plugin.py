@@ -24,8 +24,10 @@ from recx.core.chosen import params as chosen_params
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.evaluation import Evaluation
+from recx.core.filters import Filter
 from recx.core.fit_summary import FitSummary
 from recx.core.judged_lists import JudgedLists
+from recx.core.kept_parts import Saveable
 from recx.core.memo import once_per_input
 from recx.core.per_user import NotPerUserError, PerUser
 from recx.core.progress import bar, say, track
@@ -50,7 +52,6 @@ from recx.core.protocols import (
     Ranker,
     Retriever,
     Sampling,
-    Saveable,
     Scoring,
     Seen,
     SlateRetriever,
@@ -70,6 +71,7 @@ from recx.core.ragged import (
 from recx.core.run_context import RunContext
 from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.similar import FindsSimilar, Similar
+from recx.core.subset import with_events, with_only
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain, read_text
@@ -114,7 +116,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
     "Total",
     # what parts must do
-    "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "FittedEncoder",
+    "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "Filter", "FittedEncoder",
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",
     "FindsSimilar", "NotPerUserError", "PerUser", "Pruner", "Ranker", "Retriever", "Run", "Sampling", "Saveable",
     "Scoring", "Seen", "Similar", "SlateRetriever", "Splitter", "SweepTracker", "Tracker", "KeptModel", "ModelRun",
@@ -124,6 +126,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",
+    # filtering
+    "with_events", "with_only",
     # splitting, retrieving, learning, features, texts
     "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "Analyzer", "EventCounter", "Examples",
     "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names", "design_blocks",

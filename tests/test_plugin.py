@@ -34,6 +34,7 @@ NAMES = [
     "Featured",
     "Features",
     "FindsSimilar",
+    "Filter",
     "FitSummary",
     "FittedEncoder",
     "FittedFeature",
@@ -126,6 +127,8 @@ NAMES = [
     "track",
     "unit",
     "unit_embedding",
+    "with_events",
+    "with_only",
     "write_text",
 ]
 USERS = {"recx", "recx.results"}

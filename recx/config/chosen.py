@@ -32,12 +32,17 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
         resolved: The configuration as plain values.
         compose: Composes the configuration of overrides.
 
+    Raises:
+        InputError: A filter is chosen twice.
+
     Returns:
         ``options``: group -> the word that chooses its option; for a part that no option file holds, its class.
         ``settings``: dotted name -> value of each setting that differs from the option files, or was typed, and
         ``without``. One that refers to another setting, such as ``${seed}``, differs only where that is replaced.
     """
-    choices = {str(group): word for group, word in hydra.runtime.choices.items() if "hydra/" not in str(group)}
+    choices = {str(group): word for group, word in hydra.runtime.choices.items() if not {"@", "/"} & set(str(group))}
+    _refuse_twice(hydra.overrides.task)
+    choices = {**_filters(resolved.get("filter")), **choices}
     of_parts = {name: str(part["_target_"]).rpartition(".")[2] for name, part in resolved.items() if _is_part(part)}
     options = {group: word for group, word in {**of_parts, **choices}.items() if word is not None}
     here, usual = _leaves(OmegaConf.to_container(config, resolve=False)), _usual(config, choices, compose)
@@ -47,6 +52,25 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
     missing = " ".join(_missing(usual, here))
     settings |= {WITHOUT: missing} if missing else {}
     return {"options": dict(sorted(options.items())), "settings": settings}
+
+
+def _refuse_twice(overrides: Sequence[str]) -> None:
+    """Check that no filter is chosen twice, of which Hydra would keep one."""
+    for override in parse(list(overrides)):
+        words: Any = override.value()
+        for word in words if key_of(override) == "filter" and isinstance(words, list) else ():
+            if words.count(word) > 1:
+                raise InputError(
+                    f"filter={words}: {word} is in the list twice, and would be applied once: leave it out, or add it "
+                    f"under another name, such as +filter.{word}_again={{_target_: …}}"
+                )
+
+
+def _filters(filters: Any) -> dict[str, str]:
+    """Return the word that chooses several filters, which Hydra does not report as a choice; {} if there are none."""
+    known = option_sources.options() if isinstance(filters, Mapping) else {}
+    names = [name for name in filters or () if f"filter/{name}" in known]
+    return {"filter": f"[{','.join(names)}]"} if names else {}
 
 
 def _is_part(value: Any) -> bool:

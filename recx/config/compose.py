@@ -49,6 +49,7 @@ class Schema:
     cache: Any = None
     runtime: _Runtime = field(default_factory=_Runtime)
     dataset: Any = None
+    filter: Any = None
     split: Any = None
     feature: Any = None
     encoder: Any = None

@@ -44,7 +44,7 @@ RENAMED = {
     "recx.feature.graph.PhiStruct": "recx.parts.feature.graph.StructureFit",
 }
 
-VERBS = ("load", "split", "fit", "retrieve", "rank", "each", "evaluate", "run", "write", "prune", "__call__")
+VERBS = ("load", "apply", "split", "fit", "retrieve", "rank", "each", "evaluate", "run", "write", "prune", "__call__")
 """The methods of which a part has at least one; ``recx.experiment.build`` checks those of its kind."""
 
 

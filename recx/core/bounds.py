@@ -125,7 +125,7 @@ def coerce(value: Any, hint: Any, key: str) -> Any:
             if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
                 return float(value)
     elif origin in _NAMES:
-        if isinstance(value, str if origin is Path else origin):
+        if isinstance(value, (str, Path) if origin is Path else origin):
             return Path(value) if origin is Path else value
     elif origin in (tuple, list, Sequence):
         if isinstance(value, list | tuple):

@@ -41,11 +41,22 @@ def chain(config: Mapping[str, Any]) -> str:
 
 
 def data_name(config: Mapping[str, Any]) -> str:
-    """Return the name of the data: that of its file or folder, or the dataset's word, which may say ``made up``."""
-    dataset, word = config.get("dataset"), option(config, "dataset")
-    if not isinstance(dataset, Mapping) or "path" not in dataset:
-        return word
-    return Path(str(dataset["path"])).name or word if dataset["path"] is not None else f"{word} ({MADE_UP})"
+    """Return the name of the data and its filters, such as ``clicks.csv, k_core``.
+
+    The data is named by its file or folder, or by the dataset's word, which may say ``made up``.
+    """
+    dataset, name = config.get("dataset"), option(config, "dataset")
+    if isinstance(dataset, Mapping):
+        target, path = str(dataset.get("_target_", "")), dataset.get("path")
+        generated = path is None if "path" in dataset else ".synthetic" in target
+        name = f"{name} ({MADE_UP})" if generated else _file_name(path) or name
+    return ", ".join([name, *(config.get("filter") or ())])
+
+
+def _file_name(path: Any) -> str:
+    """Return the name of a file, or of the first of a list of them."""
+    first, *more = path if isinstance(path, list | tuple) and path else [path]
+    return Path(str(first or "")).name + (f" and {len(more)} more" if more else "")
 
 
 def run_name(config: Mapping[str, Any], varied: str = "") -> str:

@@ -12,12 +12,33 @@ import numpy.typing as npt
 
 from recx.core.errors import InputError, did_you_mean
 from recx.core.graphs import Graphs
+from recx.core.ragged import indptr_of, rows_of_groups
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN_TIME = np.iinfo(np.int64).max
 """An unknown time in a time column of ``Entities.table``: later than every request."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLists:
+    """Classes of which each entity may have any number, such as genres.
+
+    Attributes:
+        indptr: Borders of the entities' classes [n + 1].
+        code: The classes of all entities, codes from 0; none twice for one entity.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int32]
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> ClassLists:
+        """Return the classes of some entities, in the given order; none for the number -1."""
+        known = numbers[numbers >= 0]
+        lengths = np.zeros(len(numbers), dtype=np.int64)
+        lengths[numbers >= 0] = np.diff(self.indptr)[known]
+        return ClassLists(indptr_of(lengths), self.code[rows_of_groups(self.indptr, known)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +53,7 @@ class Entities:
         graphs: A graph of tools for each entity, or None.
         names: The names used in the files [n], for people to read, if ``ids`` must not reveal them. The parts of a
             chain never see it: ``Experiment.run`` removes it.
+        lists: Column name -> the classes of each entity, where it may have several.
         context: Columns of the table that describe an entity's first event. They are unknown in a history without this
             event, which may be the one to predict (see ``Interactions.keep``).
     """
@@ -42,6 +64,7 @@ class Entities:
     graphs: Graphs | None = None
     names: npt.NDArray[Any] | None = None
     context: tuple[str, ...] = ()
+    lists: Mapping[str, ClassLists] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,6 +80,18 @@ class Entities:
         if self.embedding is None:
             return np.zeros(len(self.ids), dtype=bool)
         return ~np.isnan(self.embedding[:, 0])
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> Entities:
+        """Return some of the entities, in the given order."""
+        return replace(
+            self,
+            ids=self.ids[numbers],
+            table={name: column[numbers] for name, column in self.table.items()},
+            embedding=None if self.embedding is None else self.embedding[numbers],
+            graphs=None if self.graphs is None else self.graphs.take(numbers),
+            names=None if self.names is None else self.names[numbers],
+            lists={name: of.take(numbers) for name, of in self.lists.items()},
+        )
 
 
 def without_context(users: Entities, indptr: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> Entities:
@@ -90,7 +125,7 @@ def check_columns(columns: Mapping[str, Any]) -> None:
     Raises:
         InputError: A column is missing or unknown.
     """
-    known = ("user", "item", "time", "weight")
+    known = ("user", "item", "time", "weight", "fold")
     for name in known[:2]:
         if name not in columns:
             raise InputError(f"the events have no column {name!r}: rename theirs, {', '.join(map(str, columns))}")

@@ -12,6 +12,7 @@ from recx.core.entities import Entities, check_columns, refuse_headers
 from recx.core.errors import InputError
 from recx.core.event_order import EventOrder, rows_in_order
 from recx.core.frame_times import notes_on, times_of_frame
+from recx.core.given_folds import GIVEN, codes_of
 from recx.core.numbering import numbered
 from recx.core.precision import Reals, floats_of, narrowed
 from recx.core.ragged import blocks, indptr_of
@@ -53,19 +54,21 @@ def arrays_of(
     refuse_headers(columns, "the events")
     time = times_of_frame(columns.pop("time"), relative_times) if "time" in columns else None
     weight: Reals | None = None
+    given = codes_of(columns.pop("fold").to_numpy(), "column 'fold'") if "fold" in columns else None
     notes: dict[str, float] = {}
     if "weight" in columns:
         weight = _weights(columns.pop("weight"))
         chosen = weight > 0
         if not chosen.all():
             time = None if time is None else time[chosen]
+            given = None if given is None else given[chosen]
             columns, weight = {name: column[chosen] for name, column in columns.items()}, weight[chosen]
             notes["rows_of_weight_0"] = len(chosen) - len(weight)
     user, user_ids = numbered(columns.pop("user"), "user", users, sort=False)
     item, item_ids = numbered(columns.pop("item"), "item", items, sort=True)
     indptr, rows = borders_and_rows(user, len(user_ids))
     del user
-    twin = None if time is None else sort_by_time(indptr, rows, time.view(np.int64), item, len(item_ids))
+    twin = None if time is None else sort_by_time(indptr, rows, time.view(np.int64), *_apart(item, item_ids, given))
     if time is None or _says_nothing(time):
         again = rows_in_order(indptr, picked(item, rows), item_ids.ids, *order)
         rows = rows if again is None else rows[again]
@@ -76,6 +79,7 @@ def arrays_of(
         notes["duplicate_rows"] = int(np.count_nonzero(twin))
         if notes["duplicate_rows"]:
             rows, indptr = rows[~twin], indptr_of(np.diff(indptr) - count_in_groups(twin, indptr))
+    given = None if given is None else picked(given, rows)
     item, weight = picked(item, rows), np.ones(len(rows), np.float32) if weight is None else picked(weight, rows)
     if time is not None:
         time = picked(time, rows)
@@ -85,13 +89,26 @@ def arrays_of(
         "item": item,
         "time": None if time is None else in_milliseconds(time),
         "weight": weight,
+        "given_fold": given,
         "users": user_ids,
         "items": item_ids,
         "notes": notes,
     }
 
 
-def kept(rows: Bools, indptr: Longs, item: Array, time: Longs | None, weight: Reals) -> dict[str, Any]:
+def _apart(item: Array, items: Entities, given: Array | None) -> tuple[Array, int]:
+    """Return numbers [n] by which events are compared, and how many there are: one event in two folds is no duplicate.
+
+    A split decides what becomes of it.
+    """
+    if given is None:
+        return item, len(items)
+    return (item * len(GIVEN) + given).astype(np.int32), len(items) * len(GIVEN)
+
+
+def kept(
+    rows: Bools, indptr: Longs, item: Array, time: Longs | None, weight: Reals, given: Array | None
+) -> dict[str, Any]:
     """Return the arguments of ``Interactions`` for the events [n] for which ``rows`` is true."""
     borders = indptr_of(count_in_groups(rows, indptr))
     alike = len(weight) > 0 and bool((weight == weight[0]).all())
@@ -99,6 +116,7 @@ def kept(rows: Bools, indptr: Longs, item: Array, time: Longs | None, weight: Re
         "indptr": borders,
         "item": item[rows],
         "time": None if time is None else time[rows],
+        "given_fold": None if given is None else given[rows],
         "weight": weight[: borders[-1]] if alike else weight[rows],  # clicks share their weights of 1
     }
 

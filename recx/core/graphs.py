@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from recx.core.ragged import group_of_rows, position_of_rows
+from recx.core.ragged import group_of_rows, indptr_of, position_of_rows, rows_of_groups
 
 Longs = npt.NDArray[np.int64]
 
@@ -36,6 +36,15 @@ class Graphs:
 
     def __len__(self) -> int:
         return len(self.node_indptr) - 1
+
+    def take(self, numbers: Longs) -> Graphs:
+        """Return some of the graphs, in the given order; the tools stay."""
+        nodes, edges = (rows_of_groups(indptr, numbers) for indptr in (self.node_indptr, self.edge_indptr))
+        lengths = (np.diff(indptr)[numbers] for indptr in (self.node_indptr, self.edge_indptr))
+        node_indptr, edge_indptr = map(indptr_of, lengths)
+        return replace(
+            self, node_indptr=node_indptr, tool=self.tool[nodes], edge_indptr=edge_indptr, edge=self.edge[edges]
+        )
 
     @cached_property
     def sizes(self) -> Longs:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from recx.core.errors import RecxError
 
+MADE_UP = "made_up_data"
+"""The note of a dataset that makes its data up, which console, page, protocol card and tracker then say."""
+
 
 def merged(notes: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
     """Return the notes of two blocks of lists as those of one.

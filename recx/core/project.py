@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.secrets import hidden
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which may lie in a root, as part of a virtual environment."""
@@ -33,6 +34,7 @@ RUNS = "outputs"
 _MODULES = (".py", ".pyc", ".so", ".pyd")
 """Suffixes of files that Python imports."""
 _KEY = re.compile(r"\b(?:_target_|object)[\"']?\s*[:=]")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+]*://[^\s,'\"\[\]{}]+")
 _NAME = re.compile(r"[^\W\d][\w.]*(?::\w+)?")
 
 _current: ContextVar[Project | None] = ContextVar("project", default=None)
@@ -52,8 +54,8 @@ class Project:
         folders: The folders of option files, resolved.
         overrides: The overrides, as typed.
         config_name: Name of the primary configuration.
-        typed: The classes (``module.Class``) and objects (``module:name``) that the command line names; a trial of a
-            sweep, whose overrides are others, names no more.
+        typed: The classes (``module.Class``), objects (``module:name``) and addresses (``s3://…``) that the command
+            line names; a trial of a sweep, whose overrides are others, names no more.
         written: Those that the option files in the folders name.
     """
 
@@ -78,7 +80,8 @@ class Project:
                 raise InputError(f"--config-dir={folder}: there is no such folder: name one that holds option files")
         files = (file for folder in resolved for file in option_files(folder))
         written = _named(file.read_text(encoding="utf-8", errors="replace") for file in files)
-        return cls(resolved, tuple(overrides), config_name, _named(overrides), written)
+        typed = _named(overrides) | {hidden(one) for text in overrides for one in _ADDRESS.findall(text)}
+        return cls(resolved, tuple(overrides), config_name, typed, written)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Project:
@@ -202,6 +205,12 @@ def entered(project: Project) -> Iterator[Project]:
     finally:
         _active.remove(project)
         _current.reset(token)
+
+
+def is_typed(address: str) -> bool:
+    """Return whether this command line names an address; Python code without one is trusted."""
+    project = _current.get()
+    return project is None or hidden(address) in project.typed
 
 
 def check_object(name: str) -> None:

@@ -13,6 +13,7 @@ anything else says so by an attribute or property that is not a setting:
   database or a web service;
 - ``reads``: patterns of the names of the files that count where the setting ``path`` names a folder, such as
   ``("clicks.csv", "*.inter")``, plain or gzipped; without it, all files in the folder and below do;
+- ``files``: the names of settings that name files: paths or patterns, one or several of each, or addresses;
 - ``written``: the names of settings that name what it only writes to, which do not count;
 - ``named_parts``: other parts that its settings refer to by name.
 """
@@ -20,8 +21,7 @@ anything else says so by an attribute or property that is not a setting:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
@@ -112,36 +112,6 @@ class Sampling(Protocol):
     @property
     def sample(self) -> tuple[int, int] | None:
         """The largest number of users and the seed of their draw; None: it learns from all."""
-
-
-@runtime_checkable
-class Saveable(Protocol):
-    """A fitted part that is made of more than plain values, arrays, settings and other parts, such as a network.
-
-    All others are kept without code of their own (see ``recx.storage.values``).
-    """
-
-    def save(self, folder: Path) -> None:
-        """Write everything needed to serve again into an empty folder; no pickle."""
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the part that was saved into a folder.
-
-        Raises:
-            InputError: A file is missing or damaged, or something else that the part needs is.
-        """
-
-
-@runtime_checkable
-class Checked(Protocol):
-    """A part with arrays by which compiled code finds its way, such as borders and numbers of rows.
-
-    Compiled code does not check where it reads, so a file must not be able to lead it elsewhere.
-    """
-
-    def check_read(self) -> None:
-        """Raise ValueError unless the arrays fit one another; called when the part was read from a file."""
 
 
 @runtime_checkable

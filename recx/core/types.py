@@ -49,6 +49,7 @@ class Interactions:
         items: The items.
         slates: Lists offered by the data itself, or None.
         to_predict: Users of ``fold: predict``, in the file's order (None: all); in other folds they are history only.
+        given_fold: The fold that the data itself gives each event [n], a code of ``recx.core.given_folds``, or None.
     """
 
     indptr: Longs
@@ -59,6 +60,7 @@ class Interactions:
     items: Entities
     slates: RankedLists | None = None
     to_predict: Ints | None = None
+    given_fold: npt.NDArray[np.int8] | None = None
     notes: Notes = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -102,9 +104,9 @@ class Interactions:
         return replace(self, users=replace(self.users, names=None), items=replace(self.items, names=None))
 
     def keep(self, rows: Bools) -> Interactions:
-        """Return the events for which ``rows`` [n] is true; users and items keep their numbers, but no lost context."""
+        """Return the events for which ``rows`` [n] is true; users keep their numbers, but no lost context."""
         users = without_context(self.users, self.indptr, rows)
-        return replace(self, users=users, **kept(rows, self.indptr, self.item, self.time, self.weight))
+        return replace(self, users=users, **kept(rows, self.indptr, self.item, self.time, self.weight, self.given_fold))
 
     @classmethod
     def from_frame(
@@ -119,25 +121,24 @@ class Interactions:
         relative_times: bool = False,
         duplicates: Duplicates = "keep",
     ) -> Interactions:
-        """Build interactions from a frame with columns user, item and, optionally, time and weight.
+        """Build interactions from a frame with columns user, item and, optionally, time, weight and fold.
 
         Events are sorted, and duplicates recognised, by the times as they are; only then they are cut to milliseconds.
         Rows with a weight of 0 or less (shown, but not chosen) are left out and counted (``rows_of_weight_0``).
 
         Args:
-            frame: One row per event; times are whole milliseconds since 1970, or dates (``datetime64``).
+            frame: One row per event; times are ms since 1970 or dates (``datetime64``), a fold train, valid or test.
             users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
             items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
             notes: Counts for the protocol card.
-            order: Where there are no times, or they only number the rows: ``given``: rows are in the order of time.
-                ``none``: they have no order, and get a random one. ``auto``: ``given``, or an error if sorted by item.
+            order: Of rows without times, or numbered by them. ``given``: rows are in the order of time. ``none``: they
+                have no order, and get a random one. ``auto``: ``given``, or an error if sorted by item.
             seed: Seed of the random order.
             relative_times: The times count from a start of their own, not from 1970.
             duplicates: ``drop`` leaves out rows that repeat user, item and time, and counts them (``duplicate_rows``).
 
         Raises:
-            InputError: An id is missing or not among the entities, a time or a weight cannot be used, the times count
-                another unit, a column is unknown, or the rows are sorted by item.
+            InputError: An id, a time, a weight or a column cannot be used, or the rows are sorted by item.
         """
         made = arrays_of(dict(frame.items()), users, items, (order, seed), relative_times, duplicates)
         return cls(**{**made, "notes": {**(notes or {}), **made["notes"]}})

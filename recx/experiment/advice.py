@@ -10,6 +10,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from recx.core.ann_recall import SHORT
+from recx.core.notes import MADE_UP
 
 if TYPE_CHECKING:
     from recx.experiment.doctor import Finding
@@ -38,6 +39,15 @@ def advice(metrics: Metrics, findings: Iterable[Finding] = ()) -> list[str]:
     said = [f"the figures may be too good for {one.share:.0%} of the requests: {one.why}" for one in leaks]
     rules = RULES if "num_queries" in metrics else ()
     return said + [sentence for rule in rules for sentence in rule(metrics)]
+
+
+def made_up(metrics: Metrics) -> Iterator[str]:
+    """Say that the data is made up."""
+    if f"data/{MADE_UP}" in metrics:
+        yield (
+            "the data is made up, so the figures show that the chain works and nothing about real data: name your own, "
+            "such as dataset.path=DIR"
+        )
 
 
 def top_1(metrics: Metrics) -> Iterator[str]:
@@ -147,6 +157,7 @@ def clock(metrics: Metrics) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
+    made_up,
     top_1,
     ranks,
     probabilities,

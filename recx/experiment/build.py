@@ -12,6 +12,7 @@ from recx.config import factory
 from recx.core.bounds import PositiveInt, Seed, coerce
 from recx.core.chosen import CHOSEN
 from recx.core.errors import InputError, did_you_mean
+from recx.core.filters import Filter
 from recx.core.protocols import FoldName, Seen
 from recx.core.trackers import Tracker
 from recx.experiment.experiment import Experiment
@@ -80,7 +81,8 @@ def plan(config: Mapping[str, Any]) -> Plan:
     Raises:
         InputError: A setting is unknown, missing, of the wrong type or out of bounds, or a part does not fit its stage.
     """
-    known = [*TOP_LEVEL, *METHODS, "feature", "runtime", "benchmark"]  # recx.jobs.benchmark.prepare builds the last
+    # recx.jobs.benchmark.prepare builds the last of them.
+    known = [*TOP_LEVEL, *METHODS, "feature", "filter", "runtime", "benchmark"]
     for key in config:
         if key not in (*known, CHOSEN):
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
@@ -98,8 +100,9 @@ def plan(config: Mapping[str, Any]) -> Plan:
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
-    settings = {key: top[key] for key in ("fold", "n_candidates", "refit")}
-    experiment = Experiment(*chain, **settings | {"engine": built["engine"]})
+    settings: dict[str, Any] = {key: top[key] for key in ("fold", "n_candidates", "refit")}
+    settings |= {"engine": built["engine"], "filters": filters(config["filter"])}
+    experiment = Experiment(*chain, **settings)
     return Plan(experiment, built["tracker"], built.get("report"), built["cache"])
 
 
@@ -132,6 +135,29 @@ def _with_features(ranker: Any, config: Any) -> Any:
     if not isinstance(ranker, Mapping):
         return ranker
     return {key: features if value == config else value for key, value in ranker.items()}  # ${feature}
+
+
+def filters(config: Any) -> dict[str, Filter]:
+    """Return the filters by name, in the order of the configuration.
+
+    Raises:
+        InputError: It is not a set of filters, or a part in it is none.
+    """
+    if not config:
+        return {}
+    if not isinstance(config, Mapping) or "_target_" in config:
+        raise InputError(
+            "filter is not a set of filters: choose some with filter=[NAME,NAME] (`python -m recx list filter`), or "
+            "write NAME: and its _target_ below filter: in a file"
+        )
+    found = {name: factory.build(part, f"filter.{name}") for name, part in config.items()}
+    for name, part in found.items():
+        if not takes(type(part), "apply", 1):
+            raise InputError(
+                f"filter.{name}: it is not a filter, which has a method apply of 1 argument and a _target_ such as "
+                f"recx.parts.filter.k_core.KCore: correct it, or remove it with ~filter.{name}"
+            )
+    return found
 
 
 def experiment(config: Mapping[str, Any]) -> Experiment:

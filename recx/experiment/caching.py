@@ -39,12 +39,14 @@ STEPS = "steps"
 def cached(experiment: Experiment, cache: Cache) -> Experiment:
     """Return the same chain with the cache around its parts."""
     ranker = experiment.ranker
-    for part in (experiment.dataset, experiment.splitter, experiment.retriever, ranker, experiment.evaluator):
+    chain = (experiment.splitter, experiment.retriever, ranker, experiment.evaluator)
+    for part in (experiment.dataset, *experiment.filters.values(), *chain):
         with suppress(keys.NoKeyError):  # read the code now, so that edits during the run are noticed
             keys.code_of_part(part)
     return replace(
         experiment,
         dataset=_Dataset(cache, experiment.dataset),
+        filters={name: _Filter(cache, part) for name, part in experiment.filters.items()},
         splitter=_Splitter(cache, experiment.splitter),
         retriever=_Retriever(cache, experiment.retriever),
         ranker=_Ranker(cache, ranker) if isinstance(ranker, Ranker) else _Untrained(cache, ranker),
@@ -69,6 +71,17 @@ class _Dataset(_Stage):
 
     def load(self) -> Interactions:
         return self._kept("load", self.part.load)
+
+
+class _Filter(_Stage):
+    """Only passes the key on: to filter again is faster than to read what is left from files."""
+
+    def apply(self, interactions: Interactions) -> Interactions:
+        left: Interactions = self.part.apply(interactions)
+        key = None if left is interactions else self.cache.key("filter", self.part, interactions)
+        if key is not None:
+            keys.know(left, key)
+        return left
 
 
 class _Splitter(_Stage):

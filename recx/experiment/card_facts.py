@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.filters import removed_by
 from recx.core.own_items import in_history
 from recx.core.protocols import Loading, Seen
 from recx.core.ragged import blocks_of_groups
@@ -25,6 +26,14 @@ STAGES = ("dataset", "splitter", "retriever", "ranker")
 OF_TARGET, OF_LAST_EVENT = "when the first target happened", "1 ms after the last event that is known"
 OF_SPLITTER, NO_TIMES = "set by the splitter", "none: requests follow all history"
 OWN, OF_FIRST_EVENT = "the user's own", "of the user's first event; unknown where that is held out"
+
+
+def filters(result: Result) -> list[dict[str, Any]]:
+    """Return the filters in their order, each with its settings and the numbers of what it removed."""
+    return [
+        {"filter": name, **settings(part), "removed": removed_by(result.interactions, name)}
+        for name, part in result.experiment.filters.items()
+    ]
 
 
 def seen_rule(result: Result) -> Seen:

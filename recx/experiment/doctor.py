@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recx.core.clock import RELATIVE
+from recx.core.filters import removed
 from recx.core.own_items import among, in_history, repeats_of
 from recx.core.protocols import Cutting, Evaluator, FoldName
 from recx.core.types import Bools, Fold, Interactions, Ints, Longs, RankedLists, Split
@@ -84,7 +85,8 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name:
     if texts:
         measured["texts_without_words"] = (texts.without_words, texts.of)
     expected = _expected(interactions, fold)
-    findings = [_finding(one, count, of) for one, (count, of) in measured.items()]
+    findings = [Finding(one, count, of, "fine", "") for one, (count, of) in removed(interactions).items()]
+    findings += [_finding(one, count, of) for one, (count, of) in measured.items()]
     findings = [replace(one, verdict="fine", why="") if one.name in expected else one for one in findings]
     repeated = repeated_texts(split, name)
     if repeated is not None:

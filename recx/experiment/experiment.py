@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recx.core.bounds import PositiveInt, check
-from recx.core.clock import check_clock
 from recx.core.contracts import check_type
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
+from recx.core.filters import Filter
 from recx.core.fit_summary import summary_of
 from recx.core.judged_lists import JudgedLists
 from recx.core.progress import Stages
@@ -39,6 +39,7 @@ from recx.experiment.doctor import Finding, cuts_of, examine
 from recx.experiment.engine.local import Local
 from recx.experiment.files import per_user_of
 from recx.experiment.list_files import ListTable
+from recx.experiment.loading import load
 from recx.experiment.past_sample import drawn
 from recx.experiment.shown import Overview
 
@@ -56,13 +57,13 @@ class Experiment:
         retriever: Finds candidates for each request.
         ranker: Orders the candidates; one that learns is trained on the past fold.
         evaluator: Compares the lists with the targets.
-        fold: ``test`` evaluates the last step, ``valid`` the one before; ``predict`` holds nothing out and evaluates
-            nothing.
+        fold: ``test`` evaluates the last step, ``valid`` the one before; ``predict`` holds nothing out.
         n_candidates: How many items the retriever may pass to the ranker for each request.
         refit: Whether to fit the retriever again on all that is known at the fold, after the ranker was trained one
             step earlier; False serves with the earlier model.
         engine: Serves the blocks of requests.
         at_once: How many requests are a block; None: ``blocks.REQUESTS``.
+        filters: What is left out of the data, by name, in this order.
     """
 
     dataset: Dataset
@@ -75,6 +76,7 @@ class Experiment:
     refit: bool = True
     engine: Engine = field(default_factory=Local)
     at_once: PositiveInt | None = None
+    filters: Mapping[str, Filter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check(self)
@@ -110,7 +112,7 @@ class Experiment:
         return Result(self, interactions, split, late, ranker, *made, peaks=stage.peaks, passes=stage.passes)
 
     def load_and_split(self, stage: Stages | None = None) -> tuple[Interactions, Split]:
-        """Load the data and split it, without the names, which could give the answer away to a part.
+        """Load, filter and split the data, without the names, which could give the answer away to a part.
 
         Args:
             stage: Times both steps; None: they are not timed.
@@ -120,9 +122,7 @@ class Experiment:
         """
         stage = stage or Stages()
         with stage("load"):
-            interactions = check_type(self.dataset.load(), Interactions, "the dataset's load")
-            if interactions.time is not None:
-                check_clock(interactions.time, interactions.notes)
+            interactions = load(self.dataset, self.filters)
         with stage("split"):
             split = self.splitter.split(interactions.unnamed(), self.fold)
             return interactions, drawn(check_type(split, Split, "the splitter's split"), self.ranker)
@@ -160,7 +160,7 @@ class Result:
 
     Attributes:
         experiment: The chain.
-        interactions: The data, before the split.
+        interactions: The data, filtered, before the split.
         split: The fold, and the one before it.
         retriever: The fitted retriever that found the candidates.
         ranker: The fitted ranker that ordered them.

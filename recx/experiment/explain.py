@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +17,13 @@ from recx.core.contracts import check_lists
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import floats_of
-from recx.core.protocols import Explainable, FittedRanker, Ranker
+from recx.core.protocols import Explainable
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Fold, Interactions, Ints, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment import build, protocol_card
-from recx.experiment.contributions import AddedUp
+from recx.experiment.kept_ranker import explainable_of
 from recx.experiment.list_files import BEFORE, EARLIER, FILE
-from recx.experiment.model.folder import MODEL, read
 from recx.experiment.saved_runs import SavedRun
 
 if TYPE_CHECKING:
@@ -94,7 +92,7 @@ class Reopened:
         run.check_whole()
         try:
             experiment = build.experiment(
-                {"lists": "all", "model": "off", **run.config, "cache": UNUSED, "engine": HERE}
+                {"lists": "all", "model": "off", "filter": None, **run.config, "cache": UNUSED, "engine": HERE}
             )
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
@@ -293,19 +291,3 @@ class Reopened:
         columns = {name: floats_of(frame[name].to_numpy(), name)[order] for name in names}
         indptr = indptr_of(np.bincount(row, minlength=len(requested)))
         return RankedLists(requested, indptr, item[order].astype(np.int32), columns.pop("score"), columns)
-
-
-def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable | None:
-    """Return the fitted ranker of a run, collinear features added up; None if it is not explainable, or was not kept.
-
-    Args:
-        folder: The run's folder, from which the fitted ranker is loaded.
-        ranker: The ranker of the run's configuration.
-
-    Raises:
-        InputError: Its files are missing or damaged.
-    """
-    fitted: Ranker | FittedRanker = ranker
-    if isinstance(ranker, Ranker) and (folder / MODEL).exists():
-        fitted = read(folder / MODEL).chain.ranker
-    return AddedUp(fitted) if isinstance(fitted, Explainable) else None

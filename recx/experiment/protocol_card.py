@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.notes import MADE_UP
 from recx.core.protocols import retrieves_slates
 from recx.core.system.serialize import plain, settings
 from recx.core.types import Array, Fold, Interactions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FULL = "full: every item that the retriever may show competes; no sampled negatives"
 SLATES = "slates: the lists that the data itself offers compete, shuffled by seed and user"
+MADE_UP_DATA = "the data is made up by a generator: figures say nothing about real data"
 SEARCHED = (
     "slates: the lists that the data itself offers compete, in the order of its scores or ranks; equal ones are "
     "shuffled by seed and user"
@@ -55,9 +57,12 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     fitted_on = split.fold.history if refit or split.past is None else split.past.history
     later = later_events(fitted_on, split.fold)
     loaded = card_facts.loaded(experiment)
+    filters = card_facts.filters(result)
     apart = card_facts.seeds_apart(experiment, config.get("seed"))
     return {
         "fold": experiment.fold,
+        **({"made_up": MADE_UP_DATA} if MADE_UP in result.interactions.notes else {}),
+        **({"filters": filters} if filters else {}),
         "split": settings(experiment.splitter),
         "steps": {"past": _step(split.past), "fold": _step(split.fold)},
         "users": {
@@ -98,7 +103,8 @@ def tags(card: Mapping[str, Any]) -> dict[str, str]:
     """
     content = json.dumps(plain(rules(card)), sort_keys=True).encode()
     protocol = hashlib.blake2b(content, digest_size=16).hexdigest()
-    return {"recx.protocol": protocol, "recx.data": str(card["data_hash"])}
+    made_up = {"recx.made_up": str(card["made_up"])} if "made_up" in card else {}
+    return {"recx.protocol": protocol, "recx.data": str(card["data_hash"]), **made_up}
 
 
 def data_hash(interactions: Interactions) -> str:
@@ -116,6 +122,8 @@ def _content(data: Interactions) -> Iterator[Array | str | None]:
     yield from (data.indptr, data.item, data.time, data.weight)
     for entities in (data.users, data.items):
         yield from (entities.ids, *_named(entities.table), entities.embedding)
+        for name, lists in sorted(entities.lists.items()):
+            yield from (name, lists.indptr, lists.code)
         if (graphs := entities.graphs) is not None:
             yield from (graphs.node_indptr, graphs.tool, graphs.edge_indptr, graphs.edge, graphs.tools, graphs.texts)
     if (slates := data.slates) is not None:
@@ -123,6 +131,8 @@ def _content(data: Interactions) -> Iterator[Array | str | None]:
         if slates.score.any():
             yield slates.score
     yield data.to_predict
+    if data.given_fold is not None:
+        yield data.given_fold
 
 
 def _named(columns: Mapping[str, Array]) -> Iterator[Array | str]:

@@ -2,7 +2,7 @@
 
 The stage cache keeps the results of stages so, and a run its fitted parts: whatever is made of plain values, arrays,
 SciPy's CSR arrays, the types that pass between parts, and parts, which are dataclasses of these. A part with anything
-else, such as a network, writes and reads files of its own (see ``recx.core.protocols.Saveable``).
+else, such as a network, writes and reads files of its own (see ``recx.core.kept_parts.Saveable``).
 
 Numbers are read memory-mapped (a private copy of each page that is written to), with the same type, order and values.
 An object that occurs several times is read as one object.
@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from recx.core.entities import Entities
+from recx.core.entities import ClassLists, Entities
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary
 from recx.core.graphs import Graphs
-from recx.core.protocols import Checked, Saveable
+from recx.core.kept_parts import Checked, Saveable
 from recx.core.ragged import check_borders, check_numbers
 from recx.core.system.plain_files import MIB, check_plain, read_text
 from recx.core.types import Array, Fold, Interactions, RankedLists, Requests
@@ -39,7 +39,7 @@ _ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
 
 _TYPES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Entities, Evaluation, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
+    for kind in (ClassLists, Entities, Evaluation, FitSummary, Fold, Graphs, Interactions, RankedLists, Requests)
 }
 
 T = TypeVar("T", bound=type)

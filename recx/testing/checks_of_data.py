@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from recx.core.clock import check_clock
 from recx.core.errors import InputError
+from recx.core.filters import Filter
 from recx.core.protocols import Dataset, Encoder, Splitter
 from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
 from recx.testing.elsewhere import result_elsewhere
@@ -21,6 +23,12 @@ def check_dataset(dataset: Dataset) -> None:
     """Raise AssertionError unless the dataset loads valid interactions, and the same ones when loaded again."""
     declares_what_counts(dataset)
     data, again = dataset.load(), dataset.load()
+    valid_interactions(data)
+    expect(all(map(np.array_equal, arrays_of(data), arrays_of(again))), "loading twice must give the same")
+
+
+def valid_interactions(data: Interactions) -> None:
+    """Raise AssertionError unless data keeps the invariants of ``Interactions``."""
     grouped = len(data.indptr) == len(data.users) + 1 and data.indptr[-1] == len(data)
     grouped = grouped and data.indptr[0] == 0 and (np.diff(data.indptr) >= 0).all()
     expect(grouped, "indptr must fit the users and events")
@@ -39,8 +47,7 @@ def check_dataset(dataset: Dataset) -> None:
         same_user = data.user[1:] == data.user[:-1]
         expect(not (same_user & (np.diff(data.time) < 0)).any(), "each user's events must be sorted, oldest first")
     if data.slates is not None:
-        valid_lists(data.slates, Requests(data.slates.user), data.n_items, "the dataset")
-    expect(all(map(np.array_equal, arrays_of(data), arrays_of(again))), "loading twice must give the same")
+        valid_lists(data.slates, Requests(data.slates.user), data.n_items, "the part")
 
 
 def _check_clock(data: Interactions) -> None:
@@ -49,6 +56,40 @@ def _check_clock(data: Interactions) -> None:
         check_clock(data.time, data.notes)
     except InputError as error:
         raise AssertionError(str(error)) from error
+
+
+def check_filter(part: Filter, interactions: Interactions | None = None) -> None:
+    """Raise AssertionError unless the filter keeps events as they are, in their order, and what is known of the rest.
+
+    Args:
+        part: The part to check.
+        interactions: The data to check it with; None: a tiny world.
+    """
+    declares_what_counts(part)
+    world = tiny_world(slates=True) if interactions is None else interactions
+    left, again = part.apply(world), part.apply(world)
+    valid_interactions(left)
+    expect(all(map(np.array_equal, arrays_of(left), arrays_of(again))), "filtering twice must give the same")
+    for name in ("users", "items"):
+        ids, before = getattr(left, name).ids, getattr(world, name).ids
+        known = np.isin(ids, before)
+        expect(known.all(), f"a filter must not add {name}")
+        place = np.searchsorted(before, ids, sorter=np.argsort(before))
+        place = np.argsort(before)[place]
+        expect((np.diff(place) > 0).all(), f"{name} must keep their order")
+        for column, values in getattr(world, name).table.items():
+            same = np.array_equal(getattr(left, name).table[column], values[place], equal_nan=values.dtype.kind == "f")
+            expect(same or column in world.users.context, f"the column {column!r} of {name} must stay what it was")
+    rows = _rows_of(world)
+    expect(all(row in rows for row in _rows_of(left)), "a filter must not add or change events")
+    lost = np.isin(world.users.ids[world.lengths > 0], left.users.ids[left.lengths == 0])
+    expect(not lost.any(), "users who lose all their events must leave: use recx.core.subset")
+
+
+def _rows_of(data: Interactions) -> set[tuple[Any, ...]]:
+    times = np.zeros(len(data), np.int64) if data.time is None else data.time
+    columns = (data.users.ids[data.user], data.items.ids[data.item], times, data.weight)
+    return set(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def check_splitter(splitter: Splitter, interactions: Interactions | None = None) -> None:

@@ -16,7 +16,7 @@ from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat
 
 NAN = float("nan")
-DECIDING = ("dataset", "encoder", "n_candidates", "refit", "retriever", "seed", "seen", "split")
+DECIDING = ("dataset", "encoder", "filter", "n_candidates", "refit", "retriever", "seed", "seen", "split")
 """Settings that decide which items are candidates."""
 SHOWN = ("retriever", "ranker")
 """Options that a run is called by."""

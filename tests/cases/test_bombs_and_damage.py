@@ -15,7 +15,7 @@ import pytest
 import recx
 from recx.core.errors import InputError
 from recx.core.yaml_files import parse_yaml
-from recx.storage.readers import content
+from recx.storage.readers import content, unpacked
 
 TINY = ["+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "cache=off"]
 LAUGHS = "\n".join(
@@ -52,7 +52,7 @@ def zeros(path: Path, size: int) -> None:
 
 
 def test_a_gzip_bomb_is_refused_by_every_door(call: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "HARMLESS", 20 << 20)
+    monkeypatch.setattr(unpacked, "HARMLESS", 20 << 20)
     zeros(here / "bomb.csv.gz", 64 << 20)
     zeros(here / "large.csv.gz", 16 << 20)  # as repetitive, and harmless
     assert len(content.content(here / "large.csv.gz")) == (16 << 20) + 10
@@ -70,7 +70,7 @@ def test_a_gzip_bomb_is_refused_by_every_door(call: Run, here: Path, monkeypatch
 
 
 def test_a_parquet_bomb_is_refused(call: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "HARMLESS", 1 << 20)
+    monkeypatch.setattr(unpacked, "HARMLESS", 1 << 20)
     same = pa.array([7] * 1_000_000)
     pq.write_table(pa.table({"user": same, "item": same}), here / "bomb.parquet")
     for words in (("+experiment=table", "dataset.path=bomb.parquet"), ("evaluate", "bomb.parquet", "bomb.parquet")):

@@ -120,7 +120,7 @@ def test_reviews_of_several_lines_are_read_at_any_size(tmp_path: Path, n: int) -
         (
             "reviews.json",
             '{"reviewerID": "U0", "asin": "00", "unixReviewTime": 1071100800}\n',
-            "holds JSON, not a table",
+            "column 'user' is missing; choose one of: asin, reviewerID, unixReviewTime",
         ),
     ],
 )

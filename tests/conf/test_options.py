@@ -21,11 +21,12 @@ from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in option_sources.options().items() if "/" in name}
 PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
-# Options named like their part's module; others are variants or sets of parts, such as all of feature.
+# Options named like their part's module; others are variants or sets of parts, such as all of feature and filter.
 MAIN = [
     name
     for name in PARTS
-    if not name.startswith("feature/") and f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")
+    if not name.startswith(("feature/", "filter/"))
+    and f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")
 ]
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
 CHAINS = [name for name in EXPERIMENTS if name != "rerank_benchmark"]  # which has tests/benchmark
@@ -110,6 +111,7 @@ def test_the_schema_knows_the_keys_of_the_top_level_and_no_others() -> None:
         *build.TOP_LEVEL,
         *build.METHODS,
         "feature",
+        "filter",
         "runtime",
         "benchmark",
     }

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from recx.config.compose import compose, plain
+from recx.core.errors import InputError
 from recx.core.project import Project, entered
 
 MINE = "# @package _global_\ndefaults:\n  - override /retriever: popularity\nranker:\n  l2: 0.5\nseed: 3\n"
@@ -53,6 +54,24 @@ def test_settings_that_differ_or_were_typed(overrides: list[str], expected: dict
     settings = chosen(*overrides)["settings"]
     assert settings.pop("name") == "news"  # of the experiment's file
     assert settings == expected
+
+
+def test_several_filters_are_one_choice() -> None:
+    found = chosen("filter=[repeats,k_core]", "filter.k_core.items=3")
+    assert found["options"]["filter"] == "[repeats,k_core]"
+    assert found["settings"] == {"name": "news", "filter.k_core.items": 3}
+    assert chosen("filter=k_core")["options"]["filter"] == "k_core"
+    assert "filter" not in chosen("filter=k_core", "~filter")["options"]
+    assert "filter" not in chosen()["options"]
+    with pytest.raises(InputError, match="k_core is in the list twice, and would be applied once"):
+        chosen("filter=[k_core,repeats,k_core]")
+
+
+def test_an_option_inside_another_is_known_by_its_settings() -> None:
+    found = chosen("split=given", "split@split.within=by_time")
+    assert found["options"]["split"] == "given"
+    assert not [group for group in found["options"] if "@" in group]
+    assert found["settings"]["split.within._target_"] == "recx.parts.split.by_time.ByTime"
 
 
 def test_a_feature_that_was_added_is_known_by_its_settings() -> None:

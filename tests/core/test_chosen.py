@@ -55,6 +55,17 @@ def test_data_has_the_name_of_its_file_or_folder(path: str | None, expected: str
     assert data_name({**CONFIG, "dataset": {**CONFIG["dataset"], "path": path}}) == expected
 
 
+def test_data_has_the_names_of_its_filters() -> None:
+    filters = {"repeats": {"_target_": "a.b.C"}, "k_core": {"_target_": "a.b.D"}}
+    assert data_name({**CONFIG, "filter": filters}) == "day1, repeats, k_core"
+    assert run_name({**CONFIG, "filter": filters}).endswith(" on day1, repeats, k_core")
+
+
+def test_a_dataset_that_is_always_made_up_says_so() -> None:
+    config = {**CONFIG, "dataset": {"_target_": "recx.parts.dataset.synthetic_judged.SyntheticJudged", "seed": 0}}
+    assert data_name(config) == "news (made up)"  # by the word that chose it
+
+
 def test_data_without_a_path_has_the_name_of_its_dataset() -> None:
     assert data_name({**CONFIG, "dataset": {"_target_": "cafe.dataset.Mine"}}) == "news"
 

@@ -257,8 +257,11 @@ def small(line: str, here: Path) -> list[str]:
     elif path == "DIR":  # generated in its place
         words = [word for word in words if word != "dataset.path=DIR"]
         sizes = [size for size in sizes if "dataset=svmlight" not in words or "vocabulary" not in size]
+    elif path in ("train.csv", "parts.csv", "shop.csv", "train.txt"):
+        own_files(here)
     elif path:
         clicks(here, path)
+        beside(here)
     if "ranker=callable" in words:
         (here / "my_module.py").write_text(RERANKER, encoding="utf-8")
     words = [word.replace("dataset.path=DIR", f"dataset.path={here}") for word in words]
@@ -273,6 +276,37 @@ def to_predict(rows: pd.DataFrame, folder: Path) -> str:
     rows["item"].drop_duplicates().to_csv(folder / "items.txt", index=False, header=False)
     rows[["user", "item"]].assign(time=1_507_000_000_000).to_csv(folder / "history.csv", index=False)
     return str(rows["user"].iloc[0])
+
+
+def own_files(folder: Path) -> None:
+    """Write files of train, valid and test events, one with a column that says which, and one with kinds of events."""
+    rng, parts = np.random.default_rng(0), ("train",) * 6 + ("valid", "test")
+    rows = [
+        (
+            f"u{user}",
+            f"i{item}",
+            1_500_000_000 + 10_000 * user + 500 * place,
+            parts[place],
+            ("view", "purchase")[place % 2],
+        )
+        for user in range(80)
+        for place, item in enumerate(rng.choice(30, len(parts), replace=False))
+    ]
+    log = pd.DataFrame(rows, columns=["user", "item", "time", "part", "event"])
+    log.drop(columns=["event"]).to_csv(folder / "parts.csv", index=False)
+    log.drop(columns=["part"]).to_csv(folder / "shop.csv", index=False)
+    for part, of_part in log.groupby("part"):
+        of_part[["user", "item", "time"]].to_csv(folder / f"{part}.csv", index=False)
+        lines = [f"{user} {' '.join(of_user['item'])}" for user, of_user in of_part.groupby("user")]
+        (folder / f"{part}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def beside(folder: Path) -> None:
+    """Write users and lists for the log of ``clicks``."""
+    users = range(0, 60, 2)
+    (folder / "users.txt").write_text("\n".join(map(str, users)), encoding="utf-8")
+    rows = [f"{user},{item},{item}" for user in users for item in range(5, 25)]
+    (folder / "lists.csv").write_text("user,item,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
 
 
 RERANKER = """

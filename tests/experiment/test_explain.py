@@ -16,7 +16,8 @@ from recx.core.errors import InputError
 from recx.core.types import Doubles, Fold, Interactions, RankedLists, Requests
 from recx.experiment.contributions import AddedUp
 from recx.experiment.experiment import Result
-from recx.experiment.explain import Reopened, explainable_of
+from recx.experiment.explain import Reopened
+from recx.experiment.kept_ranker import explainable_of
 from recx.experiment.saved_runs import SavedRun
 from recx.parts.ranker.identity import Identity
 

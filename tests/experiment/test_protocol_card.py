@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class Chain:
     n_candidates: int = 100
     refit: bool = True
     at_once: int | None = None
+    filters: dict[str, Any] = field(default_factory=dict)
 
 
 def events(ids: list[str] | list[int], time: list[int] | None = None, weight: float = 1) -> Interactions:

@@ -32,6 +32,7 @@ WORLDS = {
     "agents": ("+experiment=agents", "dataset.traces=60"),
     "documents": (*JUDGED, "feature=documents"),
     "columns": JUDGED,
+    "content": (*NEWS, "feature=content"),
 }
 LISTS, BLOCK = 200, 7
 every_set = pytest.mark.parametrize("name", WORLDS)

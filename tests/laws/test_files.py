@@ -68,7 +68,8 @@ def dialects(draw: st.DrawFn) -> tuple[plain.Dialect, str]:
         draw(st.sampled_from(["minimal", "all", "none"])) if len(mark) == 1 else "none",
         draw(st.sampled_from(["\n", "\n", "\r\n", "\r"])),
         draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1"])),
-        *(draw(st.booleans()) for _ in range(3)),
+        *(draw(st.booleans()) for _ in range(2)),
+        draw(st.sampled_from(["", "", "gz", "bz2", "zip"])),
     )
     return dialect, draw(st.sampled_from(ENDINGS.get(mark, ["txt", "dat"])))
 
@@ -94,7 +95,7 @@ class Written:
     @contextmanager
     def file(self, stem: str = "events") -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{stem}.{self.ending}{'.gz' if self.how.zipped else ''}"
+            path = Path(folder) / f"{stem}.{self.ending}{'.' * bool(self.how.packed)}{self.how.packed}"
             path.write_bytes(plain.write(self.rows[not self.titled :], self.how))
             yield path
 
@@ -131,9 +132,10 @@ def tables(draw: st.DrawFn) -> tuple[Written, str | None]:
     )
     if how.encoding == "latin-1":
         assume(all(ord(c) < 256 for row in rows for cell in row for c in cell))
-    if draw(st.integers(0, 9)) == 0:
+    titled = draw(st.integers(0, 3)) > 0
+    if titled and draw(st.integers(0, 9)) == 0:
         rows.insert(draw(st.integers(0, len(rows))), list(names))
-    return Written([list(names), *rows], how, ending), unit
+    return Written([list(names), *rows], how, ending, titled), unit
 
 
 def times(unit: str) -> st.SearchStrategy[str]:
@@ -209,10 +211,16 @@ def check_tables(n: int) -> None:
         written, unit = example
         rows = written.plainly()
         assume(rows)
-        settings = {name: name for name in ("time", "weight") if name in written.rows[0]}
+        names = written.rows[0]
+        columns = {name: name for name in ("user", "item", "time", "weight") if name in names}
+        if not written.titled:
+            columns = {name: names.index(name) for name in columns}
+        given = {"time": None, "weight": None, **columns, "header": written.titled}
+        if not written.titled:  # few rows often fit several delimiters
+            given["delimiter"] = "\\t" if written.how.mark == "\t" else written.how.mark
         floats = any(plain.looks_like_floats([row[role] for row in rows]) for role in ("user", "item"))
         with written.file() as path:
-            table = Table(str(path), **settings, order="given", time_unit=unit or "ms", duplicates="keep")
+            table = Table(str(path), **given, order="given", time_unit=unit or "ms", duplicates="keep")
             loaded = shares.read(table.load, written.clear and not floats)
         if loaded is not None:
             assert events_of(loaded) == expected_events(rows, unit)
@@ -332,7 +340,8 @@ def as_trec(draw: st.DrawFn, roles: tuple[str, ...], rows: list[list[str]]) -> W
     assume("rank" not in roles and not any(c in cell for row in rows for cell in row for c in " \t\n"))
     mark, filler = draw(st.sampled_from([" ", "\t"])), draw(st.sampled_from(["Q0", "q0", "0"]))
     end, encoding = draw(st.sampled_from(["\n", "\r\n"])), draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
-    how = plain.Dialect(mark, "none", end, encoding, *(draw(st.booleans()) for _ in range(3)))
+    packed = draw(st.sampled_from(["", "gz"]))
+    how = plain.Dialect(mark, "none", end, encoding, *(draw(st.booleans()) for _ in range(2)), packed)
     if "grade" in roles:
         lines = [["user", "q0", "item", "grade"], *([user, filler, item, grade] for user, item, grade in rows)]
         return Written(lines, how, draw(st.sampled_from(["txt", "qrels"])), titled=False)

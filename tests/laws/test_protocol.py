@@ -251,6 +251,8 @@ def check(seed: int, folder: Path) -> str:
     now = plain.fold_of(world, chain.split, chain.settings, back, True, part.request_time)
     past = plain.fold_of(world, chain.split, chain.settings, back + 1, False, part.request_time)
     past = past if part.past == "step" else None
+    if past and now and back and world.slates:
+        past = plain.without_askers(past, now)
     judged = now and {user: gains for user in now.requests if (gains := relevant(now, user, experiment.evaluator))}
     result = run_or_refusal(experiment)
     if isinstance(result, str):

@@ -140,6 +140,13 @@ def fold_of(world, split, settings, back, now, request_time):
     return Fold(history, targets, times) if times else None
 
 
+def without_askers(past, now):
+    """A list that the data offers is for the last question of its user."""
+    first = {user: time for user, time in past.requests.items() if user not in now.requests}
+    targets = [events if user in first else [] for user, events in enumerate(past.targets)]
+    return Fold(past.history, targets, first) if first else None
+
+
 def after_last(history, user):
     latest = max((event[1] for events in history for event in events), default=0)
     return (history[user][-1][1] if history[user] else latest) + 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +26,24 @@ class Dialect:
     encoding: str = "utf-8"
     last_end: bool = True
     blank_lines: bool = False
-    zipped: bool = False
+    packed: str = ""  # the ending of the file's name: gz, bz2 or zip
+
+
+def pack(data: bytes, ending: str) -> bytes:
+    """Return the bytes of a packed file; without an ending, of a plain one."""
+    if ending == "zip":
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as archive:
+            archive.writestr("table", data)
+        return made.getvalue()
+    return {"": lambda data: data, "gz": lambda data: gzip.compress(data, 1), "bz2": bz2.compress}[ending](data)
+
+
+def unpack(data: bytes, ending: str) -> bytes:
+    """Return what ``pack`` packed."""
+    if ending == "zip":
+        return zipfile.ZipFile(io.BytesIO(data)).read("table")
+    return {"": lambda data: data, "gz": gzip.decompress, "bz2": bz2.decompress}[ending](data)
 
 
 def write(rows: Sequence[Sequence[str]], how: Dialect) -> bytes:
@@ -38,12 +57,12 @@ def write(rows: Sequence[Sequence[str]], how: Dialect) -> bytes:
     if how.blank_lines:
         lines = [line for pair in zip(lines, [""] * len(lines), strict=True) for line in pair]
     data = (how.end.join(lines) + how.end * how.last_end).encode(how.encoding)
-    return gzip.compress(data, 1) if how.zipped else data
+    return pack(data, how.packed)
 
 
 def read(data: bytes, how: Dialect) -> list[dict[str, str]]:
     """Return the rows, all values as text; lines that are empty or repeat the header are no rows."""
-    text = (gzip.decompress(data) if how.zipped else data).decode(how.encoding)
+    text = unpack(data, how.packed).decode(how.encoding)
     if how.quoting == "none":
         table = [line.split(how.mark) for line in re.split("\r\n|\r|\n", text) if line]
     else:

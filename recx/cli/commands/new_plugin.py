@@ -15,7 +15,7 @@ HERE = Path(__file__).parents[2]
 TEMPLATE = HERE / "template" if (HERE / "template").is_dir() else HERE.parent / "plugins" / "recx-template"
 """The plugin to copy: inside the package when installed, among the plugins in a checkout."""
 
-KINDS = ("dataset", "split", "encoder", "feature", "retriever", "ranker", "metric", "tracker")
+KINDS = ("dataset", "filter", "split", "encoder", "feature", "retriever", "ranker", "metric", "tracker")
 """The kinds of part, each with its module, option files, test and row in the README's table."""
 USUAL = ("feature", "retriever", "ranker", "metric")
 """The kinds that are made if none is asked for."""

@@ -17,6 +17,7 @@ from recx.core.similar import FindsSimilar
 from recx.core.system.sizes import readable
 from recx.core.types import Array, Bools, Fold, Interactions
 from recx.experiment import build, protocol_card
+from recx.experiment.loading import load
 from recx.experiment.model.asking import Asked, Population
 from recx.experiment.model.counted import is_dated
 from recx.experiment.model.explaining import Explained, explained
@@ -61,7 +62,7 @@ class Model:
         if kept.chain.known is not None:
             return kept.chain.known
         experiment = build.experiment(kept.config)
-        interactions = experiment.dataset.load()
+        interactions = load(experiment.dataset, experiment.filters)
         if protocol_card.data_hash(interactions) != kept.card["data_hash"]:
             raise InputError(
                 f"{kept.folder}: the data of the run has changed since: restore it, give the histories yourself, or "

@@ -59,6 +59,7 @@ def extended(base: Interactions, events: Interactions) -> Extended:
         item=joined(base.item, events.item),
         time=None if base.time is None or events.time is None else joined(base.time, events.time),
         weight=joined(base.weight, events.weight),
+        given_fold=None,
         users=with_unknown(base.users, events.users.ids[new]),
     )
     return Extended(history, unknown)
@@ -116,7 +117,8 @@ def _some(users: Entities, number: Longs, ids: Array) -> Entities:
         found[known] = vectors[number[known]]
         vectors = found
     table = {name: chosen(column) for name, column in users.table.items()}
-    return Entities(ids, table, vectors, context=users.context)
+    lists = {name: of.take(number) for name, of in users.lists.items()}
+    return Entities(ids, table, vectors, context=users.context, lists=lists)
 
 
 def with_unknown(users: Entities, ids: Array) -> Entities:

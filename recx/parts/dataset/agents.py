@@ -13,6 +13,7 @@ from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.calling_graphs import queries_of, read_calling_graphs
 from recx.parts.dataset.candidate_files import FOUND, read_candidates
+from recx.parts.dataset.events import made_up
 from recx.parts.dataset.files import expand_home, file_in, require_folder
 from recx.parts.dataset.synthetic_agents import make_traces
 from recx.parts.dataset.tool_pool import ToolPool
@@ -53,7 +54,8 @@ class Agents:
         Raises:
             InputError: files are missing or cannot be used, or no node has a right graph.
         """
-        return interactions_of(self._traces(), self.seed)
+        events = interactions_of(self._traces(), self.seed)
+        return made_up(events) if self.path is None else events
 
     def _traces(self) -> Traces:
         if self.path is None:

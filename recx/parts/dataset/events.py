@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.event_frame import Duplicates, arrays_of
 from recx.core.event_order import EventOrder
+from recx.core.notes import MADE_UP
 from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Interactions, RankedLists
@@ -58,6 +60,11 @@ def slates_of(user: Array, lengths: Array, item: Array, columns: Mapping[str, Re
         score=np.zeros(len(item), dtype=np.float32),
         columns=columns or {},
     )
+
+
+def made_up(events: Interactions) -> Interactions:
+    """Return data that a generator has made, with the note that says so."""
+    return replace(events, notes={**events.notes, MADE_UP: 1})
 
 
 def text_array(texts: Iterable[str]) -> Array:

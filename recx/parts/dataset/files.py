@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.storage.readers.content import content, is_folder, readable
 from recx.storage.readers.delimited import refuse_nul
+from recx.storage.readers.file_sets import FileSet, files_of
 
 
 def require_path(path: str | None, example: str) -> Path:
@@ -27,6 +28,21 @@ def require_path(path: str | None, example: str) -> Path:
     if not path:
         raise InputError(f"dataset.path is not set: name the file, such as dataset.path={example}")
     return expand_home(path)
+
+
+def require_files(path: str | Sequence[str] | None, example: str) -> FileSet:
+    """Return the files of a dataset that cannot do without one.
+
+    Args:
+        path: the setting ``dataset.path``: a path or pattern, or several.
+        example: a typical value, for the error message.
+
+    Raises:
+        InputError: no path is set, or there is no such file.
+    """
+    if path is None or path == "":
+        raise InputError(f"dataset.path is not set: name the file, such as dataset.path={example}")
+    return files_of(path, "dataset.path")
 
 
 def expand_home(path: str) -> Path:

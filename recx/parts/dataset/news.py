@@ -11,7 +11,7 @@ from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.event_frame import Duplicates
 from recx.core.types import Array, Interactions, Longs
-from recx.parts.dataset.events import interactions_of
+from recx.parts.dataset.events import interactions_of, made_up
 from recx.parts.dataset.files import expand_home
 from recx.parts.dataset.news_files import CONTEXT, FILES, Columns, NewsTables, read_news
 from recx.parts.dataset.synthetic import Articles, Readers, make_news
@@ -65,9 +65,9 @@ class News:
         """
         if self.path is None:
             tables = make_news(self.readers, self.articles, self.days, self.seed)
-        else:
-            tables = read_news(expand_home(self.path), self.time_unit, self.relative_times)
-        return _interactions(tables, self.duplicates, self.path is not None and self.relative_times)
+            return made_up(_interactions(tables, self.duplicates, relative=False))
+        tables = read_news(expand_home(self.path), self.time_unit, self.relative_times)
+        return _interactions(tables, self.duplicates, self.relative_times)
 
 
 def _interactions(tables: NewsTables, duplicates: Duplicates, relative: bool) -> Interactions:

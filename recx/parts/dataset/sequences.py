@@ -7,9 +7,12 @@ such as ``user items``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,8 +21,10 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.event_order import EventOrder, rows_in_order
 from recx.core.ragged import indptr_of
-from recx.core.types import Interactions
-from recx.parts.dataset.files import read_text, require_path
+from recx.core.types import Array, Interactions, Longs
+from recx.parts.dataset.events import interactions_of
+from recx.parts.dataset.files import expand_home, read_text, require_path
+from recx.parts.dataset.own_folds import joined
 from recx.storage.readers.columns import ids_of
 
 TYPED = re.compile(r"\w+:(token|float)(_seq)?")
@@ -44,11 +49,19 @@ class Sequences:
         order: ``given``: the items are in the order of time; ``none``: they have no order, as in lists of neighbours,
             and get a random one; ``auto``: ``given``, but an error if nearly all lines are sorted.
         seed: seed of the random order.
+        valid: a file of valid events, for ``split=given``; ``path`` then holds those of train, and a user has a line in
+            each file.
+        test: a file of test events.
     """
+
+    files: ClassVar = ("path", "valid", "test")
+    """The settings that name files (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
     order: EventOrder = "auto"
     seed: Seed = 0
+    valid: str | None = None
+    test: str | None = None
 
     def load(self) -> Interactions:
         """Return the sequences, weight 1, ``time=None``; users in the file's order.
@@ -60,52 +73,80 @@ class Sequences:
             InputError: no path is set, the file cannot be used, its header names other columns, a user is on two
                 lines, or the lines are sorted.
         """
-        import pandas as pd
-
         path = require_path(self.path, "Beauty.txt")
-        # Not splitlines(), which also breaks at rare characters within an id.
-        words = [line.split() for line in StringIO(read_text(path), newline=None)]
-        head = next((number for number, line in enumerate(words) if line), None)
-        has_header = head is not None and _is_header(words[head], f"{path}, line {head + 1}")
-        header = [word.lower() for word in words[head or 0]] if has_header else []
-        headers = [number for number, line in enumerate(words) if header and [*map(_plain, line)] == header]
-        for number in headers:
-            words[number] = []
-        _refuse_other_formats(words, str(path))
-        _refuse_padding(words, str(path))
-        lengths = np.array([len(line) for line in words], dtype=np.int64)
-        full = lengths > 1
-        if not full.any():
-            raise InputError(f"{path} has no line with a user and an item: provide lines such as 'user item item'")
-        first: dict[str, int] = {}
-        for number, line in enumerate(words, start=1):
-            if line and first.setdefault(line[0], number) != number:
-                raise InputError(
-                    f"{path}: user {line[0]!r} is on lines {first[line[0]]} and {number}: join them into one"
-                )
-        lines = np.flatnonzero(full) + 1
-        users = ids_of([line[0] for line in words if len(line) > 1], f"{path}: the users", lines)
-        clicked = [item for line in words for item in line[1:]]
-        ids = ids_of(clicked, f"{path}: the items", np.repeat(lines, lengths[full] - 1))
-        item, known = pd.factorize(ids, sort=True)
-        indptr = indptr_of(lengths[full] - 1)
+        train = _lines(path)
+        others = {fold: name for fold in ("valid", "test") if (name := getattr(self, fold)) is not None}
+        tables = {"train": train, **{fold: _lines(expand_home(name)) for fold, name in others.items()}}
         try:
-            rows = rows_in_order(indptr, item, np.asarray(known), self.order, self.seed)
+            if not others:
+                return self._of_one(train)
+            notes = sum((Counter(table.notes) for table in tables.values()), Counter[str]())
+            columns = joined({fold: table.columns() for fold, table in tables.items()})
+            events = interactions_of(columns, "keep", order=self.order, seed=self.seed)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
+        return replace(events, notes={**train.notes, **notes})
+
+    def _of_one(self, lines: _Lines) -> Interactions:
+        import pandas as pd
+
+        item, known = pd.factorize(lines.item, sort=True)
+        rows = rows_in_order(lines.indptr, item, np.asarray(known), self.order, self.seed)
         return Interactions(
-            indptr=indptr,
+            indptr=lines.indptr,
             item=(item if rows is None else item[rows]).astype(np.int32),
             time=None,
             weight=np.ones(len(item), dtype=np.float32),
-            users=Entities(users),
+            users=Entities(lines.user),
             items=Entities(np.asarray(known)),
-            notes={
-                "blank_lines": int((lengths == 0).sum()) - len(headers),
-                "users_without_items": int((lengths == 1).sum()),
-                **({"header_lines": len(headers)} if headers else {}),
-            },
+            notes=lines.notes,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """A file: the ids of its users [n_users], the borders of their items, the ids of the items [n], and counts."""
+
+    user: Array
+    indptr: Longs
+    item: Array
+    notes: dict[str, float]
+
+    def columns(self) -> dict[str, Array]:
+        """Return user and item of every event [n]."""
+        return {"user": np.repeat(self.user, np.diff(self.indptr)), "item": self.item}
+
+
+def _lines(path: Path) -> _Lines:
+    """Read a file (raises like ``Sequences.load``)."""
+    # Not splitlines(), which also breaks at rare characters within an id.
+    words = [line.split() for line in StringIO(read_text(path), newline=None)]
+    head = next((number for number, line in enumerate(words) if line), None)
+    has_header = head is not None and _is_header(words[head], f"{path}, line {head + 1}")
+    header = [word.lower() for word in words[head or 0]] if has_header else []
+    headers = [number for number, line in enumerate(words) if header and [*map(_plain, line)] == header]
+    for number in headers:
+        words[number] = []
+    _refuse_other_formats(words, str(path))
+    _refuse_padding(words, str(path))
+    lengths = np.array([len(line) for line in words], dtype=np.int64)
+    full = lengths > 1
+    if not full.any():
+        raise InputError(f"{path} has no line with a user and an item: provide lines such as 'user item item'")
+    first: dict[str, int] = {}
+    for number, line in enumerate(words, start=1):
+        if line and first.setdefault(line[0], number) != number:
+            raise InputError(f"{path}: user {line[0]!r} is on lines {first[line[0]]} and {number}: join them into one")
+    lines = np.flatnonzero(full) + 1
+    users = ids_of([line[0] for line in words if len(line) > 1], f"{path}: the users", lines)
+    clicked = [item for line in words for item in line[1:]]
+    ids = ids_of(clicked, f"{path}: the items", np.repeat(lines, lengths[full] - 1))
+    notes: dict[str, float] = {
+        "blank_lines": int((lengths == 0).sum()) - len(headers),
+        "users_without_items": int((lengths == 1).sum()),
+        **({"header_lines": len(headers)} if headers else {}),
+    }
+    return _Lines(users, indptr_of(lengths[full] - 1), ids, notes)
 
 
 def _refuse_other_formats(lines: Sequence[Sequence[str]], path: str) -> None:

@@ -13,7 +13,7 @@ from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, Longs
-from recx.parts.dataset.events import text_array
+from recx.parts.dataset.events import made_up, text_array
 from recx.parts.dataset.files import expand_home
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.svmlight_files import READS, columns_of, parts_of, read_rows
@@ -52,7 +52,8 @@ class Svmlight:
             InputError: a file cannot be used.
         """
         if self.path is None:
-            return _interactions({"": make_queries(self.queries, self.features, self.seed)}, {"": "made up"}, self.seed)
+            rows = {"": make_queries(self.queries, self.features, self.seed)}
+            return made_up(_interactions(rows, {"": "made up"}, self.seed))
         files = parts_of(expand_home(self.path))
         parts = {part: read_rows(file) for part, file in files.items()}
         return _interactions(parts, {part: file.name for part, file in files.items()}, self.seed)

@@ -12,7 +12,7 @@ from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
 from recx.core.ragged import group_of_rows, indptr_of, max_of_groups
 from recx.core.types import Array, Doubles, Floats, Interactions, Longs
-from recx.parts.dataset.events import text_array
+from recx.parts.dataset.events import made_up, text_array
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.synthetic_queries import scaled
 
@@ -63,7 +63,7 @@ class SyntheticJudged:
         shown = texts[np.argsort(number)]
         users = Entities(text_array(f"query {n}" for n in range(1, self.queries + 1)), {"text": asked})
         items = Entities(text_array(f"document {n}" for n in range(1, len(query) + 1)), {"text": shown})
-        return judged(Pairs(query, number, _grades(true, indptr), columns), users, items)
+        return made_up(judged(Pairs(query, number, _grades(true, indptr), columns), users, items))
 
 
 def _features(rng: np.random.Generator, n: int, indptr: Longs) -> tuple[dict[str, Floats], Doubles]:

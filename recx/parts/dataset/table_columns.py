@@ -80,9 +80,25 @@ def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[s
     binary = set(np.unique(numbers[name]).tolist())
     if len(unchosen) == 1 and recognised(f"weight|{GRADES}", [name]) and binary in ({0.0, 1.0}, {-1.0, 1.0}):
         return name, {}
-    row = int(np.argmax(numbers[name] <= 0))
-    raise InputError(
-        f"{source.path}: the column {name!r} is {numbers[name][row]:g} in row {row + 1}, which could mean that the "
+    raise _zero(source, name, numbers[name])
+
+
+def refuse_unread_zeros(source: Source, names: Sequence[str]) -> None:
+    """Refuse columns without names that could say that a row is no event.
+
+    Raises:
+        InputError: A column holds numbers of 0 or less.
+    """
+    for name in names:
+        numbers = numbers_of(source, name)
+        if numbers is not None and (numbers <= 0).any():
+            raise _zero(source, name, numbers)
+
+
+def _zero(source: Source, name: str, numbers: Array) -> InputError:
+    row = int(np.argmax(numbers <= 0))
+    return InputError(
+        f"{source.path}: the column {name!r} is {numbers[row]:g} in row {row + 1}, which could mean that the "
         f"item was shown, but not chosen: set dataset.weight={name}, which leaves out rows of 0 or less, or "
         "dataset.weight=null, so that every row is an event"
     )

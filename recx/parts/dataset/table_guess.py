@@ -27,7 +27,6 @@ WORDS: Mapping[str, str] = {
     "weight": f"weight|strength|{GRADES}|{OPINIONS}",
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
-JSON = (".json", ".jsonl", ".ndjson")
 NONE = "none"
 """What a flag says for a role without a column."""
 
@@ -56,8 +55,6 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     Raises:
         InputError: The file cannot be used, or a setting is ambiguous.
     """
-    if any(ending in JSON for ending in path.suffixes):
-        raise InputError(f"{path}: JSON is no table: save it as CSV or Parquet, or load it with a dataset of your own")
     delimiter, names, usual = _layout(path, given)
     columns = {role: _column(path, role, names, given) for role in ROLES}
     source, seen = Source(path, delimiter), {}

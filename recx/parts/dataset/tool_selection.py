@@ -21,7 +21,7 @@ from recx.core.errors import InputError
 from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists
-from recx.parts.dataset.events import slates_of, text_array
+from recx.parts.dataset.events import made_up, slates_of, text_array
 from recx.parts.dataset.files import expand_home, file_in, require_folder
 from recx.parts.dataset.search_order import best_first
 from recx.parts.dataset.synthetic_tools import make_tools
@@ -83,11 +83,10 @@ class ToolSelection:
             texts, made = make_tools(self.tasks, self.tools, self.seed)
             pool = ToolPool.of(texts)
             found = [Selection(trace, node, task, pool.number[tool]) for trace, node, task, tool in made]
-        else:
-            folder = require_folder(expand_home(self.path))
-            pool = ToolPool.read(_file(folder, "tool_pool.json"))
-            found = list(_selections(_file(folder, "tool_selection.json"), pool, notes))
-        return _interactions(pool, found, notes)
+            return made_up(_interactions(pool, found, notes))
+        folder = require_folder(expand_home(self.path))
+        pool = ToolPool.read(_file(folder, "tool_pool.json"))
+        return _interactions(pool, list(_selections(_file(folder, "tool_selection.json"), pool, notes)), notes)
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class ByQuery:
         share: Share of the queries in test, and in valid, if the data defines no parts.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        users: File with the ids of the users who are evaluated, one a line; None: all.
         max_users: Largest number of queries that are evaluated, drawn at random; None: all. The history and the past
             fold are the same whichever is drawn.
         seed: Seed of the draws.
@@ -36,6 +38,7 @@ class ByQuery:
     share: Share = 0.2
     request_time: RequestTime = "target"
     past: Past = "step"
+    users: Path | None = None
     max_users: PositiveInt | None = None
     seed: Seed = 0
 
@@ -58,7 +61,8 @@ class ByQuery:
             held_out = part == back if now else (part >= back) & (part <= len(PARTS))
             return ((part > back) & now) | (held_out & ~last), held_out & last
 
-        return split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
+        asked_for = (self.max_users, self.seed, self.users)
+        return split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
 
     def _parts(self, interactions: Interactions, fold: FoldName) -> Longs:
         """Return the step, from 1, in which each query is held out [n_users]."""

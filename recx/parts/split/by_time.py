@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class ByTime:
         min_history: Number of events that a user needs before the window; 0: cold users have requests too.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        users: File with the ids of the users who are evaluated, one a line; None: all.
         max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
             are the same whoever is drawn.
         seed: Seed of the draw; None where nobody is drawn.
@@ -36,6 +38,7 @@ class ByTime:
     min_history: NonNegativeInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
+    users: Path | None = None
     max_users: PositiveInt | None = None
     seed: Seed | None = 0
 
@@ -51,7 +54,8 @@ class ByTime:
         if interactions.time is None:
             raise InputError("split=by_time needs times, and this data has none: choose split=leave_last or by_user")
         step = partial(self._masks, interactions, interactions.time)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
+        asked_for = (self.max_users, self.seed, self.users)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
         if fold == "predict":
             return split
         start, stop = self._window(interactions.time, STEPS[fold])

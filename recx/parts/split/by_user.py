@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +32,7 @@ class ByUser:
             case, blanks and punctuation (see ``recx.parts.shared.same_text``).
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        users: File with the ids of the users who are evaluated, one a line; None: all.
         max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
             are the same whoever is drawn.
         seed: Seed of the draws.
@@ -41,6 +43,7 @@ class ByUser:
     group: str | Sequence[str] | None = None
     request_time: RequestTime = "target"
     past: Past = "step"
+    users: Path | None = None
     max_users: PositiveInt | None = None
     seed: Seed = 0
 
@@ -57,7 +60,8 @@ class ByUser:
             held_out = np.repeat(step_of == back, lengths)
             return np.repeat(step_of > back, lengths) | (held_out & first), held_out & ~first
 
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
+        asked_for = (self.max_users, self.seed, self.users)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
         if fold == "predict":
             return split
         dealt = int(((step_of == STEPS[fold]) & (lengths > 0)).sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from recx.core.bounds import check
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.types import Bools, Doubles, Fold, Interactions, Ints, Longs, Requests, Split
+from recx.parts.split.listed_users import users_in
 
 RequestTime = Literal["target", "last_event"]
 Past = Literal["step", "none"]
@@ -27,6 +29,7 @@ def split_by_steps(
     past: Past,
     max_users: int | None = None,
     seed: int | None = 0,
+    users: Path | None = None,
 ) -> Split:
     """Return a fold and its past.
 
@@ -39,10 +42,17 @@ def split_by_steps(
         max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
             history is the same whoever is drawn, and so is the past fold.
         seed: Seed of the draw.
+        users: A file with the ids of the users who ask, if they have what a request needs; None: all do.
 
     Raises:
-        InputError: The fold has no requests.
+        InputError: The fold has no requests, the file of users cannot be used, or the data says itself which events
+            belong to which fold.
     """
+    if interactions.given_fold is not None:
+        raise InputError(
+            "the data says itself which events are train, valid and test, and this split would ignore it: choose "
+            "split=given, or leave out what says it (dataset.fold, dataset.valid and dataset.test)"
+        )
     back = STEPS[fold]
     now = make_fold(interactions, *step(back), request_time) if back else _predicted(interactions)
     if not len(now.requests):
@@ -50,11 +60,15 @@ def split_by_steps(
             f"fold={fold}: no user has both a target and the events before it that the split requires: "
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
-    notes: dict[str, float] = {}
+    asking = now.requests.user
+    now, notes = (now, dict[str, float]()) if users is None else of_users(now, users, fold)
     if max_users is not None and now.target is not None:
         everyone, now = now, drawn(now, max_users, seed)
         notes["users_not_drawn"] = len(everyone.requests) - len(now.requests)
     before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
+    if before is not None and back:
+        before, again = without_askers(before, asking)
+        notes |= {"past_requests_with_a_later_list": again} if again else {}
     if before is not None and not len(before.requests):
         before = None
     later = later_events(now.history, now)
@@ -84,6 +98,28 @@ def make_fold(
     return Fold(known, targets, Requests(users, time))
 
 
+def of_users(fold: Fold, file: Path, name: FoldName) -> tuple[Fold, dict[str, float]]:
+    """Return a fold with the requests and targets of the users of a file, and its notes; the history stays whole.
+
+    Raises:
+        InputError: The file cannot be used, or none of its users has a request in this fold.
+    """
+    listed, unknown = users_in(file, fold.history.users.ids)
+    asking = listed[fold.requests.user]
+    notes: dict[str, float] = {
+        "users_not_listed": int((~asking).sum()),
+        "listed_users_unknown": unknown,
+        "listed_users_without_request": int(listed.sum() - asking.sum()),
+    }
+    if not asking.any():
+        n, ids = int(listed.sum()), fold.history.users.ids
+        raise InputError(
+            f"split.users={file}: none of its users has a request in fold={name}, and the data knows {n:,} of its "
+            f"{n + unknown:,} ids: name users of this data, such as {ids[0]}, who have a target"
+        )
+    return _with_requests(fold, asking), notes
+
+
 class _FoldOnDemand(Fold):
     """A fold whose history is put together when it is first used."""
 
@@ -100,6 +136,25 @@ class _FoldOnDemand(Fold):
         return history
 
 
+def without_askers(past: Fold, asking: Ints) -> tuple[Fold, int]:
+    """Return a past fold without the users who ask again in the fold after it, where the data offers lists.
+
+    A user has one list, which was made for the last question: it may hold that answer, which the earlier question would
+    count as wrong.
+
+    Args:
+        past: The past fold.
+        asking: The users who ask in the fold after it.
+
+    Returns:
+        The fold, and how many requests were left out.
+    """
+    if past.target is None or past.target.slates is None:
+        return past, 0
+    first = ~np.isin(past.requests.user, asking)
+    return (past, 0) if first.all() else (_with_requests(past, first), int((~first).sum()))
+
+
 def drawn(fold: Fold, most: int, seed: int | None) -> Fold:
     """Return a fold with targets with the requests and targets of at most so many users; the history stays whole.
 
@@ -110,8 +165,15 @@ def drawn(fold: Fold, most: int, seed: int | None) -> Fold:
     users, place = fold.requests.user, np.random.default_rng(seed or 0).permutation(fold.target.n_users)
     chosen = np.zeros(fold.target.n_users, dtype=bool)
     chosen[users[np.argsort(place[users])[:most]]] = True
-    target = fold.target.keep(np.repeat(chosen, fold.target.lengths))
-    return Fold(fold.history, target, fold.requests[chosen[users]])
+    return _with_requests(fold, chosen[users])
+
+
+def _with_requests(fold: Fold, chosen: Bools) -> Fold:
+    """Return a fold with some of its requests [n_requests], and with their users' targets."""
+    asking = np.zeros(fold.history.n_users, dtype=bool)
+    asking[fold.requests.user[chosen]] = True
+    target = None if fold.target is None else fold.target.keep(np.repeat(asking, fold.target.lengths))
+    return Fold(fold.history, target, fold.requests[chosen])
 
 
 def check_draw(split: Any) -> None:
@@ -126,8 +188,9 @@ def check_draw(split: Any) -> None:
 
 
 def asked(split: Split) -> int:
-    """Return how many users of the fold have what a request needs, drawn or not."""
-    return len(split.fold.requests) + int(split.notes.get("users_not_drawn", 0))
+    """Return how many users of the fold have what a request needs, drawn and listed or not."""
+    left_out = sum(split.notes.get(name, 0) for name in ("users_not_drawn", "users_not_listed"))
+    return len(split.fold.requests) + int(left_out)
 
 
 def _predicted(interactions: Interactions) -> Fold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class LeaveLast:
         n: Number of events of each user in one step.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
+        users: File with the ids of the users who are evaluated, one a line; None: all.
         max_users: Largest number of users who are evaluated, drawn at random; None: all. The history and the past fold
             are the same whoever is drawn.
         seed: Seed of the draw; None where nobody is drawn.
@@ -32,6 +34,7 @@ class LeaveLast:
     n: PositiveInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
+    users: Path | None = None
     max_users: PositiveInt | None = None
     seed: Seed | None = 0
 
@@ -45,7 +48,8 @@ class LeaveLast:
             InputError: The fold has no requests.
         """
         step = partial(self._masks, interactions)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self.max_users, self.seed)
+        asked_for = (self.max_users, self.seed, self.users)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
         history = split.fold.history
         events = history.lengths[may_be_target(history)]
         if fold == "predict":

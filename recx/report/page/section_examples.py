@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.core.types import Array, Longs
 from recx.experiment.experiment import Result
-from recx.experiment.explain import explainable_of
+from recx.experiment.kept_ranker import explainable_of
 from recx.report.page.report_data import KINDS, ReportData
 
 OF_EACH_KIND, OF_A_PREDICTION = 40, 100

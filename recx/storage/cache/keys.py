@@ -174,9 +174,27 @@ def _feed_fields(digest: hashlib.blake2b, value: Any) -> None:
             )
         ):
             digest.update(f"|{_key_of_path(Path(folder), only)}".encode())
+        elif field.name in getattr(kind, "files", ()):
+            _feed_files(digest, setting)
         else:
             is_path = field.name == "path" and isinstance(setting, str) and setting
             _feed(digest, Path(setting) if is_path else setting, bases)
+
+
+def _feed_files(digest: hashlib.blake2b, setting: Any) -> None:
+    """Hash the files and folders that a setting names: a path, a pattern, or several.
+
+    Raises:
+        NoKeyError: One is an address, whose content may change.
+    """
+    for name in (setting,) if isinstance(setting, str) else setting or ():
+        if "://" in name:
+            raise NoKeyError(f"{name} may change")
+        text = os.path.expanduser(name)  # noqa: PTH111  keeps the path of an unknown user
+        found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))  # noqa: PTH110, PTH207
+        digest.update("".join(f"|{_key_of_path(Path(path))}" for path in found).encode())
+        if not found:
+            _feed_text(digest, name)
 
 
 def _paths_of(setting: str | Path, bases: tuple[str, ...]) -> list[Path]:

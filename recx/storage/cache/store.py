@@ -32,7 +32,7 @@ from recx.storage.cache.limit import room
 T = TypeVar("T")
 CACHE = "outputs/cache"
 """The folder of the stage cache, relative to the working directory."""
-EXACT = ("load", "split")
+EXACT = ("load", "filter", "split")
 """Stages whose result is the same, bit for bit, with any number of threads."""
 
 CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.storage.values")

@@ -153,7 +153,9 @@ def _reject_type(column: pa.ChunkedArray, where: str) -> NoReturn:
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         known = pc.is_valid(column)
         _reject(where, known, f"{_first(column, known)!r} is stored as a decimal number, {_DECIMAL}", _DECIMAL_WAY_OUT)
-    raise InputError(f"{where} holds values of type {column.type}: they must be whole numbers or text")
+    nested = pa.types.is_nested(column.type)
+    way_out = "write one row for each of their elements" if nested else "they must be whole numbers or text"
+    raise InputError(f"{where} holds values of type {column.type}: {way_out}")
 
 
 def _texts(column: pa.ChunkedArray, where: str) -> Array:
@@ -198,9 +200,13 @@ def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
         column = _with_points(column, where)
         _require(column, _NUMBER, where, "a number")
         column = pc.utf8_trim_whitespace(column)
-    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+    elif not _is_number(column.type):
         raise InputError(f"{where} holds values of type {column.type}: they must be numbers")
     return column.cast(pa.float64())
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _with_points(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:

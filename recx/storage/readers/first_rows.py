@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
-from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from recx.core.errors import InputError
-from recx.storage.readers.content import content
-from recx.storage.readers.tables import Source, read_texts
+from recx.storage.readers.tables import Source, first_rows
 
 _BYTES = 1 << 18
 _DATE = r"^\s*((19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](19|20)\d\d)([ T,].*)?$"
@@ -34,22 +28,9 @@ def dated(source: Source, names: Sequence[str], *, finer: bool = False) -> list[
     """
     if not names:
         return []
-    table = _first_rows(source)
+    table = first_rows(source, _BYTES)
     once = [name for name in names if table.column_names.count(name) == 1]
     return [name for name in once if _is_dated(name, table[name], finer)]
-
-
-def _first_rows(source: Source) -> pa.Table:
-    data = content(source.path) if source.data is None else source.data
-    if bytes(data[:4]) == b"PAR1":
-        return pa.Table.from_batches(list(islice(pq.ParquetFile(pa.py_buffer(data)).iter_batches(1_000), 1)))
-    end = bytes(data[:_BYTES]).rfind(b"\n") + 1 if len(data) > _BYTES else 0
-    if end:
-        with suppress(InputError):  # a quoted text may be cut in two
-            return read_texts(replace(source, data=data[:end]))
-    with suppress(InputError):  # reported where the columns are read
-        return read_texts(replace(source, data=data))
-    return pa.table({})
 
 
 def _is_dated(name: str, column: pa.ChunkedArray, finer: bool) -> bool:

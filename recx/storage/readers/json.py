@@ -22,17 +22,18 @@ def read_json(path: Path) -> Any:
     Raises:
         InputError: The file is missing, empty, binary or damaged, or it is not JSON.
     """
-    return _parsed(bytes(content(path)), str(path))
+    return parsed(bytes(content(path)), str(path))
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield (line number from 1, document) of every line that is not blank (raises like ``read_json``)."""
     for number, line in enumerate(bytes(content(path)).splitlines(), start=1):
         if line.strip():
-            yield number, _parsed(line, f"{path}, line {number}")
+            yield number, parsed(line, f"{path}, line {number}")
 
 
-def _parsed(data: bytes, where: str) -> Any:
+def parsed(data: bytes, where: str) -> Any:
+    """Return the document of some bytes; ``where`` says for errors where they are (raises like ``read_json``)."""
     try:
         document = json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, where))
         if _HALF.search(data):

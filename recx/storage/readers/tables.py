@@ -1,41 +1,43 @@
-"""Reads named columns of a CSV, TSV or Parquet file, with one-sentence errors."""
+"""Reads named columns of a table, whatever its format, with one-sentence errors.
+
+A table is delimited text, JSON, Parquet or Arrow, in one file or in several with the same columns.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
 from recx.core.precision import WHOLE, floats_of
-from recx.core.room import AN_EVENT, OF_TEXT, say_if_short_of_memory
+from recx.core.room import OF_TEXT, say_if_short_of_memory
 from recx.core.types import Array
+from recx.storage.readers.columnar import Typed, typed
 from recx.storage.readers.columns import MISSING, convert
-from recx.storage.readers.content import content, refuse_bomb
-from recx.storage.readers.delimited import Delimited, from_header, names_of, refuse_nul
-
-_UNIT = "\x1f"
-_MARKS = ("\t", ",", ";", "|")
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".inter": "\t", ".data": "\t"}
+from recx.storage.readers.content import content
+from recx.storage.readers.delimited import Delimited, refuse_nul
+from recx.storage.readers.joined import joined, same_text
+from recx.storage.readers.marks import MARKS, by_header, fields_of, header_of, usual, with_one_mark
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of named columns.
+    """A file of named columns, or several.
 
     Attributes:
-        path: The file.
+        path: The file; of several, what names them.
         delimiter: The text between columns; None: derived from the file's name or else from its first line.
         names: The columns of a file without a header; further columns are an error.
         setting: The setting that gives the delimiter, for errors.
         data: Its bytes, where they have been read already.
+        parts: The files, if they are several: sources with the same columns.
     """
 
     path: Path
@@ -43,6 +45,16 @@ class Source:
     names: tuple[str, ...] | None = None
     setting: str = ""
     data: memoryview | None = None
+    parts: tuple[Source, ...] = ()
+
+    @property
+    def files(self) -> tuple[Source, ...]:
+        """Each of the files."""
+        return self.parts or (self,)
+
+    def bytes(self) -> memoryview:
+        """Return the content (raises like ``content``)."""
+        return content(self.path) if self.data is None else self.data
 
 
 def read(
@@ -60,19 +72,25 @@ def read(
         InputError: The file is missing, empty, binary, damaged or not a table, a column is missing, or a value is not
             of its column's kind.
     """
-    data = content(source.path) if source.data is None else source.data
-    is_parquet = bytes(data[:4]) == b"PAR1"
-    columns = _parquet(source.path, data, kinds) if is_parquet else _text(source, data, kinds, notes)
     found = {}
-    for name, column in columns:
+    for name, column in columns_in(source, kinds, notes):
         if not len(column) and not may_be_empty:
             raise InputError(f"{source.path} has a header but no rows: give a file with at least one event")
-        found[name] = convert(column, kinds[name], f"{source.path}: column {name!r}")
+        found[name] = _converted(source, name, column, kinds[name])
         del column
     for name, values in found.items():
         if kinds[name].startswith("number") and (np.abs(values) >= WHOLE).any():
             _refuse_inexact(source, name)
     return found
+
+
+def _converted(source: Source, name: str, column: pa.ChunkedArray, kind: str) -> Array:
+    try:
+        return convert(column, kind, f"{source.path}: column {name!r}")
+    except InputError:
+        for part in source.parts:  # one of them names the file, and the row in it
+            read(part, {name: kind}, may_be_empty=True, notes={})
+        raise
 
 
 def _refuse_inexact(source: Source, name: str) -> None:
@@ -85,19 +103,37 @@ def _refuse_inexact(source: Source, name: str) -> None:
 
 def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
     """Return the columns of a file by the delimiter by which ``read`` finds the needed ones (raises like ``read``)."""
-    data = content(source.path) if source.data is None else source.data
-    if bytes(data[:4]) == b"PAR1":
-        return list(_parquet_file(source.path, data).schema_arrow.names)
-    return _delimited(source, data, dict.fromkeys(needed, "id")).names
+    source = source.files[0]
+    data = source.bytes()
+    table = typed(source.path, data)
+    return _delimited(source, data, dict.fromkeys(needed, "id")).names if table is None else table.names
 
 
 def settled(source: Source, needed: Iterable[str]) -> Source:
     """Return a source with the delimiter by which ``read`` finds the needed columns (raises like ``read``)."""
-    data = content(source.path) if source.data is None else source.data
-    if bytes(data[:4]) == b"PAR1":
+    if source.parts:
+        return replace(source, parts=tuple(settled(part, needed) for part in source.parts))
+    data = source.bytes()
+    if typed(source.path, data) is not None:
         return source
-    mark = _delimited(source, data, dict.fromkeys(needed, "id")).delimiter
-    return replace(source, delimiter="::" if mark == _UNIT else mark)
+    header = header_of(source.path, data)
+    return replace(source, delimiter=source.delimiter or by_header(source.path, header, set(needed)))
+
+
+def first_rows(source: Source, n_bytes: int) -> pa.Table:
+    """Return some first rows of the (first) file; of a text as texts, from about its first ``n_bytes``."""
+    source = source.files[0]
+    data = source.bytes()
+    table = typed(source.path, data)
+    if table is not None:
+        return table.first()
+    end = bytes(data[:n_bytes]).rfind(b"\n") + 1 if len(data) > n_bytes else 0
+    if end:
+        with suppress(InputError):  # a quoted text may be cut in two
+            return read_texts(replace(source, data=data[:end]))
+    with suppress(InputError):  # reported where the columns are read
+        return read_texts(replace(source, data=data))
+    return pa.table({})
 
 
 def read_texts(source: Source) -> pa.Table:
@@ -105,7 +141,7 @@ def read_texts(source: Source) -> pa.Table:
 
     A row that lacks its last columns, which are then empty, comes last.
     """
-    data = content(source.path) if source.data is None else source.data
+    data = source.bytes()
     refuse_nul(source.path, data)
     text = replace(_delimited(source, data, {}), short=True)
     table, n = text.read(dict.fromkeys(text.names, pa.string()))
@@ -121,18 +157,19 @@ def _repeated(path: Path, n: int) -> InputError:
 def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list[str]]:
     """Return the columns that a file has by each delimiter in its header, first of all that which ``read`` goes by.
 
-    A Parquet file has no delimiter: it has one layout, with the key None.
+    A table that is no delimited text has one layout, with the key None.
 
     Raises:
         InputError: The file is missing, empty, binary or damaged.
     """
     data = content(path) if data is None else data
-    if bytes(data[:4]) == b"PAR1":
-        return {None: _parquet_file(path, data).schema_arrow.names}
-    header = _header(path, data)
-    others = [mark for mark in (*_MARKS, "::") if mark in header] or [mark for mark in " " if mark in header]
-    marks = dict.fromkeys([_delimiter(path, header), *others])
-    return {mark: names_of(header, mark) for mark in marks}
+    table = typed(path, data)
+    if table is not None:
+        return {None: table.names}
+    header = header_of(path, data)
+    others = [mark for mark in (*MARKS, "::") if mark in header] or [mark for mark in " " if mark in header]
+    marks = dict.fromkeys([usual(path, header), *others])
+    return {mark: fields_of(header, mark) for mark in marks}
 
 
 def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], hint: str = "") -> list[str]:
@@ -145,32 +182,28 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
     return [name for name in kinds if name in present]
 
 
-def _parquet(path: Path, data: memoryview, kinds: Mapping[str, str]) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def columns_in(
+    source: Source, kinds: Mapping[str, str], notes: dict[str, int] | None
+) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Yield each column as it is stored, of all files one after the other (arguments and errors as of ``read``)."""
+    if source.parts:
+        paths, are_texts = [part.path for part in source.parts], typed(source.path, source.parts[0].bytes()) is None
+        for same in zip(*(columns_in(part, kinds, notes) for part in source.parts), strict=True):
+            columns = [column for _, column in same]
+            yield same[0][0], joined(same_text(columns) if are_texts else columns, paths, same[0][0])
+        return
+    data = source.bytes()
+    table = typed(source.path, data)
+    yield from _text(source, data, kinds, notes) if table is None else _typed(source.path, table, kinds)
+
+
+def _typed(path: Path, table: Typed, kinds: Mapping[str, str]) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Yield each column, read when it is asked for: of a large table only one column is in memory twice."""
-    file = _parquet_file(path, data)
-    columns = _require_columns(path, kinds, file.schema_arrow.names)
-    refuse_bomb(path, file.metadata, len(columns))
-    say_if_short_of_memory(f"reading {path.name}", file.metadata.num_rows * AN_EVENT)
-    for name in columns:
-        with _whole_parquet(path):
-            column = file.read(columns=[name]).column(name)
+    for name in _require_columns(path, kinds, table.names):
+        column = table.column(name, kinds[name])
         yield name, column
         del column  # before the next one is read
         pa.default_memory_pool().release_unused()  # which Arrow keeps for itself otherwise
-
-
-def _parquet_file(path: Path, data: memoryview) -> pq.ParquetFile:
-    with _whole_parquet(path):
-        return pq.ParquetFile(pa.py_buffer(data))
-
-
-@contextmanager
-def _whole_parquet(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} is a damaged Parquet file ({reason}): fetch or write it again") from error
 
 
 def _text(
@@ -181,13 +214,13 @@ def _text(
     say_if_short_of_memory(f"reading {source.path.name}", len(data) * OF_TEXT)
     text = _delimited(source, data, kinds)
     if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
-        _refuse_untitled(source.path, text.names, kinds)
+        _refuse_untitled(source, text.names, kinds)
     columns = _require_columns(source.path, kinds, text.names, _hint(source, text))
     table, n = text.read({name: _FAST[kinds[name].removesuffix("?").split()[-1]] for name in columns}, nulls=MISSING)
     if n and notes is None:
         raise _repeated(source.path, n)
     if n and notes is not None:
-        notes["repeated_headers"] = n
+        notes["repeated_headers"] = notes.get("repeated_headers", 0) + n
     for name in columns:
         column, table = table.column(name), table.drop_columns([name])
         yield name, column
@@ -197,32 +230,32 @@ def _text(
 
 def _delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> Delimited:
     """Return the text with its delimiter: the one that is set, or the usual one, or the only one that fits."""
-    path, header = source.path, _header(source.path, data)
-    delimiter = source.delimiter or _delimiter(path, header)
+    path, header = source.path, header_of(source.path, data)
     needed = {name for name, kind in kinds.items() if not kind.endswith("?")}
-    if not source.delimiter and not source.names and not needed <= set(names_of(header, delimiter)):
-        fitting = [mark for mark in (*_MARKS, "::", " ") if needed <= set(names_of(header, mark))]
-        delimiter = fitting[0] if len(fitting) == 1 else delimiter
-    if delimiter == "::":  # Arrow takes one character
-        return Delimited(path, memoryview(bytes(data).replace(b"::", _UNIT.encode())), _UNIT, source.names)
-    return Delimited(path, data, delimiter, source.names)
+    mark = source.delimiter or (usual(path, header) if source.names else by_header(path, header, needed))
+    data, mark = with_one_mark(path, data, mark)
+    return Delimited(path, data, mark, source.names)
 
 
-def _refuse_untitled(path: Path, names: list[str], kinds: Mapping[str, str]) -> None:
+def _refuse_untitled(source: Source, names: list[str], kinds: Mapping[str, str]) -> None:
+    wanted = ", ".join(kinds)
+    if source.names is not None:
+        return
     if names[0][:1] in ("{", "["):
-        raise InputError(
-            f"{path} holds JSON, not a table: write it as CSV or Parquet with the columns {', '.join(kinds)}"
-        )
+        raise InputError(f"{source.path} holds JSON, not a table: write one object a line, with the keys {wanted}")
     names = names if len(names) > 1 else names[0].split()
     if any(re.fullmatch(r"-?\d+(\.\d*)?|\d{4}-\d\d-\d\d.*", name) for name in names):
         shown = ", ".join(names[:4])
-        raise InputError(f"{path} seems to have no header ({shown}): put one first that names {', '.join(kinds)}")
+        way_out = f"put one first that names {wanted}"
+        if source.setting:
+            way_out += ", or set dataset.header=false and name its columns by number, from 0"
+        raise InputError(f"{source.path} seems to have no header ({shown}): {way_out}")
 
 
 def _hint(source: Source, text: Delimited) -> str:
     """Return what may be the reason if a column is missing."""
-    header = _header(source.path, text.data)
-    others = [mark for mark in _MARKS if mark in header and text.delimiter not in header]
+    header = header_of(source.path, text.data)
+    others = [mark for mark in MARKS if mark in header and text.delimiter not in header]
     hint = f" and the header is not separated by {text.delimiter!r} but, it seems, by {others[0]!r}" if others else ""
     return hint + (f" (set {source.setting}={others[0]!r})" if others and source.setting else "")
 
@@ -234,15 +267,3 @@ _FAST = {
     **dict.fromkeys(("text", "iso", "dmy", "mdy", "excel"), pa.string()),
     **dict.fromkeys(("whole", "code", *NANOSECONDS), pa.int64()),
 }
-
-
-def _header(path: Path, data: memoryview) -> str:
-    try:
-        return re.split(rb"[\r\n]", bytes(from_header(data)[: 1 << 20]), maxsplit=1)[0].decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8 (byte {error.start} of its header): save it as UTF-8") from error
-
-
-def _delimiter(path: Path, header: str) -> str:
-    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    return _DELIMITERS.get(ending) or next((mark for mark in _MARKS if mark in header), ",")

@@ -326,10 +326,12 @@ def test_what_can_be_read_in_two_ways_is_refused(text: str, flags: list[str], me
     assert [file.name for file in here.iterdir()] == ["log.csv"]
 
 
-def test_json_is_refused(here: Path) -> None:
-    (here / "log.jsonl").write_text('{"user": 1, "item": 2}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"log.jsonl: JSON is no table: save it as CSV or Parquet, or load it with a "):
-        init.run(["shop", "--from", "log.jsonl"])
+def test_json_lines_are_a_table(here: Path) -> None:
+    lines = '{"uid": 1, "sku": 2, "ts": 881250949}\n{"uid": 1, "sku": 3, "ts": 881250950}\n'
+    (here / "log.jsonl").write_text(lines, encoding="utf-8")
+    init.run(["shop", "--from", "log.jsonl"])
+    table = OmegaConf.load(here / "shop" / "conf" / "dataset" / "mine.yaml")
+    assert (table.user, table.item, table.time, table.time_unit, table.delimiter) == ("uid", "sku", "ts", "s", None)
 
 
 @pytest.mark.parametrize("flags", [["--time", "none"], ["--time", "zeit"]])

@@ -12,7 +12,7 @@ import pytest
 
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
-from recx.core.types import Interactions, Split
+from recx.core.types import Interactions, RankedLists, Split
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.split.by_query import ByQuery
 from recx.parts.split.by_time import ByTime
@@ -121,3 +121,25 @@ def test_the_history_of_the_past_is_put_together_when_it_is_used(
     assert past.history.lengths.tolist() == [8] * 30
     with pytest.raises(AttributeError):
         past.histroy  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_list_of_the_data_is_for_the_last_question_of_its_user(drawn: Callable[..., Interactions]) -> None:
+    events = [[(1, 10), (2, 20), (3, 30)], [(5, 12), (6, 21)], [(7, 13), (8, 22)]]
+    lists = RankedLists(
+        np.array([0, 1], dtype=np.int32), np.array([0, 2, 3]), np.array([3, 4, 6], np.int32), np.zeros(3, np.float32)
+    )
+    world = drawn(events)
+    offered = replace(world, slates=lists)
+    before, after = LeaveLast().split(world, "test"), LeaveLast().split(offered, "test")
+    assert before.past is not None
+    assert after.past is None  # whoever asked before asks again, with the list for the answer of then
+    assert after.notes["past_requests_with_a_later_list"] == len(before.past.requests)
+    windows = ByTime("9ms", min_history=0).split(offered, "test")  # users 0 and 2 asked in [22, 31), all before
+    assert windows.fold.requests.user.tolist() == [0, 2]
+    assert windows.past is not None
+    assert windows.past.requests.user.tolist() == [1]
+    assert windows.past.target is not None
+    assert windows.past.target.lengths.tolist() == [0, 1, 0]
+    predicted = LeaveLast().split(offered, "predict")
+    assert predicted.past is not None
+    assert len(predicted.past.requests) == 3

@@ -192,7 +192,7 @@ def test_a_column_that_is_not_read_may_hold_other_than_utf_8(tmp_path: Path) -> 
             "the column 'item' holds values in quotes, but a blank stands before them: remove it",
         ),
         (b'user,item\n"1,5",2\n3,"4"x\n', "row 1: 3 columns instead of 2.*quotation mark on line 3"),
-        (b'{"user": 1, "item": 2}\n', "holds JSON, not a table"),
+        (b'["user", "item"]\n[1, 2]\n', "holds JSON, not a table"),
         (b"1,2\n3,4\n", r"seems to have no header \(1, 2\): put one first that names user, item"),
     ],
 )

@@ -84,7 +84,7 @@ def test_lists_of_every_form_are_the_same(tmp_path: Path, text: str) -> None:
         ("recommendations", "1\ta\t3\n1\tb\t5\n", "its third column could be scores or ranks"),
         ("recommendations", "1\ta\t3\n1\tb\t2\n1\tc\t1\n", "its third column could be scores or ranks"),
         ("recommendations", "1\ta\n1\tb\n", "column 'user' is missing|seems to have no header"),
-        ("recommendations", '{"user": 1}\n', "holds JSON, not a table"),
+        ("recommendations", '{"user": 1}\n', "column 'item' is missing; choose one of: user"),
     ],
 )
 def test_what_could_mean_two_things_is_refused(tmp_path: Path, table: str, text: str, said: str) -> None:

@@ -1,0 +1,135 @@
+"""Candidate lists from a file of their own: user, item and, optionally, score or rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from recx.core.entities import Entities, unknown_in
+from recx.core.errors import InputError
+from recx.core.precision import Reals, floats_of
+from recx.core.ragged import indptr_of, repeats
+from recx.core.row_order import borders_and_rows
+from recx.core.types import Array, Interactions, Longs, RankedLists
+from recx.storage.readers import lists
+
+
+def with_slates(events: Interactions, path: Path) -> Interactions:
+    """Return the events with the lists of a file; items of the lists that nobody has clicked become items of the data.
+
+    Lists of users without events are left out and counted (``slate_users_unknown``). So are users without a list
+    (``users_without_slate``) and items that the events lack (``slate_items_without_events``).
+
+    Args:
+        events: The events.
+        path: The file: columns user and item, in any of the forms that ``recx evaluate`` reads; with a score or a rank
+            the lists have an order.
+
+    Raises:
+        InputError: The file cannot be used, no user of it is known, or a list has an item twice.
+    """
+    frame = lists.read(path, "recommendations")
+    where = f"dataset.slates={path}"
+    user = _numbers(events.users.ids, _alike(frame["user"].to_numpy(), events.users.ids, f"{where}: the users", False))
+    unknown = len(set(frame["user"][user < 0]))
+    frame = frame[user >= 0]
+    if not len(frame):
+        raise InputError(
+            f"{where}: none of its {unknown:,} users has events, as {events.users.ids[0]} does: give lists of users of "
+            "this data"
+        )
+    item_ids = _alike(frame["item"].to_numpy(), events.items.ids, f"{where}: the items", True)
+    events, new = _with_items(events, item_ids)
+    found = np.zeros(events.n_users, dtype=bool)
+    found[user[user >= 0]] = True
+    score = _scores(frame.columns.tolist(), {name: frame[name].to_numpy() for name in frame.columns[2:]}, where)
+    slates = _grouped(user[user >= 0], _numbers(events.items.ids, item_ids), score, events.n_users)
+    twice = repeats(slates.item, slates.indptr)
+    if twice.any():
+        row = int(np.argmax(twice))
+        whose = events.users.ids[slates.user[slates.list_of_row[row]]]
+        raise InputError(
+            f"{where}: the list of user {whose} has item {events.items.ids[slates.item[row]]} twice: keep one of them"
+        )
+    notes = {
+        "slate_users_unknown": unknown,
+        "users_without_slate": int((~found & (events.lengths > 0)).sum()),
+        "slate_items_without_events": new,
+    }
+    return replace(events, slates=slates, notes={**events.notes, **notes})
+
+
+def _alike(ids: Array, known: Array, where: str, strict: bool) -> Array:
+    """Return ids in the type of those that are known; ``strict``: others than numbers beside numbers are refused."""
+    if known.dtype.kind in "iu" and ids.dtype.kind not in "iu":
+        whole = np.array([str(one).isdecimal() and str(int(str(one))) == str(one) for one in ids.tolist()], dtype=bool)
+        if strict and not whole.all():
+            raise InputError(
+                f"{where} are texts, such as {ids[int(np.argmin(whole))]!r}, and those of the events whole numbers, as "
+                f"{known[0]} is: write both in one way"
+            )
+        return np.array([int(one) if fits else -1 for one, fits in zip(ids.tolist(), whole, strict=True)], np.int64)
+    if known.dtype.kind not in "iu" and ids.dtype.kind in "iu":
+        return np.array(list(map(str, ids.tolist())), dtype=object)
+    return ids
+
+
+def _numbers(known: Array, ids: Array) -> Longs:
+    """Return the number of each id [n] among those that are known; -1: it is none of them."""
+    import pandas as pd
+
+    found: Longs = pd.Index(known).get_indexer(pd.Index(ids))
+    return found
+
+
+def _with_items(events: Interactions, ids: Array) -> tuple[Interactions, int]:
+    """Return the events with further items, in the sorted order of all, and how many there are."""
+    import pandas as pd
+
+    items = events.items
+    number, everything = pd.factorize(np.concatenate([items.ids, ids]), sort=True)
+    n_new = len(everything) - events.n_items
+    if not n_new:
+        return events, 0
+    place = number[: events.n_items].astype(np.int32)
+    table = {name: np.full(len(everything), unknown_in(column), column.dtype) for name, column in items.table.items()}
+    for name, column in items.table.items():
+        table[name][place] = column
+    embedding = items.embedding
+    if embedding is not None:
+        embedding = np.full((len(everything), embedding.shape[1]), np.nan, np.float32)
+        embedding[place] = items.embedding
+    return replace(events, item=place[events.item], items=Entities(np.asarray(everything), table, embedding)), n_new
+
+
+def _scores(names: list[str], columns: dict[str, Array], where: str) -> Reals | None:
+    """Return a score for each row; None: the lists have no order.
+
+    Raises:
+        InputError: There are both score and rank, a value is missing, or another column could be either.
+    """
+    if "score" in columns and "rank" in columns:
+        raise InputError(f"{where}: there are both score and rank, which may say different things: keep one of them")
+    named = next((name for name in ("score", "rank") if name in columns), None)
+    if named is None:
+        if len(names) > 2:
+            raise InputError(
+                f"{where}: the column {names[2]!r} could order the lists: call it score or rank, or drop it"
+            )
+        return None
+    values = columns[named]
+    if not np.isfinite(values.astype(np.float64)).all():
+        row = int(np.argmin(np.isfinite(values.astype(np.float64))))
+        raise InputError(f"{where}, row {row + 1}: the {named} is missing or infinite: fill it in or drop the row")
+    return floats_of(values if named == "score" else -values, f"{where}: the column {named!r}")
+
+
+def _grouped(user: Longs, item: Longs, score: Reals | None, n_users: int) -> RankedLists:
+    """Return rows as lists, best first; rows of one score keep their order, which ``retriever=given`` shuffles."""
+    indptr, rows = borders_and_rows(user.astype(np.int32), n_users)
+    some = np.flatnonzero(np.diff(indptr)).astype(np.int32)
+    values = np.zeros(len(rows), np.float32) if score is None else score[rows]
+    made = RankedLists(some, indptr_of(np.diff(indptr)[some]), item[rows].astype(np.int32), values)
+    return made if score is None else replace(made, score=np.zeros_like(values)).reorder(values)

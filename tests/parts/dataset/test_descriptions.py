@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recx.core.entities import UNKNOWN_TIME
+from recx.core.errors import InputError
+from recx.core.types import Interactions
+from recx.parts.dataset.table import Table
+from recx.storage.cache.keys import key_of_part
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("events.csv").write_text("user,item,time\nb,3,5\nb,1,6\na,3,7\n")
+    Path("items.csv").write_text("item,genre,title,created,tags\n1,x,One,1970-01-02,p|q\n2,y,Two,,q\n3,x,,,\n1,z,,,\n")
+    Path("users.csv").write_text("user,age\na,30\nc,40\n")
+    return tmp_path
+
+
+def load(**settings: Any) -> Interactions:
+    return Table("events.csv", relative_times=True, items="items.csv", **settings).load()
+
+
+def test_items_and_users_are_described(here: Path) -> None:
+    events = load(users="users.csv")
+    items, users = events.items, events.users
+    assert items.ids.tolist() == [1, 2, 3]
+    assert items.ids[events.item].tolist() == [3, 1, 3]
+    assert items.table["category"].tolist() == [0, 1, 0]
+    assert items.table["text"].tolist() == ["One", "Two", ""]
+    assert items.table["created_at"].tolist() == [86_400_000, UNKNOWN_TIME, UNKNOWN_TIME]
+    assert items.lists["tags"].indptr.tolist() == [0, 2, 3, 3]
+    assert items.lists["tags"].code.tolist() == [0, 1, 1]
+    assert users.ids.tolist() == ["b", "a"]
+    assert np.array_equal(users.table["age"], [np.nan, 30], equal_nan=True)
+    counts = {"items": 3, "items_without_events": 1, "items_not_described": 0, "item_rows_repeated": 1}
+    assert counts.items() <= dict(events.notes).items()
+    assert {"users_not_described": 1, "user_rows_without_events": 1}.items() <= dict(events.notes).items()
+
+
+def test_ids_that_are_numbers_on_one_side_only(here: Path) -> None:
+    Path("items.csv").write_text("item,genre\n1,x\nA7,y\n3,x\n")
+    events = load()
+    assert events.items.ids.tolist() == [1, 3]
+    assert events.notes["item_rows_of_other_ids"] == 1
+    Path("events.csv").write_text("user,item,time\nb,3,5\nb,a1,6\n")
+    Path("items.csv").write_text("item,genre\n1,x\n3,x\n")
+    events = load()
+    assert events.items.ids.tolist() == ["1", "3", "a1"]
+    assert events.items.table["category"].tolist() == [0, 0, -1]
+
+
+def test_an_embedding_beside_the_table(here: Path) -> None:
+    np.save("e.npy", np.arange(8, dtype=np.float64).reshape(4, 2))
+    assert load(items_embedding="e.npy").items.embedding.tolist() == [[0, 1], [2, 3], [4, 5]]  # type: ignore[union-attr]
+    np.save("e.npy", np.zeros((3, 2)))
+    with pytest.raises(InputError, match=r"e.npy holds float64 of shape .3, 2., and must hold .* of the 4 rows"):
+        load(items_embedding="e.npy")
+    Path("e.npy").write_bytes(b"no array")
+    with pytest.raises(InputError, match=r"e.npy is not an array of NumPy"):
+        load(items_embedding="e.npy")
+    with pytest.raises(InputError, match=r"dataset.items_embedding is set, and dataset.items is not"):
+        Table("events.csv", relative_times=True, items_embedding="e.npy").load()
+
+
+def test_a_table_of_other_items_is_refused(here: Path) -> None:
+    Path("items.csv").write_text("item,genre\n8,x\n9,y\n")
+    with pytest.raises(
+        InputError, match=r"dataset.items describes none of the items of the events, whose ids are such"
+    ):
+        load()
+    with pytest.raises(InputError, match=r"dataset.items_as.genre=colour: did you mean|dataset.items_as.genre=colour"):
+        load(items_as={"genre": "colour"})
+
+
+def test_the_cache_sees_the_tables(here: Path) -> None:
+    table = Table("events.csv", items="items.csv", users="users.csv")
+    keys = {key_of_part(table)}
+    for name in ("items.csv", "users.csv"):
+        Path(name).write_text(Path(name).read_text() + "9,9\n")
+        keys.add(key_of_part(table))
+    assert len(keys) == 3
