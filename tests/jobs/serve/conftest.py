@@ -132,10 +132,11 @@ Connect = Callable[[bytes], bytes]
 def connect(model: Model) -> Iterator[Connect]:
     """Return a function that sends bytes to a server and returns all that it answers until it closes, or for 2 s."""
     limits = Limits(seconds=1.0, head_seconds=0.5, idle_seconds=0.5, rest_seconds=1.5, body=100_000)
+    answers = Answers(model, "tiny", limits)
+    answers.warm_up()
     ready, listener = threading.Event(), socket.create_server(("127.0.0.1", 0))
-    server = Server.of(
-        application(Answers(model, "tiny", limits), Counters.alone(), hosts=LOCAL), limits, listener, ready.set
-    )
+    app = application(answers, Counters.alone(), hosts=LOCAL)
+    server = Server.of(app, limits, listener, ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
     thread.start()
     address = listener.getsockname()
