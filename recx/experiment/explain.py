@@ -89,9 +89,7 @@ class Reopened:
         """
         run.check_whole()
         try:
-            experiment = build.experiment(
-                {"lists": "all", "filter": None, **run.config, "cache": UNUSED, "engine": HERE}
-            )
+            experiment = build.experiment({"lists": "all", **run.config, "cache": UNUSED, "engine": HERE})
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error
         interactions, split = experiment.load_and_split()
