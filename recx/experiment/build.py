@@ -87,7 +87,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
         if key not in (*known, CHOSEN):
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
     for key in known:
-        if key not in config:
+        if key not in config and key != "filter":  # which earlier runs do not have
             raise InputError(f"the configuration lacks the key {key!r}: give it a value")
     top = {key: coerce(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
@@ -101,7 +101,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
     built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
     settings: dict[str, Any] = {key: top[key] for key in ("fold", "n_candidates", "refit")}
-    settings |= {"engine": built["engine"], "filters": filters(config["filter"])}
+    settings |= {"engine": built["engine"], "filters": filters(config.get("filter"))}
     experiment = Experiment(*chain, **settings)
     return Plan(experiment, built["tracker"], built.get("report"), built["cache"])
 

@@ -92,7 +92,7 @@ class Reopened:
         run.check_whole()
         try:
             experiment = build.experiment(
-                {"lists": "all", "model": "off", "filter": None, **run.config, "cache": UNUSED, "engine": HERE}
+                {"lists": "all", "model": "off", **run.config, "cache": UNUSED, "engine": HERE}
             )
         except InputError as error:
             raise InputError(f"{run.folder / 'config.yaml'}: {error}") from error

@@ -221,3 +221,18 @@ def test_nothing_is_imported_for_a_target_outside(config: dict[str, Any]) -> Non
     with pytest.raises(InputError, match="parts come from recx"):
         build.plan(config)
     assert "this" not in sys.modules
+
+
+def test_filters_are_built_by_name_in_their_order() -> None:
+    target = {"_target_": "recx.parts.filter.k_core.KCore", "users": 2}
+    found = build.filters({"b": target, "a": {"_target_": "recx.parts.filter.repeats.Repeats"}})
+    assert list(found) == ["b", "a"]
+    assert build.filters(None) == {}
+    for config, message in (
+        (target, "filter is not a set of filters"),
+        ("k_core", "filter is not a set of filters"),
+        ({"a": {"_target_": "recx.parts.split.leave_last.LeaveLast"}}, "filter.a: it is not a filter"),
+        ({"a": {**target, "usrs": 3}}, "filter.a.usrs: KCore has no such setting: did you mean 'users'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            build.filters(config)

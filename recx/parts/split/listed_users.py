@@ -9,8 +9,6 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.types import Array, Bools
-from recx.storage.readers.content import content
-from recx.storage.readers.delimited import refuse_nul
 from recx.storage.readers.names import USERS, recognised
 
 
@@ -27,6 +25,9 @@ def users_in(file: Path, ids: Array) -> tuple[Bools, int]:
     Raises:
         InputError: The file cannot be read, holds no id, or more than one value on a line.
     """
+    from recx.storage.readers.content import content
+    from recx.storage.readers.delimited import refuse_nul
+
     try:
         path = file.expanduser()
         data = content(path)
