@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from recx.core.contracts import check_type
-from recx.core.entities import Entities
+from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.memo import Made, made_of, remember
 from recx.core.protocols import FittedRanker, FittedRetriever
 from recx.core.ragged import check_borders, check_numbers
-from recx.core.types import Fold
+from recx.core.types import Fold, Interactions
 from recx.experiment.caching import uncached
 from recx.experiment.experiment import Result
 from recx.storage.values import Locate, is_storable, storable
@@ -28,7 +30,7 @@ class Chain:
         retriever: Finds the candidates.
         ranker: Orders them.
         n_candidates: How many candidates a request may have.
-        items: The items that they know, by the numbers that they use.
+        items: The items that they know, by the numbers that they use, with the time since which each was there.
         known: All events that the run has read, also those that it held out, and the requests of its users after them;
             None if they were not kept.
         made: What features and others made of these events, so that it need not be made again.
@@ -70,7 +72,7 @@ class Chain:
     @classmethod
     def of(cls, result: Result) -> Chain:
         """Return the chain of a finished run, without its events."""
-        items = replace(result.interactions.items, names=None)
+        items = _since_when(result.interactions)
         parts = (uncached(result.retriever), uncached(result.ranker))
         return cls(*parts, result.experiment.n_candidates, items)
 
@@ -78,3 +80,16 @@ class Chain:
         """Return the chain with events, and with all that has been made of them and can be kept."""
         made = [one for one in made_of(known.history) if not one.function.startswith(OF_EVALUATION)]
         return replace(self, known=known, made=[one for one in made if is_storable(one, locate)])
+
+
+def _since_when(interactions: Interactions) -> Entities:
+    """Return the items without names; those of unknown creation were created at their first click.
+
+    So an item may be shown, and has its age, also where the events of the run are not at hand.
+    """
+    items = replace(interactions.items, names=None)
+    if interactions.time is None:
+        return items
+    created, first = items.table.get("created_at"), interactions.first_seen
+    since = first if created is None else np.where(created == UNKNOWN_TIME, first, created)
+    return replace(items, table={**items.table, "created_at": since})

@@ -245,3 +245,7 @@ def test_without_the_data_of_the_run_a_given_history_is_all_that_is_known(made: 
     assert not set(found["item"]) & set(frame["item"][frame["user"] == 3])
     with pytest.raises(InputError, match=r"events\.csv"):
         model.recommend([3])
+    last = frame["time"].max()
+    with pytest.warns(UserWarning, match="are all that is known"):  # when the other items were clicked first is kept
+        alone = model.recommend(history=pd.DataFrame({"user": ["new"], "item": [5], "time": [last]}), k=10)
+    assert len(alone) == 10
