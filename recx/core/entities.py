@@ -93,6 +93,28 @@ class Entities:
             lists={name: of.take(numbers) for name, of in self.lists.items()},
         )
 
+    def renumbered(self, numbers: npt.NDArray[Any], ids: npt.NDArray[Any]) -> Entities:
+        """Return entities with these ids [n], of which nothing else is known where the number is -1.
+
+        Args:
+            numbers: The number of each among the entities [n]; -1: it is none of them.
+            ids: Their raw ids [n].
+        """
+        known = numbers >= 0
+
+        def chosen(column: npt.NDArray[Any], unknown: Any) -> npt.NDArray[Any]:
+            found = np.full((len(numbers), *column.shape[1:]), unknown, dtype=column.dtype)
+            found[known] = column[numbers[known]]
+            return found
+
+        return Entities(
+            ids,
+            {name: chosen(column, unknown_in(column)) for name, column in self.table.items()},
+            None if self.embedding is None else chosen(self.embedding, np.nan),
+            context=self.context,
+            lists={name: of.take(numbers) for name, of in self.lists.items()},
+        )
+
 
 def without_context(users: Entities, indptr: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> Entities:
     """Return the users with the context unknown of those whose first event is not kept.

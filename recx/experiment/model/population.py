@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.entities import Entities, unknown_in
+from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, rows_of_groups
 from recx.core.types import Array, Interactions, Longs
@@ -97,34 +97,15 @@ def of_users(base: Interactions, number: Longs, ids: Array) -> Interactions:
         item=base.item[rows],
         time=None if base.time is None else base.time[rows],
         weight=base.weight[rows],
-        users=_some(base.users, number, ids),
+        users=base.users.renumbered(number, ids),
         items=base.items,
     )
-
-
-def _some(users: Entities, number: Longs, ids: Array) -> Entities:
-    """Return some users, of whom nothing is known but their ids where the number is -1."""
-    known = number >= 0
-
-    def chosen(column: Array) -> Array:
-        found = np.full(len(number), unknown_in(column), dtype=column.dtype)
-        found[known] = column[number[known]]
-        return found
-
-    vectors: Any = users.embedding
-    if vectors is not None:
-        found = np.full((len(number), vectors.shape[1]), np.nan, dtype=vectors.dtype)
-        found[known] = vectors[number[known]]
-        vectors = found
-    table = {name: chosen(column) for name, column in users.table.items()}
-    lists = {name: of.take(number) for name, of in users.lists.items()}
-    return Entities(ids, table, vectors, context=users.context, lists=lists)
 
 
 def with_unknown(users: Entities, ids: Array) -> Entities:
     """Return the users and, after them, some of whom nothing is known but their ids."""
     numbers = np.concatenate([np.arange(len(users)), np.full(len(ids), -1)])
-    return replace(_some(users, numbers, _joined(users.ids, ids)), graphs=users.graphs)
+    return replace(users.renumbered(numbers, _joined(users.ids, ids)), graphs=users.graphs)
 
 
 def numbers_of(ids: Array, entities: Entities, what: str) -> Longs:

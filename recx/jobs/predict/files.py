@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from recx.core.types import Array, Bools, Interactions
 from recx.experiment import build
 from recx.experiment.model.folder import Kept
 from recx.experiment.model.population import numbers_of
+from recx.parts.dataset.own_ids import WHOLE
 from recx.parts.dataset.table import Table
 from recx.parts.dataset.table_columns import AUTO
 from recx.storage.readers.columns import ids_of
@@ -25,8 +25,6 @@ from recx.storage.readers.tables import Source, columns_of, layouts, read
 
 OF_OTHERS = {"user": USERS, "item": ITEMS}
 """Column -> words by which a column of the same kind is recognised that has another name."""
-WHOLE = r"0|-?[1-9]\d{0,17}"
-"""A whole number as it is written; 007 is a name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +126,7 @@ def named(users: Sequence[str]) -> Array:
 
 
 def _are_whole(texts: Array) -> Bools:
-    return np.array([re.fullmatch(WHOLE, str(text)) is not None for text in texts.tolist()], dtype=bool)
+    return np.array([WHOLE.fullmatch(str(text)) is not None for text in texts.tolist()], dtype=bool)
 
 
 def read_events(path: Path, kept: Kept) -> tuple[Interactions, int]:

@@ -12,6 +12,7 @@ from recx.core.errors import InputError
 from recx.core.progress import say
 from recx.core.ragged import indptr_of, rows_of_groups
 from recx.core.types import Array, Floats, Interactions, Ints, Longs
+from recx.parts.dataset.own_ids import alike
 from recx.storage.readers.attributes import Attributes, id_column, is_birth, read_attributes
 from recx.storage.readers.file_sets import files_of
 from recx.storage.readers.names import recognised
@@ -100,7 +101,7 @@ def described_items(clicked: Array, table: Attributes, where: str) -> tuple[Enti
     Raises:
         InputError: The table describes none of the items.
     """
-    known, odd = _as_ids(table.ids, clicked)
+    known, odd = alike(table.ids, clicked)
     ids = np.unique(np.concatenate([clicked, known[~odd]])) if clicked.dtype != object else _sorted(clicked, known)
     row = _rows(ids, known, odd)
     _refuse_none(row[np.isin(ids, clicked)], where, "items", clicked, table.ids)
@@ -116,7 +117,7 @@ def described_items(clicked: Array, table: Attributes, where: str) -> tuple[Enti
 
 def described_users(users: Entities, table: Attributes, where: str) -> tuple[Entities, dict[str, float]]:
     """Return the users of the events with what the table says of them, and counts (raises like ``described_items``)."""
-    known, odd = _as_ids(table.ids, users.ids)
+    known, odd = alike(table.ids, users.ids)
     row = _rows(users.ids, known, odd)
     _refuse_none(row, where, "users", users.ids, table.ids)
     notes: dict[str, float] = {
@@ -153,18 +154,6 @@ def _plain(name: str) -> str:
 def _sorted(clicked: Array, known: Array) -> Array:
     ids: Array = np.array(sorted({*clicked.tolist(), *known.tolist()}), dtype=object)
     return ids
-
-
-def _as_ids(described: Array, of: Array) -> tuple[Array, Array]:
-    """Return ids as those of the events are, whole numbers or texts, and which of them cannot be such [n]."""
-    odd = np.zeros(len(described), dtype=bool)
-    if (described.dtype.kind == "O") == (of.dtype.kind == "O"):
-        return described, odd
-    texts = [str(one) for one in described.tolist()]
-    if of.dtype.kind == "O":
-        return np.array(texts, dtype=object), odd
-    odd = np.array([not text.lstrip("-").isdecimal() or str(int(text)) != text for text in texts])
-    return np.array([0 if bad else int(text) for text, bad in zip(texts, odd, strict=True)], dtype=np.int64), odd
 
 
 def _rows(ids: Array, known: Array, odd: Array) -> Longs:

@@ -55,15 +55,16 @@ def rows_where(
 
     rows = np.ones(len(next(iter(columns.values()))), dtype=bool)
     for name, wanted in where.items():
-        numbers, words = pd.factorize(columns[name], use_na_sentinel=False)
-        known = {str(word).strip(): number for number, word in enumerate(words)}
+        numbers, words = pd.factorize(columns[name])  # -1: it is missing
+        bare = [str(word).strip() for word in words]  # some may differ in blanks only
+        known = list(dict.fromkeys(bare))
         for value in wanted:
             if value not in known and not may_lack:
-                shown = ", ".join(list(known)[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+                shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
                 raise InputError(
                     f"{path}: the column {name!r} never holds {value!r}, which dataset.where asks for: it holds {shown}"
                 )
-        rows &= np.isin(numbers, [known[value] for value in wanted if value in known])
+        rows &= np.isin(numbers, [number for number, word in enumerate(bare) if word in wanted])
     return rows
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from recx.core.entities import Entities, unknown_in
 from recx.core.errors import InputError
 from recx.core.precision import Reals, floats_of
 from recx.core.ragged import indptr_of, repeats
 from recx.core.row_order import borders_and_rows
 from recx.core.types import Array, Interactions, Longs, RankedLists
+from recx.parts.dataset.own_ids import alike
 from recx.storage.readers import lists
 
 
@@ -32,7 +32,8 @@ def with_slates(events: Interactions, path: Path) -> Interactions:
     """
     frame = lists.read(path, "recommendations")
     where = f"dataset.slates={path}"
-    user = _numbers(events.users.ids, _alike(frame["user"].to_numpy(), events.users.ids, f"{where}: the users", False))
+    user_ids, odd = alike(frame["user"].to_numpy(), events.users.ids)
+    user = np.where(odd, -1, _numbers(events.users.ids, user_ids))
     unknown = len(set(frame["user"][user < 0]))
     frame = frame[user >= 0]
     if not len(frame):
@@ -40,7 +41,13 @@ def with_slates(events: Interactions, path: Path) -> Interactions:
             f"{where}: none of its {unknown:,} users has events, as {events.users.ids[0]} does: give lists of users of "
             "this data"
         )
-    item_ids = _alike(frame["item"].to_numpy(), events.items.ids, f"{where}: the items", True)
+    item_ids, odd = alike(frame["item"].to_numpy(), events.items.ids)
+    if odd.any():
+        text = frame["item"].iloc[int(np.argmax(odd))]
+        raise InputError(
+            f"{where}: the items are texts, such as {text!r}, and those of the events whole numbers, as "
+            f"{events.items.ids[0]} is: write both in one way"
+        )
     events, new = _with_items(events, item_ids)
     found = np.zeros(events.n_users, dtype=bool)
     found[user[user >= 0]] = True
@@ -61,21 +68,6 @@ def with_slates(events: Interactions, path: Path) -> Interactions:
     return replace(events, slates=slates, notes={**events.notes, **notes})
 
 
-def _alike(ids: Array, known: Array, where: str, strict: bool) -> Array:
-    """Return ids in the type of those that are known; ``strict``: others than numbers beside numbers are refused."""
-    if known.dtype.kind in "iu" and ids.dtype.kind not in "iu":
-        whole = np.array([str(one).isdecimal() and str(int(str(one))) == str(one) for one in ids.tolist()], dtype=bool)
-        if strict and not whole.all():
-            raise InputError(
-                f"{where} are texts, such as {ids[int(np.argmin(whole))]!r}, and those of the events whole numbers, as "
-                f"{known[0]} is: write both in one way"
-            )
-        return np.array([int(one) if fits else -1 for one, fits in zip(ids.tolist(), whole, strict=True)], np.int64)
-    if known.dtype.kind not in "iu" and ids.dtype.kind in "iu":
-        return np.array(list(map(str, ids.tolist())), dtype=object)
-    return ids
-
-
 def _numbers(known: Array, ids: Array) -> Longs:
     """Return the number of each id [n] among those that are known; -1: it is none of them."""
     import pandas as pd
@@ -88,20 +80,15 @@ def _with_items(events: Interactions, ids: Array) -> tuple[Interactions, int]:
     """Return the events with further items, in the sorted order of all, and how many there are."""
     import pandas as pd
 
-    items = events.items
-    number, everything = pd.factorize(np.concatenate([items.ids, ids]), sort=True)
+    number, everything = pd.factorize(np.concatenate([events.items.ids, ids]), sort=True)
     n_new = len(everything) - events.n_items
     if not n_new:
         return events, 0
     place = number[: events.n_items].astype(np.int32)
-    table = {name: np.full(len(everything), unknown_in(column), column.dtype) for name, column in items.table.items()}
-    for name, column in items.table.items():
-        table[name][place] = column
-    embedding = items.embedding
-    if embedding is not None:
-        embedding = np.full((len(everything), embedding.shape[1]), np.nan, np.float32)
-        embedding[place] = items.embedding
-    return replace(events, item=place[events.item], items=Entities(np.asarray(everything), table, embedding)), n_new
+    before = np.full(len(everything), -1, dtype=np.int64)
+    before[place] = np.arange(events.n_items)
+    items = events.items.renumbered(before, np.asarray(everything))
+    return replace(events, item=place[events.item], items=items), n_new
 
 
 def _scores(names: list[str], columns: dict[str, Array], where: str) -> Reals | None:

@@ -6,7 +6,7 @@ A table is delimited text, JSON, Parquet or Arrow, in one file or in several wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from recx.storage.readers.columns import MISSING, convert
 from recx.storage.readers.content import content
 from recx.storage.readers.delimited import Delimited, refuse_nul
 from recx.storage.readers.joined import joined, same_text
+from recx.storage.readers.json_rows import is_json
 from recx.storage.readers.marks import MARKS, by_header, fields_of, header_of, usual, with_one_mark
 
 
@@ -102,7 +103,12 @@ def _refuse_inexact(source: Source, name: str) -> None:
 
 
 def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
-    """Return the columns of a file by the delimiter by which ``read`` finds the needed ones (raises like ``read``)."""
+    """Return the columns of a file by the delimiter by which ``read`` finds the needed ones (raises like ``read``).
+
+    Of several files of JSON, whose rows may lack a key, they are those of all.
+    """
+    if source.parts and is_json(source.parts[0].bytes()):
+        return list(dict.fromkeys(name for part in source.parts for name in columns_of(part, needed)))
     source = source.files[0]
     data = source.bytes()
     table = typed(source.path, data)
@@ -183,23 +189,31 @@ def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], h
 
 
 def columns_in(
-    source: Source, kinds: Mapping[str, str], notes: dict[str, int] | None
+    source: Source, kinds: Mapping[str, str], notes: dict[str, int] | None, *, is_part: bool = False
 ) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Yield each column as it is stored, of all files one after the other (arguments and errors as of ``read``)."""
     if source.parts:
         paths, are_texts = [part.path for part in source.parts], typed(source.path, source.parts[0].bytes()) is None
-        for same in zip(*(columns_in(part, kinds, notes) for part in source.parts), strict=True):
+        somewhere = columns_of(source, kinds)
+        kinds = {name: kind for name, kind in kinds.items() if name in somewhere or not kind.endswith("?")}
+        for same in zip(*(columns_in(part, kinds, notes, is_part=True) for part in source.parts), strict=True):
             columns = [column for _, column in same]
             yield same[0][0], joined(same_text(columns) if are_texts else columns, paths, same[0][0])
         return
     data = source.bytes()
     table = typed(source.path, data)
-    yield from _text(source, data, kinds, notes) if table is None else _typed(source.path, table, kinds)
+    more = [name for name, kind in kinds.items() if kind.endswith("?")] if is_part and is_json(data) else []
+    yield from _text(source, data, kinds, notes) if table is None else _typed(source.path, table, kinds, more)
 
 
-def _typed(path: Path, table: Typed, kinds: Mapping[str, str]) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Yield each column, read when it is asked for: of a large table only one column is in memory twice."""
-    for name in _require_columns(path, kinds, table.names):
+def _typed(
+    path: Path, table: Typed, kinds: Mapping[str, str], more: Sequence[str]
+) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Yield each column, read when it is asked for: of a large table only one column is in memory twice.
+
+    ``more``: columns that another file has, and whose values all rows of this one lack.
+    """
+    for name in _require_columns(path, kinds, list(dict.fromkeys([*table.names, *more]))):
         column = table.column(name, kinds[name])
         yield name, column
         del column  # before the next one is read

@@ -48,11 +48,23 @@ def test_ids_that_are_numbers_on_one_side_only(here: Path) -> None:
     events = load()
     assert events.items.ids.tolist() == [1, 3]
     assert events.notes["item_rows_of_other_ids"] == 1
+    Path("items.csv").write_text(f"item,genre\n1,x\n--3,y\n{10**20},y\n3,x\n")
+    events = load()
+    assert events.items.ids.tolist() == [1, 3]
+    assert events.notes["item_rows_of_other_ids"] == 2
     Path("events.csv").write_text("user,item,time\nb,3,5\nb,a1,6\n")
     Path("items.csv").write_text("item,genre\n1,x\n3,x\n")
     events = load()
     assert events.items.ids.tolist() == ["1", "3", "a1"]
     assert events.items.table["category"].tolist() == [0, 0, -1]
+
+
+def test_a_key_that_only_the_second_file_of_json_has(here: Path) -> None:
+    Path("1.jsonl").write_text('{"item": 1, "genre": "x"}\n')
+    Path("2.jsonl").write_text('{"price": 3, "item": 3}\n')
+    items = Table("events.csv", relative_times=True, items=("1.jsonl", "2.jsonl")).load().items
+    assert items.table["category"].tolist() == [0, -1]
+    assert np.array_equal(items.table["price"], [np.nan, 3], equal_nan=True)
 
 
 def test_an_embedding_beside_the_table(here: Path) -> None:

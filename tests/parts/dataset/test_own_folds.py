@@ -93,6 +93,24 @@ def test_the_rows_of_some_values_are_read(write: Write) -> None:
         Table(path, where={"kind": "view"}).load()
 
 
+def test_values_that_differ_in_blanks_only_are_one(write: Write) -> None:
+    path = write("log.csv", "user,item,event\na,1,buy\na,2,buy \nb,1, buy\nb,2,see\n")
+    events = Table(path, where={"event": "buy"}).load()
+    assert rows(events) == [("a", 1, "-"), ("a", 2, "-"), ("b", 1, "-")]
+    assert events.notes["rows_not_where"] == 1
+
+
+def test_a_key_that_some_files_of_json_lack(write: Write) -> None:
+    first = write("1.jsonl", '{"user": "a", "item": 1, "x": 1}\n{"user": "a", "item": 2, "x": 2}\n')
+    second = write("2.jsonl", '{"user": "b", "item": 1}\n')
+    third = write("3.jsonl", '{"item": 3, "user": "b", "y": "on"}\n')
+    paths = (first, second, third)
+    assert rows(Table(paths, where={"x": [1]}).load()) == [("a", 1, "-")]
+    assert rows(Table(paths, where={"y": ["on"]}).load()) == [("b", 3, "-")]
+    with pytest.raises(InputError, match=r"'y' never holds '1', .* it holds on"):
+        Table(paths, where={"x": [1], "y": [1]}).load()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -156,6 +174,24 @@ def test_lists_without_scores_have_no_order(write: Write) -> None:
     shown = GivenLists(seed=0).retrieve(events, Given(None).split(_all_test(events), "test").fold.requests, 1)
     assert shown.notes["requests_with_shuffled_slate"] == 1
     assert shown.lengths.tolist() == [2, 1, 0]
+
+
+def test_what_is_known_of_items_stays_beside_lists(write: Write) -> None:
+    items = write("items.csv", "item,tags,brand,e0,e1\n2,p|q,x,1,2\n1,q,y,3,4\n")
+    slates = write("lists.csv", "user,item\na,0\na,2\na,9\n")
+    known = Table(write("e.csv", EVENTS), items=items, slates=slates).load().items
+    assert known.ids.tolist() == [0, 1, 2, 9]
+    assert known.lists["tags"].indptr.tolist() == [0, 0, 1, 3, 3]
+    assert known.lists["tags"].code.tolist() == [1, 0, 1]
+    assert known.table["brand"].tolist() == [-1, 1, 0, -1]
+    assert known.has_embedding.tolist() == [False, True, True, False]
+
+
+def test_users_of_lists_who_are_no_whole_numbers(write: Write) -> None:
+    path = write("e.csv", "user,item\n-1,1\n-1,2\n5,1\n")
+    events = Table(path, slates=write("lists.csv", f"user,item\n-1,2\nx,1\n{10**20},1\n5,2\n")).load()
+    assert lists(events) == {-1: [2], 5: [2]}
+    assert events.notes["slate_users_unknown"] == 2
 
 
 def _all_test(events: Interactions) -> Interactions:
