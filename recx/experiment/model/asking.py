@@ -36,6 +36,7 @@ class Asked:
         time: The time of each one's request [n] in ms; None without times.
         allowed: Which items may be shown [n_items]; None: all.
         unknown_items: Number of given events on items that the model does not know, which were left out.
+        unchosen: Number of given events with a weight of 0 or less, which were left out.
     """
 
     ids: Array
@@ -45,11 +46,24 @@ class Asked:
     time: Longs | None
     allowed: Bools | None = None
     unknown_items: int = 0
+    unchosen: int = 0
 
     @property
     def known(self) -> Bools:
         """Whether the chain knows an event of each user [n]."""
         return np.asarray(self.history.indptr[self.user + 1] > self.history.indptr[self.user])
+
+    def left_out(self, unknown: int = 0) -> list[str]:
+        """Return what was left out, in sentences, beside a number of allowed items that the model does not know."""
+        said = []
+        if self.unknown_items + unknown:
+            said.append(
+                f"{self.unknown_items} events of the history and {unknown} of the allowed items are left out: the model "
+                "does not know their items"
+            )
+        if self.unchosen:
+            said.append(f"{self.unchosen} events of the history are left out: their weights are 0 or less")
+        return said
 
     def requests(self) -> tuple[Requests, Longs]:
         """Return the requests, users increasing, and the request of each of the users who were asked for [n]."""
@@ -132,7 +146,8 @@ class Population:
         if history.time is not None:
             counted = known if len(known) else history
             time = times_of(history, number, counted) if at is None else np.full(len(number), at, dtype=np.int64)
-        return Asked(ids, chain, history, number, time, allowed, unknown_items)
+        unchosen = 0 if events is None else int(events.notes.get("rows_of_weight_0", 0))
+        return Asked(ids, chain, history, number, time, allowed, unknown_items, unchosen)
 
     def newcomer(self, table: Mapping[str, Any], *, per_user: bool = True) -> Asked:
         """Return the request of somebody who has no events and is described by values of columns of the users' table.

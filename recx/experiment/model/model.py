@@ -101,8 +101,8 @@ class Model:
 
         Returns:
             One row per user and item, users in the given order: user, rank from 1, item, score, known (whether the
-            chain knows an event of the user). Its ``attrs`` count ``unknown_items``, given events and allowed items
-            that the model does not know and that were left out.
+            chain knows an event of the user). Its ``attrs`` count what was left out: ``unknown_items``, given events
+            and allowed items that the model does not know, and ``rows_of_weight_0``, given events of 0 or less.
 
         Where the data of the run is missing or has changed, the events of ``history`` are all that is known, which a
         warning says.
@@ -113,12 +113,7 @@ class Model:
         _check_k(k)
         allowed, unknown = (None, 0) if items is None else self.allowed(items)
         asked = self.asked(users, history, at, allowed)
-        if asked.unknown_items + unknown:
-            warnings.warn(
-                f"{asked.unknown_items} events of the history and {unknown} of the allowed items are left out: the "
-                "model does not know their items",
-                stacklevel=2,
-            )
+        _warn_of_left_out(asked, unknown)
         return _frame(asked, int(k), asked.unknown_items + unknown)
 
     def rank(self, query: str, candidates: Sequence[Candidate]) -> pd.DataFrame:
@@ -194,7 +189,9 @@ class Model:
         Raises:
             InputError: As for ``recommend``, or the model does not know the item.
         """
-        return explained(self.asked([user], history, at), item)
+        asked = self.asked([user], history, at)
+        _warn_of_left_out(asked)
+        return explained(asked, item)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12} {value}" for name, value in self._facts)
@@ -276,6 +273,11 @@ def _check_k(k: Any) -> None:
         raise InputError(f"k={k!r}: it must be a whole number from 1")
 
 
+def _warn_of_left_out(asked: Asked, unknown: int = 0) -> None:
+    for what in asked.left_out(unknown):
+        warnings.warn(what, stacklevel=3)
+
+
 @cache
 def _columns() -> pd.Index:
     import pandas as pd
@@ -292,5 +294,5 @@ def _frame(asked: Asked, k: int, unknown: int) -> pd.DataFrame:
     columns = (asked.ids[of_row], lists.rank, items, lists.score, asked.known[of_row])
     frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
     frame.columns = _columns()  # with names in the first place, pandas would make this index every time
-    frame.attrs["unknown_items"] = unknown
+    frame.attrs.update(unknown_items=unknown, rows_of_weight_0=asked.unchosen)
     return frame

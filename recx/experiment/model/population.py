@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.entities import Entities
+from recx.core.entities import Entities, without_context
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, rows_of_groups
-from recx.core.types import Array, Interactions, Longs
+from recx.core.types import Array, Bools, Interactions, Longs
 from recx.experiment.model.counted import index_of
 
 FEW = 16  # ids that are looked up one by one, which takes a tenth of the time of an array
@@ -33,6 +33,8 @@ class Extended:
 def extended(base: Interactions, events: Interactions) -> Extended:
     """Return a history in which the users of some events have these events, and no others.
 
+    The context of a user's first event (``Entities.context``) is known only if that is still the first one.
+
     Args:
         base: The history of everybody.
         events: The events of users, known or new, whose users and items have numbers of their own.
@@ -47,6 +49,7 @@ def extended(base: Interactions, events: Interactions) -> Extended:
     replaced = np.zeros(base.n_users + len(new), dtype=bool)
     replaced[user] = True
     kept = ~replaced[base.user]
+    users = without_context(base.users, base.indptr, kept | _first_again(base, events, user))
     owner = np.concatenate([base.user[kept], user[events.user]])
     order = np.argsort(owner, kind="stable")  # the events of each user are in the order of time already
 
@@ -60,9 +63,29 @@ def extended(base: Interactions, events: Interactions) -> Extended:
         time=None if base.time is None or events.time is None else joined(base.time, events.time),
         weight=joined(base.weight, events.weight),
         given_fold=None,
-        users=with_unknown(base.users, events.users.ids[new]),
+        users=with_unknown(users, events.users.ids[new]),
     )
     return Extended(history, unknown)
+
+
+def _first_again(base: Interactions, events: Interactions, user: Longs) -> Bools:
+    """Return which events of a history [n] are the first ones of their users, and so among the given ones too.
+
+    Args:
+        base: The history.
+        events: The given events, by the history's items.
+        user: The number in the history of each of their users; from its number of users on: new.
+    """
+    again = np.zeros(len(base), dtype=bool)
+    known = user < base.n_users
+    old, new = base.indptr[:-1][user[known]], events.indptr[:-1][known]
+    both = (base.lengths[user[known]] > 0) & (events.lengths[known] > 0)
+    old, new = old[both], new[both]
+    alike = base.item[old] == events.item[new]
+    if base.time is not None and events.time is not None:
+        alike &= base.time[old] == events.time[new]
+    again[old[alike]] = True
+    return again
 
 
 def among_items(base: Interactions, events: Interactions) -> tuple[Interactions, int]:

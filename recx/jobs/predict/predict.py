@@ -107,6 +107,8 @@ def _events(path: Path, model: Model) -> Interactions:
     for name, n in {"events of unknown items": unknown, **counted}.items():
         if n:
             say(f"  {path}: {n:,.0f} {name} are left out")
+    if filters := model.kept.config.get("filter"):
+        say(f"  {path}: all its other events count, since the run's filters ({', '.join(filters)}) are not applied to it")
     return events
 
 

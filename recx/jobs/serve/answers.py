@@ -79,13 +79,19 @@ class Answers:
         if asked.users is None and asked.history is None:
             raise Refused(422, "give users, or a history")
         frame = None if asked.history is None else self._frame(asked.history)
+        anonymous = asked.history is not None and all(event.user is None for event in asked.history)
+        if anonymous and asked.users is not None:
+            raise Refused(422, "history: no event names a user, and users are asked for: name it, or leave out users")
         if frame is not None and asked.users is None:
             users = frame["user"].drop_duplicates().tolist()
         else:
             users = list(asked.users or ())
         self.check(users, asked.k)
         schema.check_alike(asked.items or (), "items")
-        return _answered(lambda: self._lists(users, frame, asked))
+        answer = _answered(lambda: self._lists(users, frame, asked))
+        if anonymous:
+            answer["recommendations"][0]["user"] = None
+        return answer
 
     def is_of_known(self, asked: schema.Recommend) -> bool:
         """Whether a request can be answered together with others: it names a few users, and brings nothing."""
@@ -196,7 +202,7 @@ class Answers:
         items, borders = requests.history.items.ids[lists.item].tolist(), lists.indptr.tolist()
         shown = _shown(items, lists.score.tolist())
         recommendations = [
-            {"user": None if user == self._nobody else user, "known": known, "items": shown[start:stop]}
+            {"user": user, "known": known, "items": shown[start:stop]}
             for user, known, start, stop in zip(users, requests.known.tolist(), borders, borders[1:], strict=False)
         ]
         return {"recommendations": recommendations, "unknown_items": requests.unknown_items + unknown}

@@ -25,6 +25,7 @@ WANTED = {
     "dict_type": "an object",
     "string_too_short": "a text that is not empty",
     "float_type": "a number",
+    "greater_than": "more than {gt:g}",
     "greater_than_equal": "{ge} or more",
     "id": "an id, a whole number or a text",
     "int_parsing": "a whole number",
@@ -64,7 +65,7 @@ class Event(Strict):
         default=None, description="the id of the user; none in any event: they are one user's, who is new"
     )
     time: Number | None = Field(default=None, description="unix milliseconds, if the run's data has times")
-    weight: float | None = Field(default=None, description="the strength of the event (1)")
+    weight: float | None = Field(default=None, gt=0, description="the strength of the event (1), above 0")
 
 
 class Recommend(Strict):

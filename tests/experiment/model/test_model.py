@@ -146,11 +146,18 @@ def test_lists_of_allowed_items_hold_no_others_and_as_many_as_there_are(news: Mo
 def test_what_is_left_out_is_counted_and_said(news: Model) -> None:
     item = int(news.known.history.items.ids[0])
     with pytest.warns(UserWarning, match="0 events of the history and 1 of the allowed items"):
-        assert news.recommend(active(news)[:1], items=[item, -1]).attrs == {"unknown_items": 1}
+        found = news.recommend(active(news)[:1], items=[item, -1])
+    assert found.attrs == {"unknown_items": 1, "rows_of_weight_0": 0}
     given = events_of(news, 3)
     given.loc[0, "item"] = -1
     with pytest.warns(UserWarning, match="1 events of the history and 0 of the allowed items"):
-        assert news.recommend(history=given).attrs == {"unknown_items": 1}
+        assert news.recommend(history=given).attrs == {"unknown_items": 1, "rows_of_weight_0": 0}
+    given = events_of(news, 3).assign(weight=1.0)
+    given.loc[0, "weight"] = 0.0
+    with pytest.warns(UserWarning, match="1 events of the history are left out: their weights are 0 or less"):
+        assert news.recommend(history=given).attrs == {"unknown_items": 0, "rows_of_weight_0": 1}
+    with pytest.warns(UserWarning, match="their weights are 0 or less"):
+        news.explain(given["user"][0], item, history=given)
 
 
 @pytest.mark.parametrize(

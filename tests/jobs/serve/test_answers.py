@@ -115,6 +115,13 @@ def test_a_new_user_has_a_number_of_their_own(ask: Any, texts: Any) -> None:
     assert (one["user"], one["known"]) == (None, True)
 
 
+def test_an_unknown_user_keeps_the_id_that_new_users_get(ask: Any, texts: Any) -> None:
+    newest = int(texts[1].known.history.users.ids.max())
+    asked = [newest, newest + 1, newest + 2]
+    lists = ask(texts[0], "/recommend", {"users": asked, "k": 1}).json["recommendations"]
+    assert [one["user"] for one in lists] == asked
+
+
 def test_a_model_that_cannot_rank_says_so(ask: Any, app: Any) -> None:
     ranked = ask(app, "/rank", {"query": "red", "candidates": [100]})
     assert "have no texts" in ranked.error
