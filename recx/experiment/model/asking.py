@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,12 @@ from recx.experiment.model.serving import serve_with
 OF_PARTS = "recx."
 """Where functions stand whose results only the parts of recx itself ask for."""
 
+DROPPED = {
+    "rows_of_weight_0": "their weights are 0 or less",
+    "duplicate_rows": "they repeat the user, item and time of another one, as in the run's data (dataset.duplicates)",
+}
+"""Notes of given events (see ``Interactions.from_frame``) -> why these were left out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -36,7 +42,7 @@ class Asked:
         time: The time of each one's request [n] in ms; None without times.
         allowed: Which items may be shown [n_items]; None: all.
         unknown_items: Number of given events on items that the model does not know, which were left out.
-        unchosen: Number of given events with a weight of 0 or less, which were left out.
+        dropped: How many other given events were left out, by the names of ``DROPPED``.
     """
 
     ids: Array
@@ -46,7 +52,7 @@ class Asked:
     time: Longs | None
     allowed: Bools | None = None
     unknown_items: int = 0
-    unchosen: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def known(self) -> Bools:
@@ -58,12 +64,11 @@ class Asked:
         said = []
         if self.unknown_items + unknown:
             said.append(
-                f"{self.unknown_items} events of the history and {unknown} of the allowed items are left out: the model "
-                "does not know their items"
+                f"{self.unknown_items} events of the history and {unknown} of the allowed items are left out: the "
+                "model does not know their items"
             )
-        if self.unchosen:
-            said.append(f"{self.unchosen} events of the history are left out: their weights are 0 or less")
-        return said
+        why = {name: why for name, why in DROPPED.items() if self.dropped.get(name)}
+        return said + [f"{self.dropped[name]} events of the history are left out: {why[name]}" for name in why]
 
     def requests(self) -> tuple[Requests, Longs]:
         """Return the requests, users increasing, and the request of each of the users who were asked for [n]."""
@@ -146,8 +151,8 @@ class Population:
         if history.time is not None:
             counted = known if len(known) else history
             time = times_of(history, number, counted) if at is None else np.full(len(number), at, dtype=np.int64)
-        unchosen = 0 if events is None else int(events.notes.get("rows_of_weight_0", 0))
-        return Asked(ids, chain, history, number, time, allowed, unknown_items, unchosen)
+        dropped = {name: 0 if events is None else int(events.notes.get(name, 0)) for name in DROPPED}
+        return Asked(ids, chain, history, number, time, allowed, unknown_items, dropped)
 
     def newcomer(self, table: Mapping[str, Any], *, per_user: bool = True) -> Asked:
         """Return the request of somebody who has no events and is described by values of columns of the users' table.

@@ -102,7 +102,7 @@ class Model:
         Returns:
             One row per user and item, users in the given order: user, rank from 1, item, score, known (whether the
             chain knows an event of the user). Its ``attrs`` count what was left out: ``unknown_items``, given events
-            and allowed items that the model does not know, and ``rows_of_weight_0``, given events of 0 or less.
+            and allowed items that the model does not know, and given events by the names of ``asking.DROPPED``.
 
         Where the data of the run is missing or has changed, the events of ``history`` are all that is known, which a
         warning says.
@@ -225,7 +225,8 @@ class Model:
         events = history
         if history is not None and not isinstance(history, Interactions):
             relative = known is not None and known.time is not None and not is_dated(known)
-            events = Interactions.from_frame(history, order="given", relative_times=relative)
+            duplicates = self.kept.config.get("dataset", {}).get("duplicates", "drop")
+            events = Interactions.from_frame(history, order="given", relative_times=relative, duplicates=duplicates)
         ids = None if users is None else raw_ids(users, "users")
         if known is not None:
             moment = None if at is None else milliseconds_of(at, known)
@@ -294,5 +295,5 @@ def _frame(asked: Asked, k: int, unknown: int) -> pd.DataFrame:
     columns = (asked.ids[of_row], lists.rank, items, lists.score, asked.known[of_row])
     frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
     frame.columns = _columns()  # with names in the first place, pandas would make this index every time
-    frame.attrs.update(unknown_items=unknown, rows_of_weight_0=asked.unchosen)
+    frame.attrs.update(unknown_items=unknown, **asked.dropped)
     return frame

@@ -158,6 +158,7 @@ def read_events(path: Path, kept: Kept) -> tuple[Interactions, int]:
             time_unit=getattr(dataset, "time_unit", "ms"),
             relative_times=getattr(dataset, "relative_times", False),
             order="auto" if timed else "given",
+            duplicates=getattr(dataset, "duplicates", "drop"),
         )
     try:
         events = table.load()

@@ -108,7 +108,7 @@ def _events(path: Path, model: Model) -> Interactions:
         if n:
             say(f"  {path}: {n:,.0f} {name} are left out")
     if filters := model.kept.config.get("filter"):
-        say(f"  {path}: all its other events count, since the run's filters ({', '.join(filters)}) are not applied to it")
+        say(f"  {path}: each other event counts, since the run's filters ({', '.join(filters)}) are not applied here")
     return events
 
 

@@ -6,6 +6,7 @@ import errno
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_a_history_stands_in_place_of_the_run_s(home: Path, capsys: pytest.Captu
     both = table("--history", "mine/history.csv", "--user", "u5", "--user", "u6")
     assert both[both["user"] == "u5"]["item"].tolist() == lists["u5"]
     assert both[both["user"] == "u6"]["item"].tolist() == table("--user", "u6")["item"].tolist()
+
+
+def test_a_run_with_filters_says_that_they_do_not_judge_the_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(predict, "say", said.append)
+    clicks()[:1].to_csv("mine/history.csv", index=False)
+    model = Model.of(next(home.glob("outputs/2*/*/model")))
+    filters = {"min_weight": {"_target_": "recx.parts.filter.min_weight.MinWeight"}}
+    config = {**model.kept.config, "filter": filters}
+    filtered = Model(replace(model.kept, config=config, chain=replace(model.kept.chain, known=model.known)))
+    for one, times in ((model, 0), (filtered, 1)):
+        predict.asked_of(one, predict.Wanted(history=Path("mine/history.csv")))
+        assert len([text for text in said if "the run's filters (min_weight) are not applied here" in text]) == times
 
 
 def test_without_the_run_s_data_the_events_of_the_file_are_all_that_is_known(

@@ -14,15 +14,16 @@ from recx.core.types import Interactions
 from recx.experiment.model.population import extended, of_users
 
 MINUTE = 60_000
-NAMES = np.array(["device", "own"])
 
 
 @pytest.fixture(params=[True, False], ids=["times", "no times"])
 def known(request: Any) -> Interactions:
     """Users 10, 11 and 12 with two events each, whose first one had the devices 1, 2 and 3."""
-    frame = pd.DataFrame({"user": np.repeat([10, 11, 12], 2), "item": [5, 6, 6, 7, 7, 5], "time": MINUTE * np.arange(6)})
+    frame = pd.DataFrame(
+        {"user": np.repeat([10, 11, 12], 2), "item": [5, 6, 6, 7, 7, 5], "time": MINUTE * np.arange(6)}
+    )
     events = Interactions.from_frame(frame if request.param else frame.drop(columns="time"), relative_times=True)
-    table = {name: np.array([1, 2, 3], np.int32) for name in NAMES}
+    table = {name: np.array([1, 2, 3], np.int32) for name in ("device", "own")}
     return replace(events, users=Entities(events.users.ids, table, context=("device",)))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.event_frame import Duplicates
 from recx.experiment.model.folder import Kept
 from recx.jobs.predict.files import alike, named, read_events, read_ids, users_alike
 
@@ -95,11 +96,12 @@ class Other:
     """A dataset that is no table."""
 
     time_unit: str = "s"
+    duplicates: Duplicates = "drop"
 
 
-def kept(monkeypatch: pytest.MonkeyPatch, times: bool) -> Kept:
+def kept(monkeypatch: pytest.MonkeyPatch, times: bool, duplicates: Duplicates = "drop") -> Kept:
     """Return what is read of a model of items 7 and 8 whose run had such a dataset."""
-    dataset = SimpleNamespace(dataset=Other())
+    dataset = SimpleNamespace(dataset=Other(duplicates=duplicates))
     monkeypatch.setattr("recx.jobs.predict.files.build.experiment", lambda config: dataset)
     card = {"steps": {"fold": {"first_request": "2020-01-01" if times else None}}}
     chain = SimpleNamespace(items=Entities(np.array([7, 8])))
@@ -117,6 +119,16 @@ def test_events_of_other_datasets_have_columns_of_fixed_names(tmp_path: Path, mo
     assert events.items.ids[events.item].tolist() == [7, 8]
     assert (events.indptr.tolist(), events.weight.tolist()) == ([0, 2, 2], [1, 2])
     assert events.time.tolist() == [1_600_000_000_000, 1_600_000_060_000]
+
+
+@pytest.mark.parametrize(("duplicates", "counted"), [("drop", 1), ("keep", 2)])
+def test_repeated_events_count_as_in_the_data_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duplicates: Duplicates, counted: int
+) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("user,item,time\na,7,1600000000\na,7,1600000000\n")
+    events, _ = read_events(path, kept(monkeypatch, times=True, duplicates=duplicates))
+    assert len(events) == counted
 
 
 @pytest.mark.parametrize(
