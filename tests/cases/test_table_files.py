@@ -84,6 +84,15 @@ def test_json_lines_and_a_list_of_objects(tmp_path: Path) -> None:
         check(Table(str(tmp_path / name), "u", "i", time_unit="s", time="t", weight=None).load())
 
 
+def test_json_holds_numbers_of_any_size(tmp_path: Path) -> None:
+    rows = [{"u": 1, "i": 2, "time": 1_500_000_000}, {"u": 10**20, "i": 3, "time": 1_500_000_001}]
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    events = Table(str(tmp_path / "r.jsonl"), "u", "i").load()
+    assert events.users.ids.tolist() == ["1", "1" + 20 * "0"]
+    assert events.time is not None  # found among the first rows
+    assert events.time.tolist() == [1_500_000_000_000, 1_500_000_001_000]
+
+
 def test_a_type_that_changes_late_in_json_is_read(tmp_path: Path) -> None:
     rows = [{"u": 1, "i": at, "w": 1, "note": "x" * 900} for at in range(3_000)]
     rows[1_500]["w"] = 2.5

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -73,12 +74,13 @@ class JsonRows:
         return self._converted(name, kind)
 
     def first(self) -> pa.Table:
-        """Return the first rows, without the columns of lists and objects."""
+        """Return the first rows, without the columns of lists, objects and very large numbers."""
         rows = [row for _, row in self._rows[:1_000]] if self._is_list else self._samples[:1_000]
         columns = {}
         for name, kinds in self._seen.items():
             if len(kinds) == 1 and (typed := _type_of(kinds)) is not None:
-                columns[name] = pa.array([row.get(name) for row in rows], typed)
+                with suppress(pa.ArrowInvalid, OverflowError):  # of more than 64 bits
+                    columns[name] = pa.array([row.get(name) for row in rows], typed)
         return pa.table(columns)
 
     @cached_property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from decimal import ROUND_DOWN, Decimal, localcontext
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -149,10 +150,12 @@ def _unrounded(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     if bad.any():
         what = f"{raw[np.argmax(bad)]} is stored as a decimal number, which loses digits from 2^{bits} on"
         _reject(where, bad, what, "write whole numbers or text")
-    whole = bool((raw == np.rint(raw)).all())
-    if whole:
-        return pa.chunked_array([pa.array(raw.astype(np.int64), mask=~known)])
-    return pa.chunked_array([pa.array(np.round(raw, 9), mask=~known).cast(pa.string())])
+    is_whole, whole = raw == np.rint(raw), pa.array(raw.astype(np.int64), mask=~known)
+    if is_whole.all():
+        return pa.chunked_array([whole])
+    fine = np.abs(raw) < 2**53 / 1e9  # larger ones have no tenth digit, and rounding would move them
+    texts = pa.array(np.where(fine, np.round(raw, 9), raw), mask=~known).cast(pa.string())
+    return pa.chunked_array([pc.if_else(pa.array(is_whole), whole.cast(pa.string()), texts)])
 
 
 def _counted(column: pa.ChunkedArray, unit: str, relative: bool, where: str, known: Bools) -> Array:
@@ -203,10 +206,21 @@ def _fractions(column: pa.ChunkedArray, unit: str, relative: bool, where: str, k
         whole: Longs = np.rint(rough * (NANOSECONDS[unit] // 1_000_000)).astype(np.int64)
         return whole.view("datetime64[ms]")
     places = len(str(NANOSECONDS[unit])) - 1
-    cut = pc.replace_substring_regex(column, rf"(\.\d{{{places}}})\d+", r"\1")
-    ticks = _as_int64(cut.cast(pa.decimal128(38, places)).fill_null(0))
+    ticks = _as_int64(_cut(column, places).cast(pa.decimal128(38, places)).fill_null(0))
     _check_unit(ticks // NANOSECONDS[unit], unit, relative, where, known)
     return _coarsest(ticks)
+
+
+def _cut(column: pa.ChunkedArray, places: int) -> pa.ChunkedArray:
+    """Return texts of numbers without the digits beyond so many places behind the point."""
+    cut = pc.replace_substring_regex(column, rf"(\.\d{{{places}}})\d+", r"\1")
+    scaled = np.asarray(pc.fill_null(pc.match_substring(column, "e", ignore_case=True), False))  # 1.500000001234e+12
+    if not scaled.any():
+        return cut
+    step = Decimal(1).scaleb(-places)
+    with localcontext(prec=60, rounding=ROUND_DOWN):
+        texts = [f"{Decimal(text).quantize(step):f}" for text in column.filter(pa.array(scaled)).to_pylist()]
+    return pc.replace_with_mask(cut, pa.array(scaled), pa.array(texts, column.type))
 
 
 def _as_int64(decimals: pa.ChunkedArray) -> Longs:

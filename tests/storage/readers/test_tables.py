@@ -125,6 +125,28 @@ def test_whole_times_never_lose_a_digit(tmp_path: Path, unit: str) -> None:
     assert table["ts"].tolist() == [1506816001000 if unit == "s" else 1506816001003]
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_with_an_exponent_never_lose_a_digit(tmp_path: Path, unit: str) -> None:
+    """As numpy.savetxt writes them: 1.506816001003000000e+12."""
+    digits = {"s": "1506816001250", "ms": "1506816001003"}.get(unit, "1506816001003999")
+    power = {"s": 9, "ms": 12, "us": 15, "ns": 18}[unit]
+    text = f"{digits[0]}.{digits[1:]}{'0' * 9}"
+    table = read(Source(write(tmp_path, f"ts\n{text}e+{power}\n{text}E{power}\n".encode())), {"ts": unit})
+    assert table["ts"].tolist() == 2 * [1506816001250 if unit == "s" else 1506816001003]
+    tiny = read(Source(write(tmp_path, b"ts\n3\n0.5\n25e-1\n1e-999999999\n")), {"ts": f"relative {unit}"})
+    assert tiny["ts"].tolist() == {"s": [3000, 500, 2500, 0], "ms": [3, 0, 2, 0]}.get(unit, [0, 0, 0, 0])
+
+
+def test_floats_are_the_times_that_their_digits_say(tmp_path: Path) -> None:
+    moments = np.random.default_rng(0).integers(1_400_000_000_000, 1_700_000_000_000, 1_000)
+    moments[0] = 1_699_026_345_150
+    path = tmp_path / "t.parquet"
+    times = {"s": moments / 1_000, "ms": moments + 0.5 * (moments % 2), "d": moments / 86_400_000}
+    pd.DataFrame(times).to_parquet(path)
+    for unit in ("s", "ms", "d"):
+        assert (read(Source(path), {unit: unit})[unit] == moments).all()
+
+
 def test_relative_times_and_dates_are_taken(tmp_path: Path) -> None:
     assert read(Source(write(tmp_path, b"ts\n3\n0\n")), {"ts": "ms"})["ts"].tolist() == [3, 0]
     dated = write(tmp_path, b"ts\n2017-10-01T00:00:00Z\n2017-10-01 02:00:00.001+02:00\n2017-10-01\n")
