@@ -50,7 +50,7 @@ class Description:
         """
         setting = f"dataset.{self.whose}"
         files = files_of(self.paths or (), setting)
-        source = opened(files, Layout(stage=setting), [])
+        source = opened(files, Layout(stage=""), [self.id_name or self.usual])
         name = self.id_name or id_column(source, self.usual, self.whose, f"{setting}_id")
         found = read_attributes(source, name, self.kinds or {}, f"{setting}_as")
         if not len(found.ids):
@@ -79,7 +79,8 @@ def described(events: Interactions, tables: Sequence[Description]) -> Interactio
         else:
             items, counts = described_items(events.items.ids, known, "dataset.items")
             events = replace(events, item=_places(events.items.ids, items.ids)[events.item], items=items)
-        events = replace(events, notes={**events.notes, **counts})
+        left_out = {name: events.notes.get(name, 0) + n for name, n in known.notes.items()}
+        events = replace(events, notes={**events.notes, **counts, **left_out})
     return events
 
 
@@ -118,11 +119,12 @@ def described_items(clicked: Array, table: Attributes, where: str) -> tuple[Enti
 def described_users(users: Entities, table: Attributes, where: str) -> tuple[Entities, dict[str, float]]:
     """Return the users of the events with what the table says of them, and counts (raises like ``described_items``)."""
     known, odd = alike(table.ids, users.ids)
-    row = _rows(users.ids, known, odd)
+    row, different = _rows(users.ids, known, odd), set(known[~odd].tolist())
     _refuse_none(row, where, "users", users.ids, table.ids)
     notes: dict[str, float] = {
         "users_not_described": int((row < 0).sum()),
-        "user_rows_without_events": len(known) - len(np.unique(row[row >= 0])),
+        "user_rows_without_events": len(different) - int((row >= 0).sum()) + int(odd.sum()),
+        "user_rows_repeated": len(known) - int(odd.sum()) - len(different),
     }
     return _entities(users, table, row), notes
 

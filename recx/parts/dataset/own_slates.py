@@ -31,7 +31,7 @@ def with_slates(events: Interactions, path: Path) -> Interactions:
         InputError: The file cannot be used, no user of it is known, or a list has an item twice.
     """
     frame = lists.read(path, "recommendations")
-    where = f"dataset.slates={path}"
+    where, left_out = f"dataset.slates={path}", frame.attrs["notes"]
     user_ids, odd = alike(frame["user"].to_numpy(), events.users.ids)
     user = np.where(odd, -1, _numbers(events.users.ids, user_ids))
     unknown = len(set(frame["user"][user < 0]))
@@ -64,6 +64,7 @@ def with_slates(events: Interactions, path: Path) -> Interactions:
         "slate_users_unknown": unknown,
         "users_without_slate": int((~found & (events.lengths > 0)).sum()),
         "slate_items_without_events": new,
+        **{name: events.notes.get(name, 0) + n for name, n in left_out.items()},
     }
     return replace(events, slates=slates, notes={**events.notes, **notes})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,7 +21,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.progress import say
 from recx.core.ragged import indptr_of
 from recx.core.types import Array, Floats, Longs
-from recx.storage.readers.columns import convert
+from recx.storage.readers.columns import convert, with_decimal_commas, with_thousands
 from recx.storage.readers.names import ITEMS, TIMES, USERS, recognised
 from recx.storage.readers.raw_columns import raw_columns, words_of
 from recx.storage.readers.tables import Source, columns_of
@@ -56,6 +56,7 @@ class Attributes:
         texts: Column -> text [n], "" where it is missing.
         times: Column -> int64 ms [n].
         embedding: Vectors [n, d], or None.
+        notes: Counts of rows that were left out (``repeated_headers``).
     """
 
     ids: Array
@@ -65,6 +66,7 @@ class Attributes:
     texts: Mapping[str, Array]
     times: Mapping[str, Array]
     embedding: Floats | None = None
+    notes: Mapping[str, int] = field(default_factory=dict)
 
 
 def id_column(source: Source, wanted: str, whose: str, setting: str) -> str:
@@ -103,7 +105,9 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
         if name not in names:
             raise InputError(f"{setting}={{{name}: …}}: {source.path} has no such column: {did_you_mean(name, names)}")
     vectors = _vectors([name for name in names if name not in given])
-    columns = raw_columns(source, [id_name, *(name for name in names if name != id_name)])
+    notes: dict[str, int] = {}
+    unread = {id_name, *(name for name, kind in given.items() if kind == "none")}
+    columns = raw_columns(source, [id_name, *(name for name in names if name not in unread)], notes)
     where = f"{source.path}: column {{!r}}"
     ids = convert(columns.pop(id_name), "id", where.format(id_name))
     found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
@@ -123,6 +127,7 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
         found["text"],
         found["time"],
         dense,
+        notes,
     )
 
 
@@ -141,7 +146,7 @@ def kind_of(name: str, column: pa.ChunkedArray) -> str:
     coded = bool(recognised(CODES, [plain])) or plain.lower().endswith("id")
     if not len(words):
         return "none"
-    if _all(words, _NUMBER):
+    if _all(words, _NUMBER) or (with_decimal_commas(words) and not with_thousands(words)):
         return "class" if coded else "number"
     if _all(words, _DATE):
         return "time"
@@ -197,7 +202,7 @@ def _numbers(column: pa.ChunkedArray, where: str) -> Array:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         words = words_of(column)
         odd = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(words, _NUMBER)), False))
-        if 0 < odd.sum() <= FEW * len(odd):
+        if 0 < odd.sum() <= FEW * len(odd) and not with_decimal_commas(words.drop_null()):
             shown = words[int(np.argmax(odd))].as_py()
             say(f"  {where}: {int(odd.sum())} values are no numbers, such as {shown!r}, and count as missing")
             column = pc.if_else(pa.chunked_array([pa.array(odd)]), pa.scalar(None, pa.string()), words)

@@ -75,6 +75,16 @@ def ids_of(words: list[str], where: str, line: Longs | None = None) -> Array:
     return _ids(pa.chunked_array([pa.array(words, pa.string())]), where, line)
 
 
+def with_decimal_commas(words: Any) -> bool:
+    """Return whether some of these texts are numbers with one comma, such as 2,5, and all others whole."""
+    return bool(pc.any(pc.match_substring(words, ",")).as_py()) and _all(words, f"{_COMMA}|{_WHOLE}")
+
+
+def with_thousands(words: Any) -> bool:
+    """Return whether each comma in these texts of numbers could separate thousands, as in 1,500."""
+    return _all(words, f"{_GROUPED}|{_WHOLE}")
+
+
 def _reject(where: str, bad: Any, what: str, way_out: str = "correct or remove the row", line: Any = None) -> NoReturn:
     """Raise an error that names the first bad row."""
     row = int(np.argmax(np.asarray(bad)))
@@ -212,9 +222,9 @@ def _is_number(kind: Any) -> bool:
 def _with_points(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     """Return numbers written with a decimal comma, if all are such or whole, with a point."""
     words = pc.unique(column.drop_null())
-    if not pc.any(pc.match_substring(words, ",")).as_py() or not _all(words, f"{_COMMA}|{_WHOLE}"):
+    if not with_decimal_commas(words):
         return column
-    if _all(words, f"{_GROUPED}|{_WHOLE}"):
+    if with_thousands(words):
         either = np.asarray(pc.fill_null(pc.match_substring(column, ","), False))
         shown = _first(column, either)
         what = f"{shown!r} could be {shown.replace(',', '')} or {shown.replace(',', '.')}"

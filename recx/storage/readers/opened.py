@@ -24,7 +24,7 @@ class Layout:
     Attributes:
         delimiter: The text between columns; None: it is found.
         header: Whether the first line names the columns; otherwise they are numbered from 0.
-        stage: What the settings begin with, such as ``dataset``, for errors.
+        stage: What the settings begin with, such as ``dataset``, for errors; empty if there are none.
     """
 
     delimiter: str | None = None
@@ -45,7 +45,7 @@ def opened(files: FileSet, layout: Layout, needed: Sequence[str]) -> Source:
             ambiguous.
     """
     mark = "\t" if layout.delimiter == "\\t" else layout.delimiter  # as a shell passes it
-    setting = f"{layout.stage}.delimiter"
+    setting = f"{layout.stage}.delimiter" if layout.stage else ""
     parts = [Source(path, mark, setting=setting, data=content(path)) for path in files.paths]
     _refuse_two_formats(parts)
     if layout.header:
@@ -120,5 +120,5 @@ def _refuse_other_columns(parts: Sequence[Source], needed: Sequence[str]) -> Non
 def _say_delimiter(part: Source, layout: Layout) -> None:
     """Say what separates the columns, if neither a setting nor the name of the file does."""
     if layout.delimiter is None and part.delimiter is not None and part.delimiter != of_name(part.path):
-        setting = f"otherwise: {layout.stage}.delimiter={as_typed(',' if part.delimiter != ',' else ';')}"
-        say(f"  {part.path.name}: columns are separated by {described(part.delimiter)} ({setting})")
+        way_out = f" (otherwise: {part.setting}={as_typed(',' if part.delimiter != ',' else ';')})" * bool(part.setting)
+        say(f"  {part.path.name}: columns are separated by {described(part.delimiter)}{way_out}")

@@ -11,9 +11,12 @@ from recx.storage.readers.columns import MISSING
 from recx.storage.readers.tables import Source, columns_in
 
 
-def raw_columns(source: Source, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
-    """Return columns of a table (raises like ``read``); texts for missing values are null in delimited text."""
-    return dict(columns_in(source, dict.fromkeys(names, "text?"), {}))
+def raw_columns(source: Source, names: Sequence[str], notes: dict[str, int]) -> dict[str, pa.ChunkedArray]:
+    """Return columns of a table (raises like ``read``); texts for missing values are null in delimited text.
+
+    Rows that repeat the header are left out, and counted in the notes.
+    """
+    return dict(columns_in(source, dict.fromkeys(names, "text?"), notes))
 
 
 def words_of(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -59,6 +59,16 @@ def test_ids_that_are_numbers_on_one_side_only(here: Path) -> None:
     assert events.items.table["category"].tolist() == [0, 0, -1]
 
 
+def test_rows_of_descriptions_are_counted_for_what_they_are(here: Path) -> None:
+    Path("items.csv").write_text("item;price\n1;1,5\n3;2\nitem;price\n")  # the delimiter is that by which there are ids
+    Path("users.csv").write_text("user,age\na,30\nuser,age\nc,40\na,31\nb,1\nc,41\n")
+    events = load(users="users.csv")
+    assert events.items.table["price"].tolist() == [1.5, 2]
+    assert events.users.table["age"].tolist() == [1, 30]
+    counts = {"user_rows_without_events": 1, "user_rows_repeated": 2, "users_not_described": 0, "repeated_headers": 2}
+    assert counts.items() <= dict(events.notes).items()
+
+
 def test_a_key_that_only_the_second_file_of_json_has(here: Path) -> None:
     Path("1.jsonl").write_text('{"item": 1, "genre": "x"}\n')
     Path("2.jsonl").write_text('{"price": 3, "item": 3}\n')

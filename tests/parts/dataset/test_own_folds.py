@@ -189,9 +189,10 @@ def test_what_is_known_of_items_stays_beside_lists(write: Write) -> None:
 
 def test_users_of_lists_who_are_no_whole_numbers(write: Write) -> None:
     path = write("e.csv", "user,item\n-1,1\n-1,2\n5,1\n")
-    events = Table(path, slates=write("lists.csv", f"user,item\n-1,2\nx,1\n{10**20},1\n5,2\n")).load()
+    events = Table(path, slates=write("lists.csv", f"user,item\n-1,2\nx,1\nuser,item\n{10**20},1\n5,2\n")).load()
     assert lists(events) == {-1: [2], 5: [2]}
     assert events.notes["slate_users_unknown"] == 2
+    assert events.notes["repeated_headers"] == 1
 
 
 def _all_test(events: Interactions) -> Interactions:

@@ -74,6 +74,23 @@ def test_a_few_values_that_are_no_numbers_are_missing(tmp_path: Path) -> None:
     assert np.isnan(found[199])
 
 
+def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    rows = "".join(f"{at};{at};{at},{100 + at};{at}\n" for at in range(1, 200))
+    (tmp_path / "films.csv").write_text(f"item;price;pages;few\n{rows}200;12,50;2,500;7,5\n")
+    source = opened(files_of(str(tmp_path / "films.csv"), "dataset.items"), Layout(stage=""), ["item"])
+    found = read_attributes(source, "item", {"few": "number"}, "dataset.items_as")
+    assert found.numbers["price"].tolist() == [*range(1, 200), 12.5]
+    assert found.numbers["few"].tolist() == [*range(1, 200), 7.5]  # no value counts as missing
+    assert "pages" in found.texts  # 2,500 could be either
+
+
+def test_a_column_that_is_left_out_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "films.jsonl").write_text('{"item": 1, "cast": ["x"], "year": 1999}\n{"item": 2, "year": 2001}\n')
+    with pytest.raises(InputError, match="'cast' is a list or an object"):
+        read(tmp_path / "films.jsonl")
+    assert read(tmp_path / "films.jsonl", cast="none").numbers["year"].tolist() == [1999, 2001]
+
+
 def test_lists_vectors_and_times_of_parquet(tmp_path: Path) -> None:
     table = pa.table(
         {
