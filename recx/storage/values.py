@@ -34,6 +34,8 @@ VALUE = "value.json"
 MAPPED = 1 << 16  # size in bytes above which an array is mapped rather than read
 NUMBERS = "biufcmMUS"
 """Kinds of arrays that are kept as ``.npy``; the others are texts."""
+SCALARS = "biufU"
+"""Kinds of single numbers and texts of NumPy."""
 LARGEST = 512 * MIB  # of the structure, which holds plain numbers and texts too
 _ARRAY = re.compile(r"\d+\.(npy|[A-Z]\.parquet)", re.ASCII)
 
@@ -115,12 +117,14 @@ class _Writer:
         if value is None or type(value) in (bool, int, float, str):
             return value
         if isinstance(value, np.generic):
-            if type(value.item()) not in (bool, int, float, str):
+            if value.dtype.kind not in SCALARS or type(value.item()) not in (bool, int, float, str):
                 raise NotStorableError(f"a number of {value.dtype}")
             return {"scalar": [value.dtype.str, value.item()]}
         if isinstance(value, Mapping):
             if not all(isinstance(name, str) for name in value):
                 raise NotStorableError("a mapping with keys other than texts")
+            if hasattr(type(value), "__missing__"):  # as a plain mapping, it would lack these keys
+                raise NotStorableError(f"a {type(value).__name__}, which has values for keys that are not in it")
             return {"mapping": [[name, self.encoded(inner)] for name, inner in value.items()]}
         if type(value) in (list, tuple):
             return {type(value).__name__: [self.encoded(inner) for inner in value]}
@@ -132,7 +136,7 @@ class _Writer:
 
     def _object(self, value: Any, place: int) -> dict[str, Any]:
         """Return the JSON of an array or of an object with fields."""
-        if isinstance(value, np.ndarray):
+        if type(value) in (np.ndarray, np.memmap):  # one with a mask, or a matrix, would come back as another
             return {"array": _write_array(value, self.folder, place)}
         if _is_csr(value):
             return {"csr": [self.encoded(of) for of in (value.data, value.indices, value.indptr)], "shape": value.shape}
@@ -163,7 +167,7 @@ class _Writer:
 def _is_csr(value: Any) -> bool:
     """Return whether a value is one of SciPy's CSR arrays; where SciPy is not in use, there are none."""
     sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and isinstance(value, sparse.csr_array)
+    return sparse is not None and isinstance(value, sparse.csr_array) and value.ndim == 2
 
 
 def _path_of(kind: type) -> str:
@@ -187,7 +191,7 @@ class _Reader:
             return tuple(self.value(inner) for inner in data["tuple"])
         if "scalar" in data:
             kind, number = np.dtype(data["scalar"][0]), data["scalar"][1]
-            if kind.kind not in "biufU":
+            if kind.kind not in SCALARS:
                 raise ValueError(f"a number of {kind}")
             return kind.type(number)
         if "same" in data:
@@ -240,7 +244,7 @@ def _write_array(array: Array, folder: Path | None, place: int) -> str:
             return ""
         with (folder / f"{place}.npy").open("wb") as file:  # np.save does not report a full disk
             np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-            file.write(array.reshape(-1, order="A").view(np.uint8).data)
+            file.write(np.ascontiguousarray(array.reshape(-1, order="A")).view(np.uint8).data)
         return f"{place}.npy"
     texts = array.tolist()
     plain = array.dtype.kind == "O" or array.dtype == np.dtypes.StringDType()

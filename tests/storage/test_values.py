@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,12 +119,29 @@ def test_an_order_in_memory_is_kept(tmp_path: Path) -> None:
     assert through_files(table, tmp_path).flags.f_contiguous
 
 
+def test_an_array_with_gaps_or_in_reverse_comes_back(tmp_path: Path) -> None:
+    table = np.arange(24.0).reshape(2, 3, 4)
+    gaps = [table[0, :, ::2], table[0, :, 1], table[1, ::-1], table[:, :, 0].T, table[0, 0, ::-1], table[:, :0, ::2]]
+    for number, array in enumerate([*gaps, np.broadcast_to(np.float32(3), (2, 3))]):
+        assert_same(array, through_files(array, tmp_path / str(number)))
+
+
 @pytest.mark.parametrize(
     "value",
-    [{1: 2}, {"a": {1, 2}}, np.array(["a", None], dtype=object), np.array([1, "a"], dtype=object), Path("a"), len],
+    [
+        *[{1: 2}, {"a": {1, 2}}, np.array(["a", None], dtype=object), np.array([1, "a"], dtype=object), Path("a"), len],
+        *[
+            Counter("aab"),
+            defaultdict(float, a=1.0),
+            np.ma.array([1, 2], mask=[True, False]),
+            np.eye(2).view(np.matrix),
+        ],
+        sparse.csr_array(np.array([1.0, 0.0])),
+    ],
     ids=str,
 )
 def test_what_cannot_be_stored_is_rejected(value: Any, tmp_path: Path) -> None:
+    assert not values.is_storable(value)
     with pytest.raises(values.NotStorableError):
         values.write(value, tmp_path)
 
@@ -225,7 +243,14 @@ def test_numbers_of_numpy_keep_their_type(number: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(back, number)
 
 
-@pytest.mark.parametrize("number", [np.complex64(1), np.datetime64("2020-01-01"), np.bytes_(b"a")], ids=repr)
+@pytest.mark.parametrize(
+    "number",
+    [
+        *[np.complex64(1), np.datetime64("2020-01-01"), np.datetime64("2020-01-01", "ns"), np.timedelta64(5, "ns")],
+        *[np.timedelta64(5), np.bytes_(b"a")],
+    ],
+    ids=repr,
+)
 def test_numbers_that_json_does_not_have_are_rejected(number: Any, tmp_path: Path) -> None:
     with pytest.raises(values.NotStorableError):
         values.write(number, tmp_path)
