@@ -161,7 +161,7 @@ def test_numbers_of_0_that_may_mean_something_else_are_refused(tmp_path: Path, c
 def test_a_column_of_true_and_false_is_refused(tmp_path: Path, ending: str) -> None:
     path = table(tmp_path / f"log.{ending}", is_click=[True, False] * 20)
     with pytest.raises(
-        InputError, match=r"column 'is_click' holds 'false' and 'true', .* or write 1 and 0, or set .*=null"
+        InputError, match=r"column 'is_click' holds 'false' and 'true', .* or by 1 and 0 in the file, or set .*=null"
     ):
         Table(path).load()
     assert len(Table(path, weight=None).load()) == 40

@@ -56,7 +56,7 @@ def rows_where(
     rows = np.ones(len(next(iter(columns.values()))), dtype=bool)
     for name, wanted in where.items():
         numbers, words = pd.factorize(columns[name])  # -1: it is missing
-        bare = [str(word).strip() for word in words]  # some may differ in blanks only
+        bare = [_bare(word) for word in words]  # some may differ in blanks only
         known = list(dict.fromkeys(bare))
         for value in wanted:
             if value not in known and not may_lack:
@@ -82,5 +82,11 @@ def values_of(where: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
                 f"dataset.where.{name}={wanted}: it must be a value of the column, or a list of some, such as "
                 "dataset.where={event:[purchase]}"
             )
-        found[str(name)] = tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+        found[str(name)] = tuple(map(_bare, values))
     return found
+
+
+def _bare(value: Any) -> str:
+    """Return a value as text without blanks around it; True and TRUE are true."""
+    text = str(value).strip()
+    return text.lower() if text.lower() in ("true", "false") else text

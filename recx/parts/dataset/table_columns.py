@@ -125,7 +125,8 @@ def _refuse_words(source: Source, column: str, graded: bool) -> None:
         shown = " and ".join(repr(word) if word else "nothing" for word in said)
         raise InputError(
             f"{source.path}: the column {column!r} holds {shown}, which could mean that an item was shown, but not "
-            "chosen: leave such rows out or write 1 and 0, or set dataset.weight=null, so that every row is an event"
+            f"chosen: say which rows are events, by dataset.where={{{column}: VALUE}} or by 1 and 0 in the file, or "
+            "set dataset.weight=null, so that every row is an event"
         )
 
 

@@ -100,6 +100,15 @@ def test_values_that_differ_in_blanks_only_are_one(write: Write) -> None:
     assert events.notes["rows_not_where"] == 1
 
 
+@pytest.mark.parametrize("words", [("True", "False"), ("true", "false"), ("TRUE", "FALSE")])
+def test_true_is_true_however_it_is_written(write: Write, words: tuple[str, str]) -> None:
+    path = write("log.csv", f"user,item,clicked\na,1,{words[0]}\na,2,{words[1]}\n")
+    with pytest.raises(InputError, match=r"by dataset.where={clicked: VALUE}"):
+        Table(path).load()
+    for value in (True, words[0]):
+        assert rows(Table(path, where={"clicked": value}).load()) == [("a", 1, "-")]
+
+
 def test_a_key_that_some_files_of_json_lack(write: Write) -> None:
     first = write("1.jsonl", '{"user": "a", "item": 1, "x": 1}\n{"user": "a", "item": 2, "x": 2}\n')
     second = write("2.jsonl", '{"user": "b", "item": 1}\n')
