@@ -321,14 +321,19 @@ def test_own_parts_are_kept_and_read_where_the_project_is_named(project: Path) -
     assert (found.returncode, found.stderr) == (0, "")
     made, kept = pd.read_parquet(folder / "recommendations.parquet"), pd.read_parquet(project / "top.parquet")
     assert kept["item"].tolist() == made["item"].tolist()
+    with (project / "own_parts" / "kinds.py").open("a", encoding="utf-8") as file:
+        file.write("# edited")
+    edited = recx_in(project, "--config-dir", "conf", "predict", str(folder))
+    assert edited.returncode == 0
+    assert "the code of own_parts.kinds has changed since the run" in edited.stderr
     without = recx_in(project, "predict", str(folder))
     assert without.returncode == 2
     assert "model._target_=own_parts.kinds." in without.stderr
     assert "give --config-dir=DIR" in without.stderr
     assert without.stderr.count("\n") == 1
     for target in ("os.system", "own_evil.Mine"):
-        file = folder / "model" / "value.json"
-        file.write_text(file.read_text().replace("own_parts.kinds.Numbers", target))
+        value = folder / "model" / "value.json"
+        value.write_text(value.read_text().replace("own_parts.kinds.Numbers", target))
         assert recx_in(project, "--config-dir", "conf", "predict", str(folder)).returncode == 2
 
 

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
@@ -25,6 +27,7 @@ from recx.core.version import __version__
 from recx.core.yaml_files import parse_yaml
 from recx.experiment.model.chain import Chain
 from recx.storage import values
+from recx.storage.cache.keys import parts_of
 
 Part = TypeVar("Part")
 MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
@@ -76,6 +79,7 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         keep = "parts" if chain.known is None else "full"
         made = datetime.now(UTC).isoformat(timespec="seconds")
         about = {"format": FORMAT, "recx": __version__, "made": made, "keep": keep, "bytes": size, "files": files}
+        about["code"] = _code_of(chain)
         _write(part / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
@@ -101,8 +105,16 @@ def read(folder: Path) -> Kept:
         chain = values.read(folder, locate)
         if not isinstance(chain, Chain):
             raise InputError(f"it holds a {type(chain).__name__}, which is no chain")
+        now = _code_of(chain)
+        edited = [name for name, code in dict(about.get("code", {})).items() if now.get(name) != code]
     except Exception as error:  # damaged files raise anything
         raise InputError(_unreadable(folder, about, error)) from error
+    if edited:
+        warnings.warn(
+            f"{folder}: the code of {', '.join(edited)} has changed since the run, and the model answers with that of "
+            "now, so its lists may be others than the run's: run the experiment again",
+            stacklevel=2,
+        )
     return Kept(folder, chain, config, card, about)
 
 
@@ -132,6 +144,13 @@ def fitted_parts_of(folder: Path, kind: type[Part]) -> list[Part]:
     chain = read(folder).chain
     look([chain.retriever, chain.ranker])
     return list(found.values())
+
+
+def _code_of(chain: Chain) -> dict[str, str]:
+    """Return module -> hash of its source, of the modules of parts that are not recx's own."""
+    modules = {type(part).__module__ for part in parts_of((chain.retriever, chain.ranker))}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in sorted(modules) if name[:5] != "recx."}
+    return {name: _state(Path(file))[1] for name, file in files.items() if file and Path(file).is_file()}
 
 
 def _own_targets(config: Any) -> Iterator[str]:

@@ -85,6 +85,17 @@ def test_the_manifest_says_what_is_there(made: Path) -> None:
     assert suffixes == {".json", ".npy", ".yaml", ".faiss"}  # no pickle
 
 
+def test_parts_whose_code_has_changed_since_are_told(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = {"shop.parts": "0", "shop.other": "1"}
+    about = {**read(made).about, "code": dict(now)}
+    monkeypatch.setattr(folders, "_about", lambda folder: about)
+    monkeypatch.setattr(folders, "_code_of", lambda chain: now)
+    read(made)
+    now["shop.parts"] = "2"
+    with pytest.warns(UserWarning, match="the code of shop.parts has changed since the run"):
+        read(made)
+
+
 def test_parts_are_found_wherever_they_are(made: Path) -> None:
     assert len(fitted_parts_of(made, FittedItemKNN)) == 1
     assert len(fitted_parts_of(made, Popularity)) == 1
