@@ -21,6 +21,9 @@ from recx.storage.readers.opened import Layout, opened
 CATEGORIES = "category|categories|class|genre|section|topic|department"
 """What the column is called that becomes ``category``."""
 
+MEANT = ("category", "created_at", "text")
+"""Names of columns whose meaning is fixed: the main class, the creation time, and all texts."""
+
 
 @dataclass(frozen=True)
 class Description:
@@ -153,6 +156,12 @@ def _plain(name: str) -> str:
     return name.partition(":")[0]
 
 
+def _free(name: str, kind: str) -> str:
+    """Return the name of a column, with its kind where the name stands for another kind of column."""
+    plain = _plain(name)
+    return f"{plain}_{kind}" if plain in MEANT else plain
+
+
 def _sorted(clicked: Array, known: Array) -> Array:
     ids: Array = np.array(sorted({*clicked.tolist(), *known.tolist()}), dtype=object)
     return ids
@@ -180,13 +189,15 @@ def _refuse_none(row: Longs, where: str, whose: str, ids: Array, described: Arra
 def _entities(bare: Entities, table: Attributes, row: Longs) -> Entities:
     columns: dict[str, Array] = {}
     for name, numbers in table.numbers.items():
-        columns[_plain(name)] = _aligned(numbers, row, np.nan)
+        columns[_free(name, "number")] = _aligned(numbers, row, np.nan)
     named = recognised(CATEGORIES, table.classes)
+    category = next((name for name in named if _plain(name) == "category"), named[0] if named else None)
     for name, codes in table.classes.items():
-        columns["category" if named[:1] == [name] else _plain(name)] = _aligned(codes, row, -1)
+        columns["category" if name == category else _free(name, "class")] = _aligned(codes, row, -1)
     births = [name for name in table.times if is_birth(name)]
     for name, times in table.times.items():
-        columns["created_at" if births == [name] else _plain(name)] = _aligned(times, row, UNKNOWN_TIME)
+        born = births == [name] or _plain(name) == "created_at"
+        columns["created_at" if born else _free(name, "time")] = _aligned(times, row, UNKNOWN_TIME)
     if table.texts:
         texts = [_aligned(words, row, "") for words in table.texts.values()]
         columns["text"] = np.array([" ".join(filter(None, some)) for some in zip(*texts, strict=True)], dtype=object)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recx.core.entities import ClassLists
+from recx.core.entities import UNKNOWN_TIME, ClassLists
 from recx.core.errors import InputError, did_you_mean
 from recx.core.progress import say
 from recx.core.ragged import indptr_of
@@ -134,6 +134,8 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
 def kind_of(name: str, column: pa.ChunkedArray) -> str:
     """Return the kind of a column by its name, its type and its values."""
     plain, _, typed = name.partition(":")
+    if typed in ("", "float") and is_birth(plain) and _counts_time(column):
+        return "time"
     if typed in _TYPED:
         return "text" if typed == "token_seq" and recognised(TEXTS, [plain]) else _TYPED[typed]
     if pa.types.is_nested(column.type):
@@ -160,6 +162,15 @@ def kind_of(name: str, column: pa.ChunkedArray) -> str:
 def is_birth(name: str) -> bool:
     """Return whether a column of times says when something came into being."""
     return bool(recognised(_BORN, [name]) or re.search("creat|publi|releas", name.lower()))
+
+
+def _counts_time(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds numbers that are dates, by their digits or in one of the units."""
+    if pa.types.is_nested(column.type) or not _all(words_of(column).drop_null(), r"^\d{8,19}(\.\d*)?$"):
+        return False
+    with suppress(InputError):
+        return bool((_times(column, "") < UNKNOWN_TIME).any())
+    return False
 
 
 def _all(words: pa.ChunkedArray, pattern: str) -> bool:

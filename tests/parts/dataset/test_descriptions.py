@@ -69,6 +69,26 @@ def test_rows_of_descriptions_are_counted_for_what_they_are(here: Path) -> None:
     assert counts.items() <= dict(events.notes).items()
 
 
+@pytest.mark.parametrize("born", ["1400000000", "20140513", "1400000000000"])
+@pytest.mark.parametrize("name", ["created_at", "published", "created_at:float"])
+def test_the_creation_time_of_items_as_a_number(here: Path, born: str, name: str) -> None:
+    Path("items.tsv").write_text(f"item\t{name}\n1\t{born}\n3\t{born}\n")
+    items = Table("events.csv", relative_times=True, items="items.tsv").load().items
+    day = 1_399_939_200_000 if born == "20140513" else 1_400_000_000_000
+    assert items.table["created_at"].tolist() == [day, day]
+
+
+def test_columns_never_stand_for_what_they_are_not(here: Path) -> None:
+    Path("items.csv").write_text("item,genre,created_at,category,text\n1,x,7,p,3\n3,y,8,p,4\n")
+    table = load().items.table
+    assert {name: column.tolist() for name, column in table.items()} == {
+        "genre": [0, 1],
+        "category": [0, 0],
+        "created_at_number": [7, 8],
+        "text_number": [3, 4],
+    }
+
+
 def test_a_key_that_only_the_second_file_of_json_has(here: Path) -> None:
     Path("1.jsonl").write_text('{"item": 1, "genre": "x"}\n')
     Path("2.jsonl").write_text('{"price": 3, "item": 3}\n')
