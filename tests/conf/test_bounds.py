@@ -18,7 +18,10 @@ from recx.core.errors import InputError
 
 UNBOUNDED = {
     ("Evaluator", "threshold"): "a score from which a row counts as a target: scores may be any number",
+    ("MinWeight", "least"): "weights may be any number",
     ("MovieLens", "min_rating"): "ratings may be any number",
+    ("Period", "since"): "a time, in milliseconds or as a text, which is checked as one",
+    ("Period", "until"): "a time, in milliseconds or as a text, which is checked as one",
     ("Rerank", "sample"): "a mapping with keys of its own, which are checked one by one",
     ("Rerank", "parallel"): "a mapping with keys of its own, which are checked one by one",
 }
@@ -96,5 +99,5 @@ def test_a_number_beyond_its_bounds_is_refused_from_a_configuration_and_in_pytho
                     given = {"x": value} if isinstance(getattr(built, field.name), dict) else value
                     with pytest.raises(InputError, match=rf"^{key}\.{field.name}(\.x)?=.*: it must be "):
                         factory.build({**part, field.name: given}, key)
-                    with pytest.raises(InputError, match=rf"^\w+\.{field.name}(\.x)?=.*: it must be "):
+                    with pytest.raises(InputError, match=rf"^\w+(\.\w+)?\.{field.name}(\.x)?=.*: it must be "):
                         replace(built, **{field.name: given})

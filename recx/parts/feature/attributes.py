@@ -36,8 +36,10 @@ class _Profiles:
 
     def similarity(self, candidates: RankedLists, requests: Requests, last: int, recency: float) -> Floats:
         """Return the cosine of each row's item and the weighted mean of the user's last items [n_rows]."""
-        users = unit_rows(self.sequences.weighted(requests.user, last, recency) @ self.vectors)
-        return products_of_pairs(users, candidates.list_of_row, self.vectors, candidates.item)
+        users = self.sequences.weighted(requests.user, last, recency) @ self.vectors
+        if sparse.issparse(users):
+            users.sort_indices()  # or the order of sums, and so their last bits, would depend on the other requests
+        return products_of_pairs(unit_rows(users), candidates.list_of_row, self.vectors, candidates.item)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from recx.cli.commands import init
 from recx.config import option_sources
 from recx.core.errors import InputError
 from recx.core.project import Project
+from recx.parts.dataset.table import Table
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_ANY_DATA = [
@@ -210,7 +212,7 @@ def ratings(folder: Path, form: str) -> Path:
     return path
 
 
-ORDER = {"relative_times": False, "order": "auto", "seed": 0}
+DEFAULTS = {setting.name: setting.default for setting in fields(Table)}
 FORMS = {
     "ratings.csv": ([], ["userId", "movieId", "timestamp", None, "s", None]),
     "train-item-views.csv": (
@@ -237,7 +239,7 @@ def test_the_settings_for_a_usual_file(form: str, here: Path) -> None:
     option = OmegaConf.load(here / "my-shop" / "conf" / "dataset" / "mine.yaml")
     assert option.pop("_target_") == "recx.parts.dataset.table.Table"
     names = ["user", "item", "time", "weight", "time_unit", "delimiter"]
-    assert option == dict(zip(names, expected, strict=True)) | {"path": str(file), "duplicates": "drop"} | ORDER
+    assert option == DEFAULTS | dict(zip(names, expected, strict=True)) | {"path": str(file)}
     assert f"`{file}`" in (here / "my-shop" / "README.md").read_text(encoding="utf-8")
 
 
