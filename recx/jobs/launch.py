@@ -167,8 +167,9 @@ class Output:
         run.log_curves(outside(result.curves, fold))
         for name, columns in _tables(result).items():
             run.log_table(name, columns)
-        path = (self.config.get("dataset") or {}).get("path")
-        source = "" if path is None else str(Path(path).expanduser().absolute())
+        path = (self.config.get("dataset") or {}).get("path") or []
+        paths = [path] if isinstance(path, str) else path
+        source = ", ".join(one if "://" in one else str(Path(one).expanduser().absolute()) for one in paths)
         run.log_dataset(data_name(self.config), str(self.card["data_hash"]), source)
         run.log_tags(protocol_card.tags(self.card))
         run.describe(of_run(result, self.config, self.sentences))

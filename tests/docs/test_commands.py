@@ -198,6 +198,28 @@ def clicks(folder: Path, name: str) -> Path:
     return path
 
 
+def in_other_forms(folder: Path) -> None:
+    """Write the log of clicks without a header, in several files, and in RecBole's form with a table of items."""
+    log = pd.read_parquet(clicks(folder, "log.parquet"))
+    rows = zip(log["uid"], log["sku"], log["ts"], strict=True)
+    (folder / "ratings.dat").write_text("".join(f"{u}::{i}::4::{t}\n" for u, i, t in rows), encoding="utf-8")
+    log[["uid", "sku"]].to_csv(folder / "Beauty.txt", sep=" ", header=False, index=False)
+    log["ts"] *= 1000
+    (folder / "logs").mkdir(exist_ok=True)
+    log[:100].to_parquet(folder / "logs" / "part-1.parquet")
+    log[100:].to_parquet(folder / "logs" / "part-2.parquet")
+    log[:100].to_csv(folder / "january.csv", index=False)
+    log[100:].to_csv(folder / "february.csv", index=False)
+    log["ts"] //= 1000
+    log.columns = ["user_id:token", "item_id:token", "timestamp:float"]
+    log.to_csv(folder / "ml-100k.inter", sep="\t", index=False)
+    items = pd.DataFrame({"item_id:token": range(25), "movie_title:token_seq": [f"Film {n}" for n in range(25)]})
+    items = items.assign(
+        **{"release_year:token": range(1970, 1995), "class:token_seq": ["Drama Comedy", "Action"] * 12 + ["War"]}
+    )
+    items.to_csv(folder / "ml-100k.item", sep="\t", index=False)
+
+
 def judged_texts(folder: Path) -> None:
     rng = np.random.default_rng(0)
     words = np.array(["red", "green", "blue", "black", "white", "one", "two", "three", "four", "five"])
@@ -259,6 +281,8 @@ def small(line: str, here: Path) -> list[str]:
         sizes = [size for size in sizes if "dataset=svmlight" not in words or "vocabulary" not in size]
     elif path in ("train.csv", "parts.csv", "shop.csv", "train.txt"):
         own_files(here)
+    elif "dataset.header=false" in words or path.startswith(("logs/", "[")) or path.endswith(".inter"):
+        in_other_forms(here)
     elif path:
         clicks(here, path)
         beside(here)
