@@ -95,10 +95,14 @@ class MlflowRun:
     def log_dataset(self, name: str, digest: str, source: str) -> None:
         """Write which data the run has read, as an input of the run: its name, the hash of its content, its source."""
         from mlflow.entities import Dataset, DatasetInput
+        from mlflow.exceptions import MlflowException
 
         where = {"uri": source} if source else {}
         given = Dataset(name[:500], digest[:SHORTEST_DIGEST], "local" if source else "code", json.dumps(where))
-        self.client.log_inputs(self.run_id, [DatasetInput(given)])
+        try:
+            self.client.log_inputs(self.run_id, [DatasetInput(given)])
+        except MlflowException:  # another run of the same data has just written it: now it is there
+            self.client.log_inputs(self.run_id, [DatasetInput(given)])
 
     def describe(self, text: str) -> None:
         """Write what the run's page says first, in Markdown."""

@@ -92,6 +92,8 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "objective": "o",
         "allow_tuning_on_test": False,
         "lists": "all",
+        "model": "parts",
+        "filter": None,
         "cache": {"_target_": "recx.storage.cache.settings.StageCache", "mode": "off", "limit": None},
         "runtime": {"threads": None},
         "feature": {},

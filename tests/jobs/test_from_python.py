@@ -23,7 +23,7 @@ QUIET = [*TINY, "tracker=console", "cache=off"]
 
 def test_runs_in_several_threads_are_those_of_one(here: Path) -> None:
     def mrr(seed: int) -> float:
-        return recx.run([*TINY, f"seed={seed}"]).metrics["end_to_end/mrr"]
+        return recx.run([*TINY, f"dataset.seed={seed}"]).metrics["end_to_end/mrr"]
 
     with ThreadPoolExecutor(3) as pool:
         together = list(pool.map(mrr, [0, 1, 2]))

@@ -190,7 +190,7 @@ def test_figures_of_a_model_that_is_saved() -> None:
     assert 0 < (figures["memory/model_mb"] or 0) < 1
     assert (figures["throughput/queries_per_s"] or 0) == pytest.approx(1000 / (figures["latency/mean_ms"] or 1))
     assert result.weights.keys() == {str(number) for number in range(1, 9)}
-    assert np.isnan(run(Identity(), timing()).ranker.measured["size"])  # type: ignore[attr-defined]
+    assert 0 < run(Identity(), timing()).ranker.measured["size"] < 1_000  # type: ignore[attr-defined]
 
 
 def test_what_was_measured_is_kept_by_model_data_and_settings(tmp_path: Path) -> None:
