@@ -74,7 +74,7 @@ class ModelForm:
 
     Attributes:
         loader: A module of recx: its ``_load_pyfunc(folder)`` returns an object with ``predict(frame, params=None)``.
-        requirements: What must be installed, such as ``recx-lab==1.0``.
+        requirements: What must be installed, such as ``numpy==2.4.6``.
         inputs: The columns of the frame that it takes.
         params: The parameters.
         outputs: The columns of the frame that it returns.

@@ -27,7 +27,7 @@ PARAMS: Mapping[str, Any] = {"seed": 0, "ranker": {"_target_": "a.b.C", "l2": 0.
 
 FORM = ModelForm(
     loader="recx.pyfunc",
-    requirements=["recx-lab==0.1.0"],
+    requirements=["numpy==2.4.6"],
     inputs=[Field("user", "string"), Field("item", "string", needed=False)],
     params=[Field("k", "long", default=10)],
     outputs=[Field("user", "string"), Field("item", "string")],

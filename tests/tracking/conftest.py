@@ -96,7 +96,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 FORM = ModelForm(
     loader="recx.pyfunc",
-    requirements=["recx-lab==0.1.0", "recx-text==0.2.0"],
+    requirements=["numpy==2.4.6", "scipy==1.17.1"],
     inputs=[Field("user", "long"), Field("item", "string", needed=False)],
     params=[Field("k", "long", default=10), Field("at", "long")],
     outputs=[Field("user", "long"), Field("item", "string")],

@@ -72,7 +72,7 @@ def test_a_model_is_logged_with_all_that_others_need(
     assert (of_python["loader_module"], of_python["data"]) == ("recx.pyfunc", "data")
     assert "code" not in of_python
     assert described["flavors"]["recx"]["requirements"] == form.requirements
-    assert files["requirements.txt"].read_text() == "recx-lab==0.1.0\nrecx-text==0.2.0\n"
+    assert files["requirements.txt"].read_text() == "numpy==2.4.6\nscipy==1.17.1\n"
     assert json.loads(files["input_example.json"].read_text()) == {"columns": ["user"], "data": [[3], [1]]}
     params = json.loads(described["signature"]["params"])
     assert [(one["name"], one["type"], one["default"]) for one in params] == [("k", "long", 10), ("at", "long", None)]

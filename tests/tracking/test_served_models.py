@@ -48,7 +48,7 @@ folder = Path(sys.argv[1], "model")
 folder.mkdir(parents=True)
 (folder / "model.json").write_text("{}")
 fields = [Field("user", "long")]
-form = ModelForm("recx.pyfunc", ["recx-lab==0.1.0"], fields, [], fields, {"user": [1]})
+form = ModelForm("recx.pyfunc", ["numpy==2.4.6"], fields, [], fields, {"user": [1]})
 with MLflow(uri=sys.argv[2], register="news").run("news", {}) as run:
     run.log_files(folder.parent)
     run.log_model(KeptModel(folder, 2, False, form, Contest()))
