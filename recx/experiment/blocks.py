@@ -19,7 +19,7 @@ from recx.core.system.sizes import readable
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.shared.allowed import retrieved
 from recx.storage.cache import keys
-from recx.storage.cache.store import with_room
+from recx.storage.cache.full_disk import with_room
 
 REQUESTS = 1 << 15
 """Requests in a block. Memory follows it, and near ties in products of matrices may: the protocol card names it."""

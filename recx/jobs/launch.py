@@ -74,7 +74,7 @@ def launch(config: Mapping[str, Any], own: OwnFolder, *, trial: bool = False, co
         from recx.experiment.chosen_by import ChosenBy
         from recx.experiment.scores import check_probabilities
         from recx.report.terminal.console import console_of_stdout, print_summary
-        from recx.storage.cache.store import with_room
+        from recx.storage.cache.full_disk import with_room
 
         plan, console, complete, failure = build.plan(config), console_of_stdout(), False, None
         check_probabilities(plan.experiment)

@@ -22,7 +22,7 @@ from recx.core.system.disk import is_full
 from recx.experiment import saved_runs
 from recx.jobs import launch
 from recx.jobs.history import past_runs
-from recx.storage.cache import store
+from recx.storage.cache import full_disk, store
 from recx.storage.cache.entries import describe, entries
 from recx.tracking.mlflow import MlflowRun
 
@@ -104,20 +104,20 @@ def filled(cache: Path, sizes: list[int]) -> None:
 
 def test_the_cache_makes_room_for_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(Path(store.CACHE), [10, 20, 30])
-    monkeypatch.setattr(store, "FIRST_FREED", 25)
+    monkeypatch.setattr(full_disk, "FIRST_FREED", 25)
     left = []
 
     def write() -> int:
         left.append(len(entries(Path(store.CACHE))))
         return 1 if left[-1] == 1 else full()
 
-    assert store.with_room(here, write) == 1
+    assert full_disk.with_room(here, write) == 1
     assert left == [3, 1]  # the two that were used least recently
     with pytest.raises(OSError, match="No space left"):
-        store.with_room(here, full)
+        full_disk.with_room(here, full)
     assert not entries(Path(store.CACHE))
     with pytest.raises(InputError):  # other errors are none of a disk
-        store.with_room(here, lambda: (_ for _ in ()).throw(InputError("x")))
+        full_disk.with_room(here, lambda: (_ for _ in ()).throw(InputError("x")))
 
 
 def test_every_name_of_a_full_disk_is_known() -> None:

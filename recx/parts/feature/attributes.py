@@ -18,8 +18,9 @@ from recx.core.types import Array, Doubles, Floats, Interactions, Longs, RankedL
 from recx.parts.feature.clicks import ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.shared.click_counts import EventCounter
+from recx.parts.shared.products import products_of_pairs
 from recx.parts.shared.sequences import Sequences, sequences
-from recx.parts.shared.texts import products_of_pairs, text_column, unit_rows
+from recx.parts.shared.texts import text_column, unit_rows
 
 
 @dataclass(frozen=True, eq=False)

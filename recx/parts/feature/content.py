@@ -15,8 +15,8 @@ from recx.core.system.durations import HOUR
 from recx.core.types import Array, Bools, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import Constant, FittedWith, PerItem
 from recx.parts.feature.rows import of_rows
+from recx.parts.shared.products import products_of_pairs
 from recx.parts.shared.sequences import Sequences, sequences
-from recx.parts.shared.texts import products_of_pairs
 from recx.parts.shared.vectors import unit, unit_embedding
 
 

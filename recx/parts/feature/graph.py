@@ -18,7 +18,8 @@ from recx.parts.feature.fitted import FittedWith, PerItem
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.texts import Encoded, UserTexts, encoded, products_of_pairs, query_vectors
+from recx.parts.shared.products import products_of_pairs
+from recx.parts.shared.texts import Encoded, UserTexts, encoded, query_vectors
 
 
 @dataclass(frozen=True)

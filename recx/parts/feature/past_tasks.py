@@ -19,6 +19,7 @@ from recx.core.ragged import blocks
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.shared.analyzer import Analyzer
+from recx.parts.shared.products import products_of_lists
 from recx.parts.shared.texts import (
     Encoded,
     UserTexts,
@@ -28,7 +29,6 @@ from recx.parts.shared.texts import (
     known_user_vectors,
     nearest_texts,
     past_tasks,
-    products_of_lists,
     query_vectors,
     texts_of,
     word_counter,

@@ -20,12 +20,12 @@ from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
+from recx.parts.shared.products import products_of_lists
 from recx.parts.shared.texts import (
     Encoded,
     UserTexts,
     WordCounter,
     encoded,
-    products_of_lists,
     query_vectors,
 )
 

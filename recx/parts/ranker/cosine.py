@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from recx.core.protocols import Encoder
 from recx.core.types import Interactions, RankedLists, Requests
-from recx.parts.shared.texts import encoded, products_of_lists, query_vectors
+from recx.parts.shared.products import products_of_lists
+from recx.parts.shared.texts import encoded, query_vectors
 
 
 @dataclass(frozen=True)

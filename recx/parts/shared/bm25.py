@@ -14,7 +14,8 @@ from scipy import sparse
 from recx.core.memo import once_per_input
 from recx.core.types import Floats, Interactions, RankedLists, Vectors
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.texts import UserTexts, WordCounter, products_of_lists, texts_of, word_counter
+from recx.parts.shared.products import products_of_lists
+from recx.parts.shared.texts import UserTexts, WordCounter, texts_of, word_counter
 
 
 @dataclass(frozen=True, eq=False)

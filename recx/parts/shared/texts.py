@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from recx.core.compiled import compiled
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedEncoder
-from recx.core.ragged import blocks, check_numbers, indptr_of, sum_of_groups
-from recx.core.system.threads import side_by_side
-from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests, Vectors
+from recx.core.ragged import blocks, indptr_of, sum_of_groups
+from recx.core.types import Array, Interactions, Longs, Requests, Vectors
 from recx.parts.shared.analyzer import Analyzer
+from recx.parts.shared.products import products
 from recx.parts.shared.top_k import CELLS, top_of_table
 from recx.parts.shared.vectors import unit
-
-ROWS = 50_000  # pairs whose vectors are in memory at once
-LISTS = 2_000  # lists whose products with all items are in memory at once
-FEW = 2_000  # up to this many items, products with all of them are faster than products pair by pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,69 +228,3 @@ def word_counter(texts: Array, analyzer: Analyzer, *, binary: bool = False) -> W
     """
     words = sorted({word for text in texts for word in analyzer(text)})
     return WordCounter(np.array(words, dtype=object), analyzer, binary)
-
-
-def products(users: Vectors, items: Vectors) -> Floats:
-    """Return the product of each user's vector with each item's vector, dense [n, m]."""
-    found = users @ items.T
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)
-
-
-def products_of_pairs(users: Vectors, user: Longs, items: Vectors, item: Ints) -> Floats:
-    """Return the product of row ``user[i]`` and row ``item[i]`` for each pair [n]."""
-    found = np.empty(len(user), dtype=np.float32)
-    check_numbers(user, users.shape[0])
-    check_numbers(item, items.shape[0])
-
-    def multiply(pairs: tuple[int, int]) -> None:
-        start, stop = pairs
-        if isinstance(users, np.ndarray):
-            _multiply_pairs(users, user[start:stop], items, item[start:stop], found[start:stop])
-        else:
-            one, other = users[user[start:stop]], items[item[start:stop]]
-            found[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
-
-    side_by_side(multiply, blocks(len(user), ROWS))
-    return found
-
-
-@compiled("found")
-def _multiply_pairs(users: Floats, user: Longs, items: Floats, item: Ints, found: Floats) -> None:
-    """Write the product of row ``user[i]`` and row ``item[i]`` for each pair into ``found`` [n].
-
-    Four sums instead of one: an addition need not wait for the one before it.
-    """
-    d = users.shape[1]
-    whole = d - d % 4
-    for pair in range(len(user)):
-        u, i = user[pair], item[pair]
-        a = b = c = rest = np.float32(0)
-        for at in range(0, whole, 4):
-            a += users[u, at] * items[i, at]
-            b += users[u, at + 1] * items[i, at + 1]
-            c += users[u, at + 2] * items[i, at + 2]
-            rest += users[u, at + 3] * items[i, at + 3]
-        for at in range(whole, d):
-            rest += users[u, at] * items[i, at]
-        found[pair] = (a + b) + (c + rest)
-
-
-def products_of_lists(lists: RankedLists, queries: Vectors, items: Vectors) -> Floats:
-    """Return the product of the query and the item of each row.
-
-    Args:
-        lists: The lists.
-        queries: One vector per list [n_lists, d].
-        items: The vectors of all items [n_items, d].
-
-    Returns:
-        The products [n_rows].
-    """
-    if isinstance(items, np.ndarray) or items.shape[0] > FEW:
-        return products_of_pairs(queries, lists.list_of_row, items, lists.item)
-    found = np.empty(len(lists), dtype=np.float32)
-    for start, stop in blocks(lists.n_lists, LISTS):
-        rows = slice(int(lists.indptr[start]), int(lists.indptr[stop]))
-        whole = products(queries[start:stop], items)
-        found[rows] = whole[lists.list_of_row[rows] - start, lists.item[rows]]
-    return found

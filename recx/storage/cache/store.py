@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from recx.core.progress import say
-from recx.core.system.disk import is_full
 from recx.core.system.locks import turn
 from recx.core.system.plain_files import is_folder
 from recx.core.system.sizes import readable
 from recx.storage import values
 from recx.storage.cache import keys
 from recx.storage.cache.code_version import code_of
-from recx.storage.cache.entries import ENTRY, LOCK, PART, Entry, clear, describe, free, remove, wrong_in
+from recx.storage.cache.entries import ENTRY, LOCK, PART, Entry, clear, describe, remove, wrong_in
 from recx.storage.cache.limit import room
 
 T = TypeVar("T")
@@ -40,8 +39,6 @@ CODE = ("recx.experiment.caching", "recx.parts.shared.design_matrix", "recx.stor
 
 ROOM = 64 * 2**20
 """Bytes of its disk that the cache leaves free, for the files of runs."""
-FIRST_FREED = 256 * 2**20
-"""Bytes of the cache that are removed at first where a run finds no space for its files; then four times as many."""
 
 _current: ContextVar[Cache | None] = ContextVar("cache", default=None)
 
@@ -55,34 +52,6 @@ def kept(stage: str, part: Any, make: Callable[[], T], *inputs: Any) -> T:
     """Return the result of a stage from the cache of the current run, or compute it (see ``Cache``)."""
     cache = current()
     return make() if cache is None else cache.kept(stage, lambda: cache.key(stage, part, *inputs), make)
-
-
-def with_room(folder: Path, write: Callable[[], T]) -> T:
-    """Return the result of a function that writes into a folder; on a full disk, the stage cache makes room for it.
-
-    Args:
-        folder: The folder.
-        write: The function, which can be called again after it has failed.
-    """
-    cache, size = Path(CACHE).absolute(), FIRST_FREED
-    while True:
-        try:
-            return write()
-        except Exception as error:
-            if not is_full(error) or not _share_disk(cache, folder):
-                raise
-            freed = free(cache, size)
-            if not freed:
-                raise
-            say(f"  the disk is full: {freed} entries of the stage cache were removed for the files of the run")
-            size *= 4
-
-
-def _share_disk(*folders: Path) -> bool:
-    try:
-        return len({folder.stat().st_dev for folder in folders}) == 1
-    except OSError:
-        return False
 
 
 def _require_room(folder: Path) -> None:

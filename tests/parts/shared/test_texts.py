@@ -1,24 +1,18 @@
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
-from recx.core.system.threads import limited_to
 from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.parts.encoder.tfidf import Tfidf
-from recx.parts.shared import texts
+from recx.parts.shared import products, texts
 
 ENCODERS = {"sparse": Tfidf(), "dense": Tfidf(factors=4)}
 every_encoder = pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
@@ -99,36 +93,19 @@ def test_past_tasks_are_the_mean_of_what_an_item_answered(encoder: Tfidf) -> Non
 @every_encoder
 @pytest.mark.parametrize("few", [0, 1000], ids=["pair by pair", "with all items"])
 def test_products_of_lists_are_the_cosines(encoder: Tfidf, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "FEW", few)
-    monkeypatch.setattr(texts, "LISTS", 2)
-    monkeypatch.setattr(texts, "ROWS", 3)
+    monkeypatch.setattr(products, "FEW", few)
+    monkeypatch.setattr(products, "LISTS", 2)
+    monkeypatch.setattr(products, "ROWS", 3)
     lengths, item = np.array([2, 0, 4, 1]), np.array([3, 0, 0, 1, 2, 3, 1], dtype=np.int32)
     user = np.array([0, 1, 3, 4], dtype=np.int32)
     lists = RankedLists(user, indptr_of(lengths), item, np.zeros(7, dtype=np.float32))
     every, items = users(world(), encoder), texts.encoded(world(), encoder).items
     expected = (dense(every) @ dense(items).T)[np.repeat(user, lengths), item]
-    found = texts.products_of_lists(lists, every[user], items)
+    found = products.products_of_lists(lists, every[user], items)
     assert found == pytest.approx(expected, abs=1e-6)
     assert found.dtype == np.float32
-    part = texts.products_of_lists(lists[2:4], every[user[2:4]], items)
+    part = products.products_of_lists(lists[2:4], every[user[2:4]], items)
     assert np.array_equal(part, found[2:])
-
-
-@given(st.integers(0, 9), st.integers(0, 12), st.sampled_from([np.asarray, sparse.csr_array]), st.integers(0, 99))
-def test_products_of_pairs_are_those_of_a_loop_whatever_the_pieces_and_threads(
-    d: int, n: int, kind: Callable[..., Any], seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    one, other = (rng.integers(-2, 3, (rows, d + 1)).astype(np.float32) / 3 for rows in (3, 5))
-    user, item = rng.integers(0, 3, n), rng.integers(0, 5, n).astype(np.int32)
-    whole = texts.products_of_pairs(kind(one), user, kind(other), item)
-    expected = [
-        math.fsum(a * b for a, b in zip(one[u], other[i], strict=True)) for u, i in zip(user, item, strict=True)
-    ]
-    assert whole == pytest.approx(expected, abs=1e-6)
-    for rows, threads in ((1, 1), (3, 3), (100, 3)):
-        with mock.patch.object(texts, "ROWS", rows), limited_to(threads):
-            assert np.array_equal(texts.products_of_pairs(kind(one), user, kind(other), item), whole)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
