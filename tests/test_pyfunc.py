@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import numpy as np
 import pandas as pd
 import pytest
-from mlflow.exceptions import MlflowException
 
 import recx
 from recx.core.errors import InputError
@@ -40,6 +38,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def loaded(world: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Return the model as MLflow loads it by the id of its run."""
+    import mlflow
+
     mlflow.set_tracking_uri(f"sqlite:///{world}/outputs/mlflow.db")
     client = mlflow.MlflowClient()
     [run] = client.search_runs([client.get_experiment_by_name("table").experiment_id])
@@ -79,6 +79,8 @@ def test_mlflow_answers_as_recx_does(loaded: Any, model: Model) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(loaded: Any, frame: Any, params: Any, why: str) -> None:
+    from mlflow.exceptions import MlflowException
+
     with pytest.raises(MlflowException, match=why) as error:
         loaded.predict(pd.DataFrame(frame), params=params)
     assert "Traceback" not in str(error.value)
@@ -118,6 +120,8 @@ def test_candidates_are_ordered_for_each_text() -> None:
     ],
 )
 def test_columns_that_would_be_misread_are_refused(frame: Any, params: Any, why: str) -> None:
+    from mlflow.exceptions import MlflowException
+
     with pytest.raises(MlflowException, match=why):
         asked(frame, params)
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pytest
 import yaml
 
@@ -151,6 +150,8 @@ def test_a_model_whose_process_died_meanwhile_has_failed(home: Path) -> None:
 
 
 def test_a_run_of_the_user_and_mlflow_s_own_settings_are_left_alone(home: Path, kept: Keep) -> None:
+    import mlflow
+
     ours = MLflow(f"sqlite:///{home}/outputs/mlflow.db", register="news")
     mlflow.set_tracking_uri(f"sqlite:///{home}/theirs.db")  # in the environment too
     try:

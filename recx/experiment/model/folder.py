@@ -67,8 +67,9 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         NotStorableError: A part cannot be kept.
         OSError: The disk is full, or something else is wrong with it.
     """
-    part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # left by a process that was killed
+    part, earlier = (folder.with_name(f".{folder.name}.{what}") for what in ("part", "earlier"))
+    for left in (part, earlier):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
     part.mkdir(parents=True)
     try:
         values.write(chain, part, locate)
@@ -81,8 +82,10 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         about = {"format": FORMAT, "recx": __version__, "made": made, "keep": keep, "bytes": size, "files": files}
         about["code"] = _code_of(chain)
         _write(part / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            folder.rename(earlier)  # at once, so that no moment sees half of it
         part.rename(folder)
+        shutil.rmtree(earlier, ignore_errors=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return size

@@ -132,7 +132,7 @@ def test_without_the_run_s_data_the_events_of_the_file_are_all_that_is_known(
     try:
         capsys.readouterr()
         pd.testing.assert_frame_equal(table("--history", "mine/history.csv"), before)
-        said = capsys.readouterr().out
+        said = " ".join(capsys.readouterr().out.split())  # without the breaks of its lines
         assert "the events of --history are the whole history, since that of the run is not here: " in said
         with pytest.raises(InputError, match=r"clicks.csv: no such file"):
             table("--user", "u1")

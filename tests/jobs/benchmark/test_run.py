@@ -149,8 +149,8 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     client = open_client(f"sqlite:///{here / 'outputs' / 'mlflow.db'}")
     [experiment] = [one for one in client.search_experiments() if one.name == "rerank_benchmark"]
     found = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
-    parent = found.pop("benchmark of identity, raises: given on synthetic_judged")
-    names = {f"{name}: given + {name} on synthetic_judged": name for name in ("identity", "raises")}
+    parent = found.pop("benchmark of identity, raises: given on synthetic_judged (made up)")
+    names = {f"{name}: given + {name} on synthetic_judged (made up)": name for name in ("identity", "raises")}
     assert set(found) == set(names)
     runs = {names[name]: run for name, run in found.items()}
     assert runs["raises"].data.params["ranker"] == "raises"
