@@ -17,7 +17,16 @@ def rules(card: Mapping[str, Any]) -> dict[str, Any]:
 
     These are all but the counts of what happened, the choice of figures, and what follows from the data and the split.
     """
-    left_out = ("definitions", "doctor", "made_up", "notes", "context", "made_elsewhere", "requests_in_a_block")
+    left_out = (
+        "definitions",
+        "doctor",
+        "made_up",
+        "notes",
+        "context",
+        "made_elsewhere",
+        "requests_in_a_block",
+        "source",
+    )
     kept = {name: rule for name, rule in card.items() if name not in left_out}
     figures = ("retrieval", "ranking", "end_to_end", "tables")
     evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}

@@ -16,6 +16,7 @@ from recx.core.system.serialize import plain, settings
 from recx.core.types import Fold, Interactions
 from recx.parts.split.folds import after_last_event
 from recx.storage.cache.keys import parts_of
+from recx.storage.readers.in_memory import is_in_memory
 
 if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment, Result
@@ -96,6 +97,13 @@ def loaded(experiment: Experiment) -> dict[str, Any]:
         if distinct:
             found[stage] = distinct[0] if len(distinct) == 1 else distinct
     return found
+
+
+def source(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the data was read from, if it was a data frame in memory, whose name no path on a disk shows."""
+    dataset = config.get("dataset")
+    path = dataset.get("path") if isinstance(dataset, Mapping) else None
+    return {"source": str(path)} if is_in_memory(path) else {}
 
 
 def made_elsewhere(interactions: Interactions) -> dict[str, str]:

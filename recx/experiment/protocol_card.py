@@ -90,6 +90,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "made_elsewhere": card_facts.made_elsewhere(result.interactions),
         "doctor": plain(counts(result.findings)),
         "data_hash": data_hash(result.interactions),
+        **card_facts.source(config),
         **({} if report is None else {"truth": GroundTruth.for_evaluator(experiment.evaluator, split.fold).digest()}),
         "versions": versions(),
         "notes": plain(result.notes),

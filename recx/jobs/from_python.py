@@ -11,11 +11,13 @@ from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
+from recx.jobs.frames import Columns, given_frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from recx.experiment.experiment import Result
+    from recx.storage.readers.in_memory import Frame
 
 Folders = str | Path | Sequence[str | Path]
 
@@ -23,6 +25,10 @@ Folders = str | Path | Sequence[str | Path]
 def run(
     overrides: str | Sequence[str] = (),
     *,
+    data: Frame | None = None,
+    items: Frame | None = None,
+    users: Frame | None = None,
+    columns: Columns | None = None,
     config_dir: Folders = (),
     config_name: str = CONFIG_NAME,
 ) -> Result:
@@ -32,6 +38,12 @@ def run(
 
     Args:
         overrides: Such as ``["+experiment=news", "ranker.l2=0.1"]``, or one text that is split like a command line.
+        data: A data frame of events (pandas, Polars, PyArrow), which ``dataset=table`` reads like a file with the same
+            content (``dataset.path``); without an experiment or a dataset, ``+experiment=table`` is run.
+        items: A data frame with one row per item, like ``dataset.items``.
+        users: A data frame with one row per user, like ``dataset.users``.
+        columns: Role -> column of ``data``, such as ``{"user": "uid"}``, like ``dataset.user``: user, item, time,
+            weight, fold; None: there is no such column.
         config_dir: Folders of option files, like ``--config-dir``; parts may be defined in modules beside a folder.
         config_name: Name of the primary configuration, like ``--config-name``.
 
@@ -44,17 +56,22 @@ def run(
     from recx.jobs.launch import folder_of_run, launch
 
     words = _words(overrides)
-    with _project(words, config_dir, config_name):
+    given = given_frames({"data": data, "items": items, "users": users}, columns, words, config_name)
+    with given.at_hand(), _project(words, config_dir, config_name):
         check_single(words)
-        config = compose(words)
+        config = compose([*given.words, *words])
         own = folder_of_run(Path(config.hydra.run.dir).absolute())
         own.check_chosen()
-        return launch(plain(config), own)
+        return launch(given.checked(plain(config)), own)
 
 
 def sweep(
     overrides: str | Sequence[str] = (),
     *,
+    data: Frame | None = None,
+    items: Frame | None = None,
+    users: Frame | None = None,
+    columns: Columns | None = None,
     config_dir: Folders = (),
     config_name: str = CONFIG_NAME,
 ) -> pd.DataFrame:
@@ -62,6 +79,10 @@ def sweep(
 
     Args:
         overrides: Such as ``["+experiment=news", "ranker.l2=0.1,1"]``, or one text that is split like a command line.
+        data: A data frame of events, as of ``run``; its trials run in this process (no ``hydra/launcher``).
+        items: A data frame of the items.
+        users: A data frame of the users.
+        columns: Role -> column of ``data``.
         config_dir: Folders of option files, like ``--config-dir``; parts may be defined in modules beside a folder.
         config_name: Name of the primary configuration, like ``--config-name``.
 
@@ -81,8 +102,10 @@ def sweep(
     from recx.jobs.sweep.summary import table
 
     words = _words(overrides)
-    with _project(words, config_dir, config_name):
-        trials = sweeps.sweep(put_aside(words), lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
+    given = given_frames({"data": data, "items": items, "users": users}, columns, words, config_name)
+    with given.at_hand(), _project(words, config_dir, config_name):
+        of_all = put_aside([*given.words, *words])
+        trials = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
     folders = {trial.number: trial.folder for trial in trials}
     frame = pd.DataFrame(table(trials))
     return frame.assign(folder=frame["trial"].map(folders))

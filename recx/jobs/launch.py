@@ -156,6 +156,7 @@ class Output:
         from recx.experiment.model.form import kept_model
         from recx.experiment.report_writers import TableWriter
         from recx.report.markdown import of_run
+        from recx.storage.readers.in_memory import is_in_memory
 
         result, metrics, fold = self.result, self.result.metrics, self.result.experiment.fold
         if isinstance(self.report, TableWriter):
@@ -169,7 +170,8 @@ class Output:
             run.log_table(name, columns)
         path = (self.config.get("dataset") or {}).get("path") or []
         paths = [path] if isinstance(path, str) else path
-        source = ", ".join(one if "://" in one else str(Path(one).expanduser().absolute()) for one in paths)
+        as_they_are = [one for one in paths if "://" in one or is_in_memory(one)]
+        source = ", ".join(one if one in as_they_are else str(Path(one).expanduser().absolute()) for one in paths)
         run.log_dataset(data_name(self.config), str(self.card["data_hash"]), source)
         run.log_tags(protocol_card.tags(self.card))
         run.describe(of_run(result, self.config, self.sentences))

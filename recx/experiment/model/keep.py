@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from recx.config.part_classes import locate
+from recx.core.chosen import CHOSEN
 from recx.core.progress import Stages, say
 from recx.core.protocols import Splitter
 from recx.core.types import Fold, Interactions
 from recx.experiment.build import keep_of
+from recx.experiment.card_facts import source
 from recx.experiment.experiment import Result
 from recx.experiment.model.chain import Chain
 from recx.experiment.model.folder import MODEL, write
@@ -30,6 +32,9 @@ def keep(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
     how = keep_of(config)
     if how == "off":
         return None
+    if how == "parts" and "model" not in config.get(CHOSEN, {}).get("settings", {}) and source(config):
+        say("  the model keeps the events too, since a data frame cannot be read again (model=parts: without them)")
+        how = "full"
     try:
         chain = Chain.of(result)
         if how == "full":

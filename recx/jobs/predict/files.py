@@ -25,6 +25,8 @@ from recx.storage.readers.tables import Source, columns_of, layouts, read
 
 OF_OTHERS = {"user": USERS, "item": ITEMS}
 """Column -> words by which a column of the same kind is recognised that has another name."""
+BESIDE = ("valid", "test", "fold", "slates", "items", "items_as", "items_embedding", "users", "users_as")
+"""Settings of a table of what a history lacks: the model knows its items, and holds nothing out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,8 @@ def read_events(path: Path, kept: Kept) -> tuple[Interactions, int]:
     """
     dataset: Any = build.experiment(kept.config).dataset
     if isinstance(dataset, Table):
-        table = replace(dataset, path=str(path))
+        unset: dict[str, Any] = dict.fromkeys(BESIDE)
+        table = replace(dataset, path=str(path), **unset)
     else:
         present = columns_of(Source(path), ["user", "item"])
         timed = kept.card["steps"]["fold"]["first_request"] is not None

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recx.core.errors import InputError, did_you_mean
+from recx.storage.readers.in_memory import held_frame
 from recx.storage.readers.unpacked import refuse_size, unpacked
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
@@ -31,11 +32,14 @@ _MAGIC = {
 
 
 def content(path: Path) -> memoryview:
-    """Return the bytes of a file, unpacked (see ``recx.storage.readers.unpacked``).
+    """Return the bytes of a file, unpacked (see ``recx.storage.readers.unpacked``), or those of a frame in memory.
 
     Raises:
         InputError: The file is missing, empty, binary or damaged.
     """
+    frame = held_frame(path)
+    if frame is not None:
+        return frame.data
     with readable(path):
         require_file(path)
         data = memoryview(pa.memory_map(str(path)).read_buffer()) if path.stat().st_size else memoryview(b"")

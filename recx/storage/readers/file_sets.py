@@ -11,6 +11,7 @@ from pathlib import Path
 
 from recx.core.errors import InputError
 from recx.storage.readers.content import is_folder, readable, require_file
+from recx.storage.readers.in_memory import held_frame
 from recx.storage.readers.remote import fetched, is_address
 
 UNFINISHED = (".tmp", ".part", ".partial", ".crdownload", ".inprogress", ".download", ".filepart")
@@ -42,7 +43,7 @@ def files_of(names: str | Sequence[str], key: str) -> FileSet:
     """Return the files that a setting names.
 
     Args:
-        names: A path or pattern, or several.
+        names: A path or pattern, or several; or the name of a frame in memory.
         key: The setting, for errors.
 
     Raises:
@@ -64,6 +65,8 @@ def files_of(names: str | Sequence[str], key: str) -> FileSet:
 
 
 def _files_of(name: str, key: str) -> FileSet:
+    if held_frame(name) is not None:
+        return FileSet((Path(name),))
     if is_address(name):
         copies = fetched(name, key)
         return _parts(copies[0].parent, copies, key) if len(copies) > 1 else FileSet(tuple(copies))

@@ -30,8 +30,8 @@ def plain(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
         return plain(pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type), where)
     if pa.types.is_run_end_encoded(kind):
         return plain(pa.chunked_array([pc.run_end_decode(one) for one in column.chunks], kind.value_type), where)
-    if pa.types.is_dictionary(kind) and not pa.types.is_string(kind.value_type):
-        return plain(column.cast(kind.value_type), where)
+    if pa.types.is_dictionary(kind):
+        return _coded_text(column) if _is_text(kind.value_type) else plain(column.cast(kind.value_type), where)
     if pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
     if _is_bytes(kind):
@@ -49,6 +49,19 @@ def plain_table(table: pa.Table, where: str) -> pa.Table:
             except InputError:
                 continue
     return pa.table(found)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_string_view(kind))
+
+
+def _coded_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary of texts with signed numbers, where Polars has unsigned ones and views."""
+    chunks = [
+        pa.DictionaryArray.from_arrays(one.indices.cast(pa.int32()), one.dictionary.cast(pa.string()))
+        for one in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -213,7 +213,8 @@ def _typed(
 
     ``more``: columns that another file has, and whose values all rows of this one lack.
     """
-    for name in _require_columns(path, kinds, list(dict.fromkeys([*table.names, *more]))):
+    names = table.names
+    for name in _require_columns(path, kinds, [*names, *(name for name in more if name not in names)]):
         column = table.column(name, kinds[name])
         yield name, column
         del column  # before the next one is read

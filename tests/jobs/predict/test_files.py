@@ -15,6 +15,7 @@ from recx.core.errors import InputError
 from recx.core.event_frame import Duplicates
 from recx.experiment.model.folder import Kept
 from recx.jobs.predict.files import alike, named, read_events, read_ids, users_alike
+from recx.parts.dataset.table import Table
 
 
 @pytest.mark.parametrize(
@@ -152,3 +153,17 @@ def test_events_that_could_be_misread_are_one_sentence(
     path.write_text(text)
     with pytest.raises(InputError, match=said):
         read_events(path, kept(monkeypatch, times=times))
+
+
+def test_the_tables_and_folds_beside_a_run_s_events_are_not_read_with_a_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model knows its items; events of its test file are none of the history's."""
+    path = tmp_path / "events.csv"
+    path.write_text("item,user\n8,a\n7,a\n")
+    gone = str(tmp_path / "gone.csv")
+    of_run = Table(items=gone, users=gone, valid=gone, test=gone, slates=gone, items_embedding=gone)
+    made = kept(monkeypatch, times=False)
+    monkeypatch.setattr("recx.jobs.predict.files.build.experiment", lambda config: SimpleNamespace(dataset=of_run))
+    events, unknown = read_events(path, made)
+    assert (events.items.ids[events.item].tolist(), unknown) == ([8, 7], 0)
