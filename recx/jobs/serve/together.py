@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Condition
 from typing import Any
 
 from recx.jobs.serve.turns import Turns
 
 Answer = Callable[[Sequence[Any]], list[Any]]
 """Returns something for each of some users."""
+PATIENCE = 0.5
+"""A turn waits this share of the last one's time for clients who were answered then and ask again."""
 
 
 @dataclass(eq=False)
@@ -22,9 +25,27 @@ class _Waiting:
     answered: asyncio.Future[list[Any]]
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """The last turn.
+
+    Attributes:
+        kind: What its requests shared.
+        n: How many requests of this kind were answered in it or waited at its end.
+        seconds: How long the answer took.
+    """
+
+    kind: Any
+    n: int
+    seconds: float
+
+
 @dataclass(eq=False)
 class Together:
     """Collects requests until their turn begins, and answers those that ask for the same in one call.
+
+    Without patience, four clients who ask again and again would be answered in two calls by turns: while the one half
+    reads its answers, the other half would be alone. A client without company never waits.
 
     A user's answer never depends on who else is asked for (a law: see docs/architecture.md). If a call fails, each
     request is answered on its own, so that no request fails for another's sake.
@@ -35,7 +56,8 @@ class Together:
 
     turns: Turns
     _waiting: dict[Any, list[_Waiting]] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    _changed: Condition = field(default_factory=Condition)
+    _last: _Turn | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def take(self, kind: Any, users: Sequence[Any], answer: Answer) -> list[Any]:
@@ -50,10 +72,11 @@ class Together:
             Refused: Too many requests wait, or what ``answer`` raises for these users.
         """
         own = _Waiting(users, asyncio.get_running_loop().create_future())
-        with self._lock:
+        with self._changed:
             others = self._waiting.setdefault(kind, [])
             others.append(own)
             first = len(others) == 1
+            self._changed.notify()
         if first:
             task = asyncio.create_task(self._turn(kind, answer))
             self._tasks.add(task)  # or it could be collected while it runs
@@ -65,8 +88,15 @@ class Together:
         chosen: list[_Waiting] = []
 
         def work() -> list[list[Any] | BaseException]:
+            self._gather(kind)
             chosen.extend(self._taken(kind))
-            return _answers([one.users for one in chosen], answer)
+            start = time.perf_counter()
+            try:
+                return _answers([one.users for one in chosen], answer)
+            finally:
+                with self._changed:
+                    n = len(chosen) + len(self._waiting.get(kind, ()))
+                    self._last = _Turn(kind, n, time.perf_counter() - start)
 
         try:
             results: Sequence[list[Any] | BaseException] = await self.turns.take(work)
@@ -81,9 +111,16 @@ class Together:
             else:
                 one.answered.set_result(result)
 
+    def _gather(self, kind: Any) -> None:
+        """Wait until as many requests of a kind wait as at the end of the last turn, or patience ends."""
+        with self._changed:
+            last = self._last
+            if last is not None and last.kind == kind:
+                self._changed.wait_for(lambda: len(self._waiting.get(kind, ())) >= last.n, PATIENCE * last.seconds)
+
     def _taken(self, kind: Any) -> list[_Waiting]:
         """Return the requests of a kind that wait."""
-        with self._lock:
+        with self._changed:
             return self._waiting.pop(kind, [])
 
 

@@ -80,3 +80,43 @@ def test_too_many() -> None:
             await together.take("", [1], list)
 
     asyncio.run(ask())
+
+
+def test_clients_who_ask_again_are_answered_in_one_call_each_time() -> None:
+    calls: list[int] = []
+
+    def answer(users: Sequence[Any]) -> list[Any]:
+        calls.append(len(users))
+        time.sleep(0.1)
+        return list(users)
+
+    async def client(together: Together, user: int) -> None:
+        for _ in range(4):
+            assert await together.take("", [user], answer) == [user]
+            await asyncio.sleep(0.001 * user)
+
+    async def ask() -> None:
+        together = Together(Turns(10))
+        await asyncio.gather(*(client(together, user) for user in range(4)))
+
+    asyncio.run(ask())
+    assert sum(calls) == 16
+    assert calls.count(4) >= 3
+
+
+def test_a_client_without_company_never_waits() -> None:
+    ends, waits = [0.0], []
+
+    def answer(users: Sequence[Any]) -> list[Any]:
+        waits.append(time.perf_counter() - ends[-1])
+        time.sleep(0.1)
+        ends.append(time.perf_counter())
+        return list(users)
+
+    async def ask() -> None:
+        together = Together(Turns(10))
+        for _ in range(5):
+            await together.take("", [1], answer)
+
+    asyncio.run(ask())
+    assert min(waits[1:]) < 0.02
