@@ -56,8 +56,7 @@ class Kernel(Generic[P, R]):
         self.__doc__ = function.__doc__
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        ready = self.dispatcher
-        result: R = ready(*map(_prepared, args, self._written), **kwargs)
+        result: R = self.dispatcher(*map(_prepared, args, self._written), **kwargs)
         return result
 
     @cached_property
@@ -111,9 +110,12 @@ def _prepared(value: Any, written: bool) -> Any:
     if isinstance(value, np.ndarray):
         if written:
             return value
-        plain = type(value) is np.ndarray and value.flags.c_contiguous and value.ndim > 0
+        flags = value.flags
+        plain = flags.c_contiguous and type(value) is np.ndarray and value.ndim > 0
+        if plain and not flags.writeable:
+            return value
         view = value.view() if plain else np.ascontiguousarray(value).view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
     if isinstance(value, tuple):
         return type(value)(*[_prepared(part, written) for part in value])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+_NOTHING: Any = object()
 _remembered: dict[str, WeakKeyDictionary[Any, dict[Any, Any]]] = {}
 """Function, as ``module.name`` -> what it returned for each first argument."""
 
@@ -28,15 +29,15 @@ def once_per_input(make: Callable[..., T]) -> Callable[..., T]:
         made = kept.get(first)
         if made is None:
             made = kept.setdefault(first, {})
+        key = rest
         try:
-            if rest in made:
-                return made[rest]
-            key = rest
+            found = made.get(key, _NOTHING)
         except TypeError:  # something in it cannot be hashed
             key = tuple(map(_key, rest))
-        if key not in made:
-            made[key] = make(first, *rest)
-        return made[key]
+            found = made.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = made[key] = make(first, *rest)
+        return found  # type: ignore[no-any-return]
 
     return remembered
 

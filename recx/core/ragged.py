@@ -39,13 +39,14 @@ def check_numbers(numbers: Array, n: int) -> None:
 
 def group_of_rows(indptr: Longs) -> Longs:
     """Return the group of every row [n_rows]."""
-    return np.repeat(np.arange(len(indptr) - 1), indptr[1:] - indptr[:-1])
+    return np.arange(len(indptr) - 1).repeat(indptr[1:] - indptr[:-1])
 
 
 def position_of_rows(indptr: Longs) -> Longs:
     """Return every row's position in its group, from 0 [n_rows]."""
     start = indptr[:-1]
-    position: Longs = np.arange(indptr[-1] - indptr[0]) - np.repeat(start - indptr[0], indptr[1:] - start)
+    position: Longs = np.arange(indptr[-1] - indptr[0])
+    position -= (start - indptr[0]).repeat(indptr[1:] - start)
     return position
 
 
@@ -53,16 +54,16 @@ def rows_of_groups(indptr: Longs, groups: Array) -> Longs:
     """Return the rows of the chosen groups, group after group in the given order."""
     chosen = np.arange(len(indptr) - 1)[groups] if groups.dtype == bool else groups
     lengths = indptr[chosen + 1] - indptr[chosen]
-    return np.repeat(indptr[chosen], lengths) + position_of_rows(indptr_of(lengths))
+    return indptr[chosen].repeat(lengths) + position_of_rows(indptr_of(lengths))
 
 
 def first_rows(indptr: Longs, k: int) -> tuple[Longs | slice, Longs]:
     """Return the first ``k`` rows of each group (a slice of all rows if no group has more), and their ``indptr``."""
-    lengths = np.minimum(np.diff(indptr), k)
+    lengths = np.minimum(indptr[1:] - indptr[:-1], k)
     kept = indptr_of(lengths)
     if kept[-1] == indptr[-1]:
         return slice(None), kept
-    return np.repeat(indptr[:-1], lengths) + position_of_rows(kept), kept
+    return indptr[:-1].repeat(lengths) + position_of_rows(kept), kept
 
 
 def sum_of_groups(values: Array, indptr: Longs) -> Array:
@@ -224,9 +225,11 @@ def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
     rising = rises(score, indptr)
     if not rising.any():
         return order
+    key = ~score if score.dtype.kind in "iu" else -score  # the reverse order, without overflow or rounding
+    if len(indptr) == 2:
+        return np.argsort(key, kind="stable")
     lengths = np.diff(indptr)
     unsorted = np.add.reduceat(rising, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
-    key = ~score if score.dtype.kind in "iu" else -score  # the reverse order, without overflow or rounding
     by_length = np.flatnonzero(unsorted & (lengths > 1))
     by_length = by_length[np.argsort(lengths[by_length], kind="stable")]
     start = 0

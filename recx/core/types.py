@@ -164,6 +164,8 @@ class Requests:
         return len(self.user)
 
     def __getitem__(self, lists: slice | Array) -> Requests:
+        if isinstance(lists, slice) and lists.indices(len(self)) == (0, len(self), 1):
+            return self
         return Requests(self.user[lists], None if self.time is None else self.time[lists], self.allowed)
 
 

@@ -25,7 +25,7 @@ class Score:
         return self  # the history decides nothing
 
     def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
-        return share_of_largest(_column(candidates, self.source, "score", candidates.score), candidates)
+        return share_of_largest(_column(candidates, self.source, "score"), candidates)
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Rank:
         return self
 
     def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
-        rank = _column(candidates, self.source, "rank", candidates.rank.astype(np.float32))
+        rank = _column(candidates, self.source, "rank")
         return np.where(rank > 0, 1 / (np.float32(self.smoothing) + rank), 0).astype(np.float32)
 
 
-def _column(candidates: RankedLists, source: str | None, kind: str, own: Floats) -> Floats:
-    """Return the column of a source, 0 where it is NaN, or all 0 if the retriever has no such source."""
+def _column(candidates: RankedLists, source: str | None, kind: str) -> Floats:
+    """Return a column of the list itself, or of a source: 0 where it is NaN, all 0 if the retriever has no such one."""
     if source is None:
-        return own
+        return candidates.score if kind == "score" else candidates.rank.astype(np.float32)
     column = candidates.columns.get(f"{source}_{kind}")
     if column is None:
         return np.zeros(len(candidates), dtype=np.float32)

@@ -10,7 +10,7 @@ from recx.core.types import Array, Floats, RankedLists
 
 def of_rows(values: Array, candidates: RankedLists) -> Array:
     """Return the value of each row's list [n_rows], given one value per list [n_lists]."""
-    return np.repeat(values, candidates.lengths)
+    return values.repeat(candidates.lengths)
 
 
 def share_of_largest(score: Floats, candidates: RankedLists) -> Floats:

@@ -122,7 +122,7 @@ class FittedUnion:
 
     def _merged(self, piece: Requests, lists: Mapping[str, RankedLists], n_items: int, k: int) -> RankedLists:
         """Return the merged lists of a piece of requests."""
-        sources = list(lists.values())
+        sources, rank = list(lists.values()), {name: found.rank for name, found in lists.items()}
         starts = indptr_of(np.array([len(found) for found in sources]))
         borders = np.stack([found.indptr + start for found, start in zip(sources, starts, strict=False)])
         together = np.diff(borders).sum(axis=0)
@@ -132,7 +132,7 @@ class FittedUnion:
         row = np.empty((len(sources), kept), dtype=np.int64)
         _merge_rows(
             np.concatenate([found.item.astype(np.int32, copy=False) for found in sources]),
-            np.concatenate([self._worth(found, self.settings.weights.get(name, 1.0)) for name, found in lists.items()]),
+            np.concatenate([self._worth(name, found, rank[name]) for name, found in lists.items()]),
             borders,
             k,
             np.full(n_items, -1, dtype=np.int32),
@@ -145,22 +145,23 @@ class FittedUnion:
         n = int(indptr[-1])
         exact = self.settings.method == "score"  # else float32, in the order of the exact sums
         score = score[:n].astype(np.float64 if exact else np.float32, copy=False)
-        return RankedLists(piece.user, indptr, item[:n], score, _columns(lists, row[:, :n]))
+        return RankedLists(piece.user, indptr, item[:n], score, _columns(lists, rank, row[:, :n]))
 
-    def _worth(self, found: RankedLists, weight: float) -> Doubles:
+    def _worth(self, name: str, found: RankedLists, rank: Longs) -> Doubles:
+        weight = self.settings.weights.get(name, 1.0)
         if self.settings.method == "reciprocal_rank":
             # Sums of multiples of 2^-48 are exact: the same ranks from other sources give an equal sum.
-            return np.asarray(np.rint(2.0**48 * weight / (self.settings.smoothing + found.rank)) / 2.0**48)
+            return np.asarray(np.rint(2.0**48 * weight / (self.settings.smoothing + rank)) / 2.0**48)
         largest = np.repeat(max_of_groups(np.abs(found.score), found.indptr), found.lengths)
         return np.asarray(weight * (found.score / np.maximum(largest, 1e-12, dtype=np.float64)))
 
 
-def _columns(lists: Mapping[str, RankedLists], row: Longs) -> dict[str, Reals]:
+def _columns(lists: Mapping[str, RankedLists], rank: Mapping[str, Longs], row: Longs) -> dict[str, Reals]:
     """Return the score and rank in every source of the items at its rows [n_sources, n], NaN where the row is -1."""
     columns: dict[str, Reals] = {}
     for (name, found), rows in zip(lists.items(), row, strict=True):
         score = floats_of(found.score, f"scores of {name}")
-        for kind, values in (("score", score), ("rank", found.rank.astype(np.float32))):
+        for kind, values in (("score", score), ("rank", rank[name].astype(np.float32))):
             columns[f"{name}_{kind}"] = np.append(values, values.dtype.type(np.nan))[rows]
     return columns
 
