@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from hydra.errors import OverrideParseException
 
@@ -57,6 +58,23 @@ def quoted(override: str) -> str:
     escaped = re.sub(r"(\\*)'", r"\1\1\\'", value)
     ending = re.search(r"\\*$", escaped)
     return f"{key}='{escaped}{ending[0] if ending else ''}'"
+
+
+def given(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return what overrides give each key; nothing if one cannot be read, which composing explains."""
+    try:
+        return {one.key_or_group: one.value() for one in parse(readable(overrides))}
+    except (OverrideParseException, InputError):
+        return {}
+
+
+def exact(key: str, value: str | int | bool | None) -> str:
+    """Return an override that gives a key this very value, which may hold any character."""
+    if not isinstance(value, str):
+        return f"{key}={'null' if value is None else str(value).lower()}"
+    plain = f"{key}={value}"
+    is_text = _PLAIN.fullmatch(plain) and isinstance(parse([plain])[0].value(), str)
+    return plain if is_text else quoted(plain)
 
 
 def _readable(override: str) -> str:

@@ -110,9 +110,9 @@ def _is_installed(name: str) -> bool:
 
 def _look(file: Path, given: Mapping[str, str]) -> Guess:
     from recx.parts.dataset.files import expand_home
-    from recx.parts.dataset.table_guess import guess
+    from recx.parts.dataset.table_guess import Given, guess
 
-    return guess(Path(os.path.abspath(expand_home(str(file)))), given)  # noqa: PTH100  keeps links as they are
+    return guess(Path(os.path.abspath(expand_home(str(file)))), Given(given))  # noqa: PTH100  keeps links as they are
 
 
 def _write(folder: Path, package: str, option: str, guess: Guess | None) -> None:

@@ -10,6 +10,7 @@ from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.screen import echo
 from recx.evaluation.definitions import METRICS
+from recx.parts.dataset.known_files import untried
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -27,6 +28,11 @@ def run(arguments: Sequence[str]) -> int:
         if slash:
             groups.setdefault(group, []).append((name, package, _first_comment(file)))
     # recx's own metrics need no option files, those of plugins have some
+    new = untried()
+    groups["dataset"] = [
+        (name, package, f"{text} (never tried on a real file)" if name in new else text)
+        for name, package, text in groups["dataset"]
+    ]
     groups.setdefault("metric", []).extend((name, "recx", text) for name, text in METRICS.items())
     if wanted is not None and wanted not in groups:
         raise InputError(f"unknown group {wanted!r}: {did_you_mean(wanted, groups)}")

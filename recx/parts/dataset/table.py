@@ -17,8 +17,10 @@ from recx.core.types import Array, Interactions
 from recx.parts.dataset.descriptions import Description, described
 from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import expand_home, require_files
+from recx.parts.dataset.known_files import formats
 from recx.parts.dataset.own_folds import joined, rows_where, values_of
 from recx.parts.dataset.own_slates import with_slates
+from recx.parts.dataset.recognised_files import require_format
 from recx.parts.dataset.table_columns import AUTO, refuse_unread_zeros, times_of, weights_of
 from recx.storage.readers.attributes import Kind
 from recx.storage.readers.file_sets import FileSet, files_of
@@ -80,6 +82,8 @@ class Table:
         users: a table with one row per user, like ``items``.
         users_id: its column of ids.
         users_as: column -> kind, like ``items_as``.
+        format: the well-known format that the files must have (see ``recx.parts.dataset.known_files``), so that those
+            of another are not read by its columns; None: any.
     """
 
     files: ClassVar = ("path", "valid", "test", "slates", "items", "items_embedding", "users")
@@ -109,9 +113,12 @@ class Table:
     users: Paths | None = None
     users_id: str | None = None
     users_as: Mapping[str, Kind] | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         check(self, "dataset")
+        if self.format is not None and self.format not in formats():
+            raise InputError(f"dataset.format={self.format}: there is none; {did_you_mean(self.format, formats())}")
         if self.user == "" or self.item == "":
             raise InputError("dataset.user and dataset.item must name columns, such as dataset.user=user_id")
         if self.fold is not None and (self.valid or self.test):
@@ -179,6 +186,8 @@ class Table:
         return [table for table in (of_items, of_users) if table.paths]
 
     def _opened(self, files: FileSet, names: Mapping[str, str], notes: Counter[str]) -> Source:
+        if self.format is not None:
+            require_format(files.paths, self.format)
         source = opened(files, Layout(self.delimiter, self.header), list(names.values()))
         if len(files.paths) > 1 or files.skipped:
             notes.update({"files": len(files.paths), "files_skipped": files.skipped})

@@ -1,6 +1,6 @@
 """Looks at a file of interactions and derives the settings of ``Table`` for it, with what was seen for each.
 
-What could be read in two ways is refused: the message names both readings and the flag of ``recx init`` that decides.
+What could be read in two ways is refused: the message names both readings and the setting that decides.
 """
 
 from __future__ import annotations
@@ -32,6 +32,27 @@ NONE = "none"
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a person says of a file.
+
+    Attributes:
+        values: Setting -> what is said: a column or ``none`` for user, item, time and weight, ``time_unit``, ``order``,
+            ``delimiter``.
+        flags: Whether they are flags of ``recx init``, such as ``--user``; otherwise they are overrides, such as
+            ``dataset.user``.
+    """
+
+    values: Mapping[str, str]
+    flags: bool = True
+
+    def way(self, setting: str, value: str) -> str:
+        """Return how a setting is given, for errors."""
+        if self.flags:
+            return f"--{setting.replace('_', '-')} {value}"
+        return f"dataset.{setting}={'null' if value == NONE else value}"
+
+
+@dataclass(frozen=True)
 class Guess:
     """The settings of ``Table`` for a file.
 
@@ -44,26 +65,26 @@ class Guess:
     seen: Mapping[str, str]
 
 
-def guess(path: Path, given: Mapping[str, str]) -> Guess:
+def guess(path: Path, said: Given) -> Guess:
     """Return the settings for a file.
 
     Args:
         path: The file.
-        given: Setting -> what a flag says: a column or ``none`` for user, item, time and weight, ``time_unit``,
-            ``order``, ``delimiter``.
+        said: What is known about it.
 
     Raises:
         InputError: The file cannot be used, or a setting is ambiguous.
     """
-    delimiter, names, usual = _layout(path, given)
-    columns = {role: _column(path, role, names, given) for role in ROLES}
+    given = said.values
+    delimiter, names, usual = _layout(path, said)
+    columns = {role: _column(path, role, names, said) for role in ROLES}
     source, seen = Source(path, delimiter), {}
     if "weight" not in given and recognised(OPINIONS, [columns["weight"] or ""]):
         seen["weight"] = _about_opinions(source, str(columns["weight"]))
         columns["weight"] = None
     if columns["time"] is None and "time" not in given:
-        _check_no_times(source, [name for name in names if name not in columns.values()])
-    unit, moment = _time_unit(source, columns["time"], given.get("time_unit"))
+        _check_no_times(source, [name for name in names if name not in columns.values()], said)
+    unit, moment = _time_unit(source, columns["time"], said)
     written = None if usual else "\\t" if delimiter == "\t" else delimiter
     settings = {**columns, "path": str(path), "time_unit": unit, "delimiter": written}
     settings |= {"order": given["order"]} if "order" in given else {}
@@ -77,19 +98,21 @@ def guess(path: Path, given: Mapping[str, str]) -> Guess:
     return Guess(table, {name: text for name, text in seen.items() if text})
 
 
-def _layout(path: Path, given: Mapping[str, str]) -> tuple[str | None, list[str], bool]:
+def _layout(path: Path, said: Given) -> tuple[str | None, list[str], bool]:
     """Return the delimiter, the columns, and whether the reader would choose this delimiter by itself."""
-    found = layouts(path)
+    given, found = said.values, layouts(path)
     usual = next(iter(found))
     if "delimiter" in given:
         mark = "\t" if given["delimiter"] == "\\t" else given["delimiter"]
         if mark not in found:
-            raise InputError(f"--delimiter {given['delimiter']}: it is not in the first line of {path}: correct it")
+            way = said.way("delimiter", given["delimiter"])
+            raise InputError(f"{way}: it is not in the first line of {path}: correct it")
         return mark, found[mark], mark == usual
     fitting = [mark for mark, names in found.items() if _has_both(names, given)]
     if len(fitting) > 1:
         first, second = (f"{mark!r} gives {', '.join(found[mark][:3])}" for mark in fitting[:2])
-        raise InputError(f"{path} has columns by two delimiters, {first} and {second}: decide with --delimiter D")
+        way = said.way("delimiter", "D")
+        raise InputError(f"{path} has columns by two delimiters, {first} and {second}: decide with {way}")
     best = fitting[0] if fitting else max(found, key=lambda mark: len(found[mark]))
     return best, found[best], best == usual
 
@@ -98,18 +121,19 @@ def _has_both(names: Sequence[str], given: Mapping[str, str]) -> bool:
     return all(given.get(role) in names or recognised(WORDS[role], names) for role in ("user", "item"))
 
 
-def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str]) -> str | None:
-    needed = role in ("user", "item")
+def _column(path: Path, role: str, names: Sequence[str], said: Given) -> str | None:
+    given, needed = said.values, role in ("user", "item")
     if role in given:
         if given[role] == NONE and not needed:
             return None
         if given[role] not in names:
-            raise InputError(f"--{role} {given[role]}: {path} has no such column: {did_you_mean(given[role], names)}")
+            way = said.way(role, given[role])
+            raise InputError(f"{way}: {path} has no such column: {did_you_mean(given[role], names)}")
         return given[role]
     taken = [given.get(other) for other in ROLES]
     found = [name for name in dict.fromkeys(recognised(WORDS[role], names)) if name not in taken]
     if len(found) > 1:
-        way_out = f"decide with --{role} COLUMN" + ("" if needed else f" or --{role} {NONE}")
+        way_out = f"decide with {said.way(role, 'COLUMN')}" + ("" if needed else f" or {said.way(role, NONE)}")
         raise InputError(f"{path}: the {role} could be the column {' or '.join(map(repr, found))}: {way_out}")
     if not found and needed:
         if any(re.fullmatch(r"-?[0-9.]+", name) for name in names):
@@ -117,19 +141,19 @@ def _column(path: Path, role: str, names: Sequence[str], given: Mapping[str, str
             raise InputError(f"{path} seems to have no header ({shown}): put one first, such as user,item,rating,time")
         raise InputError(
             f"{path}: which of its columns ({', '.join(names)}) is the {role} cannot be seen by their names: say it "
-            f"with --{role} COLUMN"
+            f"with {said.way(role, 'COLUMN')}"
         )
     return found[0] if found else None
 
 
-def _check_no_times(source: Source, others: Sequence[str]) -> None:
+def _check_no_times(source: Source, others: Sequence[str], said: Given) -> None:
     """Raise InputError if a column whose name does not say so holds times."""
     for column in others:
         shown = _as_time(source, column)
         if shown:
             raise InputError(
-                f"{source.path}: the column {column!r} seems to hold the times, such as {shown}: say it with --time "
-                f"{column!r}, or leave the times out with --time {NONE}"
+                f"{source.path}: the column {column!r} seems to hold the times, such as {shown}: say it with "
+                f"{said.way('time', repr(column))}, or leave the times out with {said.way('time', NONE)}"
             )
 
 
@@ -143,13 +167,14 @@ def _as_time(source: Source, column: str) -> str:
     return ""
 
 
-def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[str, str]:
+def _time_unit(source: Source, column: str | None, said: Given) -> tuple[str, str]:
     """Return the unit of a column of times, and which day the first of them is."""
+    given = said.values.get("time_unit")
     if column is None:
         return given or "ms", ""
     raw = numbers_of(source, column)
     if raw is None:
-        return given or "iso", "" if given else f"the first is {_first_day(source, column)}"
+        return given or "iso", "" if given else f"the first is {_first_day(source, column, said)}"
     unit = given or next(iter(units_of(raw)), None)
     example = f"{raw[0]:.0f}" if raw[0] == int(raw[0]) else str(raw[0])
     if unit is None:
@@ -158,17 +183,17 @@ def _time_unit(source: Source, column: str | None, given: str | None) -> tuple[s
             other = f"{example[:4]}-{example[4:6]}-{example[6:]} if it is a date (iso)"
         raise InputError(
             f"{source.path}: the unit of the times in column {column!r} is unclear, {example} is "
-            f"{_moment(raw[0], 's')} if it counts s and {other}: decide with --time-unit {'|'.join([*UNITS, 'iso'])}, "
-            f"or leave the times out with --time {NONE}"
+            f"{_moment(raw[0], 's')} if it counts s and {other}: decide with "
+            f"{said.way('time_unit', '|'.join([*UNITS, 'iso']))}, or leave the times out with {said.way('time', NONE)}"
         )
     return unit, f"{example} is {_moment(raw[0], unit)[:10]}" if unit in UNITS else ""
 
 
-def _first_day(source: Source, column: str) -> str:
+def _first_day(source: Source, column: str, said: Given) -> str:
     try:
         return _moment(read(source, {column: "iso"}, notes={})[column][0], "ms")[:10]
     except InputError as error:
-        raise InputError(f"{error}, or leave the times out with --time {NONE}") from error
+        raise InputError(f"{error}, or leave the times out with {said.way('time', NONE)}") from error
 
 
 def _moment(value: float, unit: str) -> str:
