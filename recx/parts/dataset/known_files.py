@@ -79,9 +79,10 @@ def untried() -> set[str]:
 
 
 def _format(name: str, said: Mapping[str, Any]) -> Format:
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
     published = [
         Published(one["data"], one["source"], {key: n for key, n in one.items() if key not in ("data", "source")})
         for one in said.get("published", ())
     ]
-    return Format(**{"dataset": name, **plain, "published": tuple(published)})
+    settings: dict[str, Any] = {"dataset": name, **plain, "published": tuple(published)}
+    return Format(**settings)
