@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 EVENTS = [
@@ -20,6 +21,10 @@ def _asin(item: int) -> str:
 
 def _reviewer(user: int) -> str:
     return f"A{user:013}"
+
+
+def _moment(time: int) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _lines(form: Callable[[int, int, int, int], str]) -> str:
@@ -72,8 +77,8 @@ def files() -> Iterator[tuple[str, dict[str, str]]]:
         {
             "All_Beauty.jsonl": _lines(
                 lambda u, i, r, t: (
-                    f'{{"rating": {r}.0, "title": "ok", "text": "fine", "images": [], "asin": "{_asin(i)}", "parent_asin": '
-                    f'"{_asin(i)}", "user_id": "AE{u:026}", "timestamp": {t}000, "helpful_vote": 0, '
+                    f'{{"rating": {r}.0, "title": "ok", "text": "fine", "images": [], "asin": "{_asin(i)}", '
+                    f'"parent_asin": "{_asin(i)}", "user_id": "AE{u:026}", "timestamp": {t}000, "helpful_vote": 0, '
                     '"verified_purchase": true}'
                 )
             )

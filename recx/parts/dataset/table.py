@@ -21,7 +21,7 @@ from recx.parts.dataset.known_files import formats
 from recx.parts.dataset.own_folds import joined, rows_where, values_of
 from recx.parts.dataset.own_slates import with_slates
 from recx.parts.dataset.recognised_files import require_format
-from recx.parts.dataset.table_columns import AUTO, refuse_unread_zeros, times_of, weights_of
+from recx.parts.dataset.table_columns import AUTO, later, refuse_unread_zeros, times_of, weights_of
 from recx.storage.readers.attributes import Kind
 from recx.storage.readers.file_sets import FileSet, files_of
 from recx.storage.readers.marks import BLANKS
@@ -41,7 +41,9 @@ Column = str | NonNegativeInt
 Paths = str | tuple[str, ...]
 
 ROLES = ("user", "item", "time", "weight")
-FOLD = "fold"
+FOLD, OFFSET = "fold", "time_offset"
+NAMED = (*ROLES, FOLD, OFFSET)
+"""The settings that name a column of the events."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Table:
         time_unit: unit of the times: d, h, m, s, ms, us or ns; iso (dates), dmy or mdy (dates with the day or the month
             first), or excel (days of a spreadsheet). A Parquet timestamp has its own unit. With ``time=auto`` dates
             show their unit, if none but ms is set.
+        time_offset: name (number) of a column of milliseconds to add to the times, such as those since the session
+            began where the times are days; None: there is none.
         relative_times: the times count the unit from a start of their own, not from 1970.
         header: whether the first line names the columns; otherwise they are numbered from 0.
         delimiter: separator of the columns, or ``blanks`` for runs of blanks; None: as the file's name or its header
@@ -97,6 +101,7 @@ class Table:
     seed: Seed = 0
     weight: Column | None = AUTO
     time_unit: TimeUnit = "ms"
+    time_offset: Column | None = None
     relative_times: bool = False
     header: bool = True
     delimiter: Delimiter | None = None
@@ -127,7 +132,9 @@ class Table:
                 "dataset.test a file of its own: give one or the other"
             )
         used: dict[Column, str] = {}
-        for role in (*ROLES, FOLD):
+        if self.time_offset is not None and self.time is None:
+            raise InputError("dataset.time_offset is added to the times, and dataset.time=null says there are none")
+        for role in NAMED:
             name = getattr(self, role)
             if name in (None, AUTO):
                 continue
@@ -154,12 +161,11 @@ class Table:
             InputError: no path is set, or the files cannot be used.
         """
         notes: Counter[str] = Counter()
-        needed = {role: str(x) for role in (*ROLES, FOLD) if (x := getattr(self, role)) not in (None, AUTO)}
+        needed = {role: str(x) for role in NAMED if (x := getattr(self, role)) not in (None, AUTO)}
         source = self._opened(require_files(self.path, "clicks.csv"), needed, notes)
         names, unit = self._found(source, needed, notes)
-        kinds = dict(
-            zip((*ROLES, FOLD), ("id", "id", exact_times(unit, self.relative_times), "number", "text"), strict=True)
-        )
+        clock = exact_times(unit, self.relative_times)
+        kinds = dict(zip(NAMED, ("id", "id", clock, "number", "text", "double"), strict=True))
         chosen = {role: (name, kinds[role]) for role, name in names.items()}
         columns = self._read(source, chosen, notes)
         others = {fold: path for fold in ("valid", "test") if (path := getattr(self, fold)) is not None}
@@ -169,6 +175,8 @@ class Table:
                 other = self._opened(files_of(path, f"dataset.{fold}"), needed, notes)
                 tables[fold] = self._read(other, chosen, notes, may_lack=True)
             columns = joined(tables)
+        if OFFSET in columns:
+            columns["time"] = later(columns["time"], columns.pop(OFFSET))
         try:
             events = interactions_of(
                 columns, self.duplicates, order=self.order, seed=self.seed, relative_times=self.relative_times
@@ -251,7 +259,7 @@ def check_column(role: str, name: Column, header: bool) -> None:
     if not header and not isinstance(name, int):
         raise InputError(
             f"dataset.{role}={name}: without a header, columns are numbered from 0: set it to a number, such as "
-            f"dataset.{role}={(*ROLES, FOLD).index(role)}"
+            f"dataset.{role}={NAMED.index(role)}"
         )
 
 

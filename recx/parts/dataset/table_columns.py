@@ -59,6 +59,12 @@ def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) ->
     return best[0], clock if unit == "ms" and clock != NUMBERS else unit
 
 
+def later(time: Array, offset: Array) -> Array:
+    """Return moments [n], ``datetime64``, that many milliseconds later [n]."""
+    moved: Array = time + np.rint(offset * 1000).astype("timedelta64[us]")
+    return moved
+
+
 def weights_of(source: Source, names: Sequence[str]) -> tuple[str | None, dict[str, int]]:
     """Return the column of weights, and the note of one that is not read.
 

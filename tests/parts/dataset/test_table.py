@@ -81,3 +81,22 @@ def test_a_delimiter_that_the_header_shows_is_named_as_it_is_typed(tmp_path: Pat
     with pytest.raises(InputError) as error:
         Table(str(tmp_path / "clicks.csv"), user="who", item="what", time=None, delimiter=",").load()
     assert f"(set dataset.delimiter={shown})" in str(error.value)
+
+
+def test_an_offset_orders_the_events_of_a_day(tmp_path: Path) -> None:
+    file = tmp_path / "views.csv"
+    file.write_text(
+        "session;item;frame;day\n1;c;526309;2016-05-09\n1;a;0.5;2016-05-09\n1;b;31018;2016-05-09\n1;a;7;2016-05-08\n"
+        "1;a;9;2016-05-09\n",
+        encoding="utf-8",
+    )
+    events = Table(str(file), user="session", time="day", time_unit="iso", time_offset="frame", weight=None).load()
+    assert [str(events.items.ids[item]) for item in events.item] == ["a", "a", "a", "b", "c"]
+    assert events.time is not None
+    day = 1_462_752_000_000  # 2016-05-09
+    assert events.time.tolist() == [day - 86_400_000 + 7, day, day + 9, day + 31_018, day + 526_309]
+
+
+def test_an_offset_needs_times() -> None:
+    with pytest.raises(InputError, match=r"dataset.time_offset is added to the times, and dataset.time=null says"):
+        Table("x.csv", time=None, time_offset="frame")
