@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recx.evaluation.compare import Comparison, compare
     from recx.evaluation.evaluate import evaluate
     from recx.evaluation.metrics.registry import metric
+    from recx.evaluation.systems import evaluate_systems
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.model.model import load_model
     from recx.jobs.from_python import run, sweep
@@ -38,6 +39,7 @@ __all__ = [
     "Result",
     "compare",
     "evaluate",
+    "evaluate_systems",
     "load_model",
     "metric",
     "results",
@@ -52,6 +54,7 @@ _HOME = {
     "Result": "recx.experiment.experiment",
     "compare": "recx.evaluation.compare",
     "evaluate": "recx.evaluation.evaluate",
+    "evaluate_systems": "recx.evaluation.systems",
     "load_model": "recx.experiment.model.model",
     "metric": "recx.evaluation.metrics.registry",
     "run": "recx.jobs.from_python",

@@ -34,7 +34,10 @@ from recx.evaluation.rules import MEAN, TIES
 from recx.evaluation.slices import slices_of
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from recx.storage.readers.in_memory import Frame
+
+    Given = Frame | str | Path
+    """A data frame of pandas, Polars, PyArrow or the like, or the path of a file."""
 
 OnDuplicates = Literal["error", "first"]
 LISTS = "lists"
@@ -43,8 +46,8 @@ METRICS_AT_10 = tuple(f"{figure}_at_10" for figure in ("ndcg", "recall", "hit", 
 
 
 def evaluate(
-    recommendations: pd.DataFrame | str | Path | RankedLists,
-    relevance: pd.DataFrame | str | Path | Interactions,
+    recommendations: Given | RankedLists,
+    relevance: Given | Interactions,
     metrics: Sequence[str | Metric] = METRICS_AT_10,
     *,
     order: Order = "auto",
@@ -52,15 +55,17 @@ def evaluate(
     rel_threshold: float = 1.0,
     max_grade: float | None = None,
     threshold: float = 0.5,
-    history: pd.DataFrame | str | Path | Interactions | None = None,
-    items: pd.DataFrame | str | Path | Entities | None = None,
+    history: Given | Interactions | None = None,
+    items: Given | Entities | None = None,
+    columns: Mapping[str, str] | None = None,
     name: str | None = None,
 ) -> Evaluation:
     """Evaluate ranked lists against the ground truth.
 
     Args:
         recommendations: A frame with columns user, item and score (or rank, from 1), the path of such a table (CSV,
-            TSV, Parquet) or of a TREC run, or lists of recx.
+            TSV, Parquet, JSON lines) or of a TREC run, or lists of recx. Frames are of pandas, Polars, PyArrow or the
+            like. A table may have one row a user, with a list of items (best first, unless there is a list of scores).
         relevance: A frame with columns user, item and, if it is graded, grade; the path of such a table or of TREC
             qrels; or, with lists of recx, the events that are the targets.
         metrics: Names (``recx list metric`` shows them), or metrics made by ``recx.metric`` or a plugin.
@@ -77,6 +82,8 @@ def evaluate(
         items: More about the catalogue, with a column item and, as the metrics need them, category and embedding (one
             array per item). The catalogue consists of every item of all tables; those that occur only in the lists
             are counted as ``items_unknown``.
+        columns: Role (user, item, score, rank, grade, category) -> its column in the tables, where that has another
+            name, such as ``{"user": "uid", "score": "pred"}``.
         name: The name of the evaluation in comparisons; default: the path, or ``run``.
 
     Returns:
@@ -92,7 +99,7 @@ def evaluate(
         "threshold": coerce(threshold, float, "threshold"),
     }
     chosen = _resolved(metrics, defaults)
-    inputs = inputs_of(recommendations, relevance, order=order, history=history, items=items)
+    inputs = inputs_of(recommendations, relevance, order=order, history=history, items=items, columns=columns)
     needing = [m.name for m in chosen if isinstance(m, NamedMetric) and m.figure in NEEDS_SCORES]
     if needing and not inputs.scored:
         raise InputError(

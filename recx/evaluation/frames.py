@@ -11,7 +11,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.ragged import position_of_rows, rises, sorted_in_groups
 from recx.core.types import Array, Longs
 from recx.evaluation.grouped import Grouped, Numbered, grouped, numbered
-from recx.evaluation.telling_columns import ranks_of, telling
+from recx.evaluation.telling_columns import ranks_of, refuse_systems, telling
 from recx.storage.readers.names import GRADES, WEIGHTS, column_of_grades
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def lists_of(frame: pd.DataFrame, order: Order = "auto", name: str = "recommenda
         InputError: A column is missing or of the wrong type, a number is not finite, or scores and ranks contradict
             each other.
     """
+    refuse_systems(frame, name)
     user, item = ids_of(frame, "user", name), numbered(ids_of(frame, "item", name))
     if order == "given":
         lists = grouped(user, item, user)

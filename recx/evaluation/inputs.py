@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recx.core.entities import Entities, refuse_headers
+from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import blocks, blocks_of_groups, indptr_of, rises, rows_of_groups
 from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, Notes, RankedLists
 from recx.evaluation import frames, large_tables
+from recx.evaluation.given_tables import frame_of
 from recx.evaluation.grouped import ROWS, Grouped, number, numbered
 from recx.evaluation.near_ids import spelled_differently
 
@@ -56,7 +58,13 @@ class EvaluationInputs:
 
 
 def inputs_of(
-    recommendations: Any, relevance: Any, *, order: frames.Order = "auto", history: Any = None, items: Any = None
+    recommendations: Any,
+    relevance: Any,
+    *,
+    order: frames.Order = "auto",
+    history: Any = None,
+    items: Any = None,
+    columns: Mapping[str, str] | None = None,
 ) -> EvaluationInputs:
     """Convert frames, files or arrays; see ``recx.evaluate`` for the arguments.
 
@@ -64,14 +72,17 @@ def inputs_of(
         InputError: One of them cannot be used, or lists and truth have no user in common.
     """
     if isinstance(recommendations, RankedLists) or isinstance(relevance, Interactions):
+        if columns:
+            raise InputError("columns= names columns of tables, and lists of recx have none: leave it out")
         return _of_arrays(recommendations, relevance, history, items)
     given = {"recommendations": recommendations, "relevance": relevance}
     given |= {name: table for name, table in {"history": history, "items": items}.items() if table is not None}
-    paths = {name: Path(table) for name, table in given.items() if isinstance(table, str | Path)}
+    paths = {name: Path(table) for name, table in given.items() if isinstance(table, str | Path) and not columns}
     lists = large_tables.lists_of(paths["recommendations"], order) if "recommendations" in paths else None
     truth = large_tables.truth_of(paths["relevance"]) if "relevance" in paths else None
     large = {"recommendations": lists, "relevance": truth}
-    tables = _same_type_of_ids({name: _frame(table, name) for name, table in given.items() if large.get(name) is None})
+    small = {name: table for name, table in given.items() if large.get(name) is None}
+    tables = _same_type_of_ids({name: frame_of(table, name, columns) for name, table in small.items()})
     left_out = sum((Counter(table.attrs.get("notes", {})) for table in tables.values()), Counter[str]())
     scored = order in ("auto", "score") and (lists is not None or "score" in tables["recommendations"])
     lists = frames.lists_of(tables["recommendations"], order) if lists is None else lists
@@ -242,24 +253,6 @@ def _embedding(frame: pd.DataFrame, codes: Ints, n_items: int) -> Floats:
     embedding = np.full((n_items, vectors.shape[1]), np.nan, dtype=np.float32)
     embedding[codes[known]] = vectors
     return embedding
-
-
-def _frame(given: Any, name: str) -> pd.DataFrame:
-    """Return a frame that was given as such or by its path."""
-    import pandas as pd
-
-    if isinstance(given, str | Path):
-        from recx.storage.readers import lists
-
-        return lists.read(Path(given), name)
-    if not isinstance(given, pd.DataFrame):
-        raise InputError(f"{name} must be a pandas frame or the path of a file, not {type(given).__name__}")
-    if given.columns.nlevels > 1:
-        raise InputError(f"{name} has column names of {given.columns.nlevels} levels: flatten them to one level")
-    if not len(given):
-        raise InputError(f"{name} has no rows: add some, or leave it out if it is optional")
-    refuse_headers(given, name)
-    return given
 
 
 def _same_type_of_ids(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

@@ -23,7 +23,7 @@ from recx.core.types import Array, Doubles, Ints, Longs
 from recx.evaluation.grouped import Grouped
 from recx.storage.readers.content import refuse_bomb
 from recx.storage.readers.lists import roles_of
-from recx.storage.readers.names import GRADES, RANKS, WEIGHTS, recognised
+from recx.storage.readers.names import GRADES, RANKS, SYSTEMS, WEIGHTS, recognised
 
 ROWS = 1 << 20
 """Rows that are read at a time; a smaller file is read whole."""
@@ -47,7 +47,7 @@ def lists_of(path: Path, order: str) -> Grouped | None:
     Raises:
         InputError: An id is missing, or a score is missing or not finite.
     """
-    telling = {"auto": RANKS, "score": None}
+    telling = {"auto": f"{RANKS}|{SYSTEMS}", "score": SYSTEMS}
     lists = _grouped(path, "recommendations", telling[order]) if order in telling else None
     if lists is not None:
         _sort(lists.value, lists.indptr, lists.item)

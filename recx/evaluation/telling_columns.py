@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recx.core.contracts import TABLE
-from recx.storage.readers.names import RANKS, recognised
+from recx.core.errors import InputError
+from recx.storage.readers.names import RANKS, SYSTEMS, recognised
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,3 +29,20 @@ def ranks_of(frame: pd.DataFrame) -> list[str]:
 
     found = recognised(RANKS, (column for column in frame if isinstance(column, str) and column not in TABLE))
     return [name for name in found if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].notna().all()][:1]
+
+
+def refuse_systems(frame: pd.DataFrame, name: str) -> None:
+    """Check that the lists of a frame are of one system.
+
+    Raises:
+        InputError: A column says by its name that they are of several.
+    """
+    for column in recognised(SYSTEMS, (column for column in frame if isinstance(column, str))):
+        systems = frame[column].dropna().unique().tolist()
+        if len(systems) > 1:
+            shown = ", ".join(map(str, systems[:3])) + (" …" if len(systems) > 3 else "")
+            raise InputError(
+                f"{name}: the column {column!r} ({shown}) could say which system made each list: evaluate each by "
+                f"itself with --by {column} (recx.evaluate_systems(..., by={column!r})), or drop the column if all are "
+                "of one"
+            )

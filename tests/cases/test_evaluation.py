@@ -574,7 +574,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "item twice": (lambda: (SHOWN, pd.concat([TRUTH, TRUTH["item"]], axis=1)), "'item' occurs more than once"),
     "nothing relevant": (lambda: (SHOWN, TRUTH.assign(grade=0)), "none of the 2 targets has a weight above 0"),
     "nothing high enough": (lambda: (SHOWN, TRUTH.assign(grade=0.5)), "rel_threshold=1.0: none of the 2 targets"),
-    "no frame": (lambda: ([("ann", "a", 1.0)], TRUTH), "recommendations must be a pandas frame .* not list"),
+    "no frame": (lambda: ([("ann", "a", 1.0)], TRUTH), "recommendations must be a data frame .* not list"),
 }
 
 

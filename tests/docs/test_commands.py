@@ -171,6 +171,9 @@ def test_every_evaluation_judges_files_of_those_names(
 ) -> None:
     Path("run.csv").write_text("user,item,score\n1,a,0.9\n1,b,0.8\n2,a,0.3\n", encoding="utf-8")
     Path("truth.csv").write_text("user,item,grade\n1,b,1\n2,a,2\n", encoding="utf-8")
+    rows = [f"1,{b},0.9\n1,{a},0.8\n2,a,0.3\n" for a, b in ("ba", "ab")]
+    lines = [f"{line},{name}" for name, text in zip(("knn", "pop"), rows, strict=True) for line in text.splitlines()]
+    Path("systems.csv").write_text("user,item,score,Algorithm\n" + "\n".join(lines) + "\n", encoding="utf-8")
     Path("results.trec").write_text("1 Q0 a 1 0.9 x\n1 Q0 b 2 0.8 x\n2 Q0 a 1 0.3 x\n", encoding="utf-8")
     Path("qrels.trec").write_text("1 0 b 1\n2 0 a 2\n", encoding="utf-8")
     monkeypatch.setattr("sys.argv", ["recx", *line.split()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
@@ -37,9 +38,15 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--threshold", type=float, default=0.5, help="lowest score of a row that is predicted positive")
     parser.add_argument("--history", help="columns user and item: what was known before")
     parser.add_argument("--items", help="columns item and category: more of the catalogue")
+    parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as user=uid,item=sku,score=pred")
+    parser.add_argument("--by", metavar="COLUMN", help="the column of the system, whose lists are compared")
     parser.add_argument("--json", action="store_true", help="print JSON")
     settings = vars(parser.parse_args(arguments))
     print_json, metrics = settings.pop("json"), _metrics(settings.pop("metrics"), settings.pop("k"))
+    settings["columns"], by = _columns(settings["columns"]), settings.pop("by")
+    if by is not None:
+        _print_systems(metrics, by, print_json, settings)
+        return 0
 
     from recx.evaluation.evaluate import evaluate
     from recx.report.terminal.console import console_of_stdout
@@ -51,6 +58,34 @@ def run(arguments: Sequence[str]) -> int:
     else:
         print_evaluation(console_of_stdout(), evaluation)
     return 0
+
+
+def _print_systems(metrics: Sequence[str], by: str, print_json: bool, settings: dict[str, Any]) -> None:
+    """Print every metric of each system, and the tests of the others against the first."""
+    from recx.evaluation.compare import compare
+    from recx.evaluation.systems import evaluate_systems
+    from recx.report.terminal.console import console_of_stdout
+    from recx.report.terminal.print_comparison import json_of, print_comparison
+
+    tables = settings.pop("recommendations"), settings.pop("relevance")
+    found = evaluate_systems(*tables, metrics, by=by, **settings)
+    if len(found) < 2:
+        raise InputError(f"--by {by}: all lists are of {next(iter(found))}: leave it out")
+    comparison = compare(*found.values())
+    if print_json:
+        echo(json_of(comparison))
+    else:
+        print_comparison(console_of_stdout(), comparison)
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    """Return role -> column of ``--columns``."""
+    if text is None:
+        return None
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if not all(role and column for role, _, column in pairs):
+        raise InputError(f"--columns {text}: write ROLE=COLUMN for each, such as --columns user=uid,item=sku")
+    return {role.strip(): column.strip() for role, _, column in pairs}
 
 
 def _metrics(names: str | None, cuts: str | None) -> list[str]:

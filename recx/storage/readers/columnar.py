@@ -30,8 +30,12 @@ class Typed(Protocol):
     def names(self) -> list[str]:
         """The names of its columns."""
 
+    @property
+    def nested(self) -> list[str]:
+        """The columns that hold lists."""
+
     def column(self, name: str, kind: str = "") -> pa.ChunkedArray:
-        """Return a column; ``kind`` is that of its values (see ``recx.storage.readers.columns``)."""
+        """Return a column; ``kind`` is that of its values (see ``recx.storage.readers.columns``), or ``list``."""
 
     def first(self) -> pa.Table:
         """Return the first rows."""
@@ -67,6 +71,11 @@ class ParquetTable:
     def names(self) -> list[str]:
         """The names of its columns."""
         return list(self._file.schema_arrow.names)
+
+    @property
+    def nested(self) -> list[str]:
+        """The columns that hold lists."""
+        return _of_lists(self._file.schema_arrow)
 
     def column(self, name: str, kind: str = "") -> pa.ChunkedArray:
         """Return a column.
@@ -110,6 +119,11 @@ class ArrowTable:
         with _whole(self.path, "Arrow"):
             return list(self._schema.names)
 
+    @property
+    def nested(self) -> list[str]:
+        """The columns that hold lists."""
+        return _of_lists(self._schema)
+
     def column(self, name: str, kind: str = "") -> pa.ChunkedArray:
         """Return a column.
 
@@ -152,6 +166,11 @@ class ArrowTable:
         else:
             file = pa.ipc.open_file(buffer, options=options)
             yield from (file.get_batch(at) for at in range(file.num_record_batches))
+
+
+def _of_lists(schema: pa.Schema) -> list[str]:
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return [field.name for field in schema if any(test(field.type) for test in kinds)]
 
 
 @contextmanager

@@ -50,10 +50,15 @@ class HeldFrame:
         table = arrow_table(frame, argument)
         if not table.num_rows:
             raise InputError(f"{argument}: the data frame has no rows: give one with at least one")
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return cls(f"{IN_MEMORY}, {table.num_rows:,} rows, {table_hash(table)}", memoryview(sink.getvalue()))
+        return cls(f"{IN_MEMORY}, {table.num_rows:,} rows, {table_hash(table)}", as_stream(table))
+
+
+def as_stream(table: pa.Table) -> memoryview:
+    """Return the bytes of a file of Arrow's format for streams."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
 
 
 _held: ContextVar[Mapping[str, HeldFrame]] = ContextVar("held", default={})  # noqa: B039  nobody writes into it

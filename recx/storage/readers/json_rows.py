@@ -50,17 +50,24 @@ class JsonRows:
         """The keys that the rows have, by first appearance."""
         return list(self._seen)
 
+    @property
+    def nested(self) -> list[str]:
+        """The keys that hold lists."""
+        return [name for name, kinds in self._seen.items() if list in kinds]
+
     def column(self, name: str, kind: str = "") -> pa.ChunkedArray:
         """Return a column; a row without the key lacks the value.
 
         Args:
             name: The key.
-            kind: The kind of its values (see ``recx.storage.readers.columns``).
+            kind: The kind of its values (see ``recx.storage.readers.columns``), or ``list``.
 
         Raises:
             InputError: The text is not JSON, or a value is a list or an object.
         """
         found = self._seen.get(name, set())
+        if kind == "list":
+            return self._lists(name)
         if not self._is_list and (typed := _type_of(found)) is not None:
             options = pajson.ParseOptions(explicit_schema=pa.schema({name: typed}), unexpected_field_behavior="ignore")
             for block in (1 << 24, _BLOCK):
@@ -146,6 +153,16 @@ class JsonRows:
             for name, value in row.items():
                 found.setdefault(name, set()).update(() if value is None else (type(value),))
         return found
+
+    def _lists(self, name: str) -> pa.ChunkedArray:
+        values = [row.get(name) for _, row in self._rows]
+        at = next((at for at, value in enumerate(values) if not isinstance(value, list | None)), None)
+        if at is not None:
+            raise InputError(f"{self.path}, {self._rows[at][0]}: {name!r} is no list, as in other rows: write one")
+        try:
+            return pa.chunked_array([pa.array(values)])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise InputError(f"{self.path}: the lists {name!r} hold values of several types ({error})") from error
 
     def _converted(self, name: str, kind: str) -> pa.ChunkedArray:
         values = [row.get(name) for _, row in self._rows]

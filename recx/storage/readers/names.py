@@ -32,6 +32,8 @@ WEIGHTS = f"weight|strength|value|{OPINIONS}|{REACTIONS}"
 """Numbers that may be grades, or may not."""
 RANKS = "ranks?|ranking|position|pos"
 """The place of an item in a list."""
+SYSTEMS = "algorithm|algo|system|recommender|method|approach"
+"""What made a list, where a table holds the lists of several."""
 KINDS_OF_EVENTS = "type|event|action|behaviou?r|interaction|feedback|reaction|status"
 """What a row of a log says that happened, in words."""
 NOT_CHOSEN = (
