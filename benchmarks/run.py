@@ -240,6 +240,13 @@ def lists() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def reading() -> Iterator[tuple[str, str, str]]:
+    """Ratings from CSV over Arrow's own reader and a sort: see benchmarks/reading.py."""
+    from reading import figures
+
+    yield from figures()
+
+
 def latency() -> Iterator[tuple[str, str, str]]:
     """The overhead of measuring latency: see benchmarks/latency.py."""
     from latency import measured
@@ -305,6 +312,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "large": large,
     "evaluation": evaluation,
     "lists": lists,
+    "reading": reading,
     "cache": cache,
     "sweeps": sweeps,
     "latency": latency,

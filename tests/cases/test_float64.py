@@ -36,7 +36,8 @@ from recx.parts.shared.design_matrix import design_matrix
 from recx.parts.shared.top_k import OfItems, top_k, top_of_table
 from recx.parts.split.by_query import ByQuery
 from recx.storage.cache.store import Cache
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import read
 
 QUERIES, SHOWN = 40, 8
 SCALES: Mapping[str, Function[[int], float]] = {

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from recx.core import room
 from recx.core.progress import shown_on
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import read
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet"])

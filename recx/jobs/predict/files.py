@@ -21,7 +21,8 @@ from recx.parts.dataset.table_columns import AUTO
 from recx.storage.readers.columns import ids_of
 from recx.storage.readers.content import content
 from recx.storage.readers.names import ITEMS, USERS, recognised
-from recx.storage.readers.tables import Source, columns_of, layouts, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import columns_of, layouts, read
 
 OF_OTHERS = {"user": USERS, "item": ITEMS}
 """Column -> words by which a column of the same kind is recognised that has another name."""

@@ -11,8 +11,8 @@ import numpy as np
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array
 from recx.storage.readers.content import content, is_folder, readable
-from recx.storage.readers.delimited import refuse_nul
 from recx.storage.readers.file_sets import FileSet, files_of
+from recx.storage.readers.text_bytes import refuse_nul
 
 
 def require_path(path: str | None, example: str) -> Path:

@@ -16,7 +16,8 @@ from recx.storage.readers.content import content
 from recx.storage.readers.json import read_json_lines
 from recx.storage.readers.lists import DOCUMENT_ID, GRADE, QUERY_ID
 from recx.storage.readers.names import column_of_grades
-from recx.storage.readers.tables import Source, layouts
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import layouts
 from recx.storage.readers.tables import read_texts as all_texts
 from recx.storage.readers.untitled import read_untitled
 

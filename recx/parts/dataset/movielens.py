@@ -15,7 +15,8 @@ from recx.core.types import Interactions
 from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import require_path
 from recx.storage.readers.content import readable
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import read
 from recx.storage.readers.times import TimeUnit, exact_times
 
 NAMES = ("user", "item", "weight", "time")

@@ -17,7 +17,8 @@ from recx.core.errors import InputError
 from recx.core.types import Array, Floats, Longs
 from recx.parts.dataset.files import require_folder
 from recx.storage.readers.content import content, readable
-from recx.storage.readers.tables import Source, layouts, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import layouts, read
 from recx.storage.readers.times import exact_times
 
 CONTEXT = tuple(f"click_{name}" for name in ("environment", "deviceGroup", "os", "country", "region", "referrer_type"))

@@ -13,8 +13,8 @@ from recx.core.errors import InputError
 from recx.parts.dataset.known_files import Format, formats
 from recx.storage.readers.columnar import typed
 from recx.storage.readers.content import content, is_folder, readable
-from recx.storage.readers.delimited import from_header
 from recx.storage.readers.marks import PACKED, fields_of
+from recx.storage.readers.text_bytes import from_header
 
 _BYTES, _LINES = 1 << 16, 200
 """What is looked at of a file."""

@@ -21,13 +21,14 @@ from recx.parts.dataset.known_files import formats
 from recx.parts.dataset.own_folds import joined, rows_where, values_of
 from recx.parts.dataset.own_slates import with_slates
 from recx.parts.dataset.recognised_files import require_format
-from recx.parts.dataset.table_columns import AUTO, later, refuse_unread_zeros, times_of, weights_of
+from recx.parts.dataset.table_columns import AUTO, later, looked_at, refuse_unread_zeros, times_of, weights_of
 from recx.storage.readers.attributes import Kind
 from recx.storage.readers.file_sets import FileSet, files_of
 from recx.storage.readers.marks import BLANKS
 from recx.storage.readers.names import ITEMS, USERS, recognised
 from recx.storage.readers.opened import Layout, opened
-from recx.storage.readers.tables import Source, columns_of, first_rows, read
+from recx.storage.readers.sources import Source, parse, release
+from recx.storage.readers.tables import columns_of, first_rows, read
 from recx.storage.readers.times import TimeUnit, exact_times
 
 
@@ -167,6 +168,7 @@ class Table:
         clock = exact_times(unit, self.relative_times)
         kinds = dict(zip(NAMED, ("id", "id", clock, "number", "text", "double"), strict=True))
         chosen = {role: (name, kinds[role]) for role, name in names.items()}
+        release(source)
         columns = self._read(source, chosen, notes)
         others = {fold: path for fold in ("valid", "test") if (path := getattr(self, fold)) is not None}
         if others:
@@ -231,6 +233,9 @@ class Table:
         if not set(names.values()) <= set(present):
             return names, unit  # an error names the missing one
         others = [name for name in present if name not in (*names.values(), *self._where)]
+        read_twice = [*names.values(), *self._where, *(looked_at(others) if self.header else others)]
+        kinds = {name: "id" if name in (names["user"], names["item"]) else "text?" for name in read_twice}
+        parse(source, {name: kind for name, kind in kinds.items() if present.count(name) == 1})
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:
             time, dated = times_of(source, others, unit, self.relative_times)

@@ -13,7 +13,8 @@ from recx.core.errors import InputError
 from recx.core.types import Array
 from recx.storage.readers.first_rows import dated
 from recx.storage.readers.names import GRADES, KINDS_OF_EVENTS, NOT_CHOSEN, REACTIONS, TIMES, WEIGHTS, recognised
-from recx.storage.readers.tables import Source, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import read
 from recx.storage.readers.times import exact_times
 
 AUTO = "auto"
@@ -24,6 +25,11 @@ NUMBERS = "numbers"
 UNITS = ("s", "ms", "us", "ns")
 TRUTHS = "true|false|t|f|yes|no|y|n|on|off|ja|nein|oui|non|si|wahr|falsch|vrai|faux|verdadero|falso|pos|positive"
 NUMBER_OR_NOTHING = r"([+-]?\d+([.,]\d+)? ?%?|na|n/a|#n/a|nan|none|null|\\n)?"
+
+
+def looked_at(names: Sequence[str]) -> list[str]:
+    """Return the columns whose values may be looked at to find times and weights."""
+    return recognised(f"{TIMES}|{WEIGHTS}|weight|strength|{GRADES}|{REACTIONS}|{KINDS_OF_EVENTS}", names)
 
 
 def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) -> tuple[str | None, str]:

@@ -18,7 +18,8 @@ from recx.core.errors import InputError, did_you_mean
 from recx.parts.dataset.table import ROLES, Table
 from recx.parts.dataset.table_columns import UNITS, numbers_of, units_of
 from recx.storage.readers.names import GRADES, ITEMS, OPINIONS, TIMES, USERS, recognised
-from recx.storage.readers.tables import Source, layouts, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import layouts, read
 
 WORDS: Mapping[str, str] = {
     "user": USERS,

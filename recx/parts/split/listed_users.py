@@ -26,7 +26,7 @@ def users_in(file: Path, ids: Array) -> tuple[Bools, int]:
         InputError: The file cannot be read, holds no id, or more than one value on a line.
     """
     from recx.storage.readers.content import content
-    from recx.storage.readers.delimited import refuse_nul
+    from recx.storage.readers.text_bytes import refuse_nul
 
     try:
         path = file.expanduser()

@@ -24,7 +24,8 @@ from recx.core.types import Array, Floats, Longs
 from recx.storage.readers.columns import convert, with_decimal_commas, with_thousands
 from recx.storage.readers.names import ITEMS, TIMES, USERS, recognised
 from recx.storage.readers.raw_columns import raw_columns, words_of
-from recx.storage.readers.tables import Source, columns_of
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import columns_of
 
 Kind = Literal["number", "class", "classes", "text", "time", "none"]
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
 from recx.core.types import Array, Doubles, Longs
+from recx.storage.readers.numerals import numbers, whole_numbers
 from recx.storage.readers.odd_ids import odd_ids
 from recx.storage.readers.times import times
 
@@ -28,6 +29,12 @@ MISSING = ("", "nan", "NaN", "<NA>", "None", "null", "NULL")
 
 LARGEST = float(np.finfo(np.float32).max)
 """The largest number; beyond it, sums of squares overflow."""
+
+LARGEST_ID = 10**18 - 1
+"""The largest whole number that is an id: larger ones are texts."""
+
+FIRST = 1_000
+"""Rows that are looked at first: most columns that are not what was expected show it there."""
 
 _WHOLE = r"^\s*-?\d{1,18}\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
@@ -97,9 +104,10 @@ def _first(column: Any, bad: Any) -> Any:
 
 
 def _require(column: pa.ChunkedArray, pattern: str, where: str, what: str) -> None:
-    bad = ~np.asarray(pc.fill_null(pc.match_substring_regex(column, pattern), True))
-    if bad.any():
-        _reject(where, bad, f"{_first(column, bad)!r} is not {what}")
+    for some in (column.slice(0, FIRST), column):
+        bad = ~np.asarray(pc.fill_null(pc.match_substring_regex(some, pattern), True))
+        if bad.any():
+            _reject(where, bad, f"{_first(some, bad)!r} is not {what}")
 
 
 def _is_text(kind: Any) -> bool:
@@ -114,9 +122,12 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
     if pa.types.is_integer(column.type):
         column = column.cast(pa.string()) if pa.types.is_uint64(column.type) else column.cast(pa.int64())
     if pa.types.is_integer(column.type):
-        numbers: Longs = np.asarray(column)
-        return numbers if numbers.flags.owndata else numbers.copy()  # Arrow's memory is free for the next column
+        found: Longs = np.asarray(column)
+        return found if found.flags.owndata else found.copy()  # Arrow's memory is free for the next column
     if _is_text(column.type):
+        plain = None if column.null_count else whole_numbers(column)
+        if plain is not None and _within(plain, LARGEST_ID):
+            return np.asarray(plain)
         column = column.dictionary_encode()
     if not pa.types.is_dictionary(column.type):
         _reject_type(column, where)
@@ -142,16 +153,23 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
     return texts
 
 
+def _within(whole: pa.ChunkedArray, most: int) -> bool:
+    ends = pc.min_max(whole).as_py()
+    return not len(whole) or -most <= ends["min"] <= ends["max"] <= most
+
+
 def _all(words: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(words, pattern), min_count=0).as_py())
 
 
 def _reject_floated(words: pa.Array, where: str, codes: Array | None = None, line: Longs | None = None) -> None:
     """Reject whole numbers that passed through floats, such as 1234.0 and 1e+17."""
-    floated = np.asarray(pc.fill_null(pc.match_substring_regex(words, _FLOATED), False))
-    if floated.any():
-        bad = floated if codes is None else codes == np.argmax(floated)
-        _reject(where, bad, f"{_first(words, floated)!r} is a decimal number, {_DECIMAL}", _DECIMAL_WAY_OUT, line)
+    for some in (words.slice(0, FIRST), words):
+        floated = np.asarray(pc.fill_null(pc.match_substring_regex(some, _FLOATED), False))
+        if floated.any():
+            bad = floated if codes is None else codes == np.argmax(floated)
+            what = f"{_first(some, floated)!r} is a decimal number, {_DECIMAL}"
+            _reject(where, bad, what, _DECIMAL_WAY_OUT, line)
 
 
 _MISSING = ("the value is missing", "fill it in or remove the row")
@@ -175,9 +193,12 @@ def _texts(column: pa.ChunkedArray, where: str) -> Array:
 def _whole(column: pa.ChunkedArray, where: str) -> Longs:
     column = _plain(column)
     if _is_text(column.type):
-        _reject_floated(column, where)
-        _require(column, _WHOLE, where, "a whole number")
-        column = pc.utf8_trim_whitespace(column)
+        found = whole_numbers(column)
+        if found is None:
+            _reject_floated(column, where)
+            _require(column, _WHOLE, where, "a whole number")
+            found = pc.utf8_trim_whitespace(column)
+        column = found
     elif not pa.types.is_integer(column.type):
         _reject_type(column, where)
     return np.asarray(column.cast(pa.int64()).fill_null(-1))
@@ -185,11 +206,11 @@ def _whole(column: pa.ChunkedArray, where: str) -> Longs:
 
 def _code(column: pa.ChunkedArray, where: str) -> Longs:
     """Convert small whole numbers that became floats next to missing values, as pandas writes them."""
-    numbers = np.asarray(_doubles(column, where).fill_null(-1.0))
-    broken = ~(np.abs(numbers) < 2**53) | (numbers != np.rint(numbers))
+    found = np.asarray(_doubles(column, where).fill_null(-1.0))
+    broken = ~(np.abs(found) < 2**53) | (found != np.rint(found))
     if broken.any():
         _reject(where, broken, "the value is not a whole number", "correct it or leave it empty")
-    return numbers.astype(np.int64)
+    return found.astype(np.int64)
 
 
 def _number(column: pa.ChunkedArray, where: str) -> Reals:
@@ -207,9 +228,12 @@ def _double(column: pa.ChunkedArray, where: str) -> Doubles:
 def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     column = _plain(column)
     if _is_text(column.type):
-        column = _with_points(column, where)
-        _require(column, _NUMBER, where, "a number")
-        column = pc.utf8_trim_whitespace(column)
+        found = numbers(column)
+        if found is None:
+            column = _with_points(column, where)
+            _require(column, _NUMBER, where, "a number")
+            found = pc.utf8_trim_whitespace(column)
+        column = found
     elif not _is_number(column.type):
         raise InputError(f"{where} holds values of type {column.type}: they must be numbers")
     return column.cast(pa.float64())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,12 +23,11 @@ import pyarrow.csv as pacsv
 
 from recx.core.errors import InputError
 from recx.storage.readers.headers import has_row_names, may_hold_headers, repeated_headers
+from recx.storage.readers.text_bytes import from_header, holds, line_of, matched
 
-_BOM = b"\xef\xbb\xbf"
+TEXT = pa.string()
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)
 """Bytes that Arrow parses at once; a row must fit into one block."""
-_FIRST_LINES = re.compile(rb"(?:sep=.(?=[\r\n]))?[\r\n]*+")
-"""Empty lines, and the line by which spreadsheets name the delimiter."""
 _LINE = re.compile(rb"[^\r\n]*+")
 
 
@@ -41,7 +40,7 @@ class Delimited:
         data: Its bytes.
         delimiter: One ASCII character.
         given: The columns of a file without a header; None: the first line that is not empty names them.
-        short: Accept rows without their last columns, if only texts are read: they are empty, and the row comes last.
+        short: Accept rows without their last columns: these are empty, and the row comes last.
     """
 
     path: Path
@@ -69,14 +68,14 @@ class Delimited:
     @cached_property
     def marked(self) -> bool:
         """Whether there is a quotation mark."""
-        return _holds(self.body, b'"')
+        return holds(self.body, b'"')
 
     @cached_property
     def unpaired(self) -> int | None:
         """Where the body has a mark that opens a field, but does not close it at the end of one; None: nowhere."""
         if not self.marked:
             return None
-        end = _match(_record(self.delimiter, b"", b""), self.body)
+        end = matched(_record(self.delimiter, b"", b""), self.body)
         return None if end == len(self.body) else end
 
     @cached_property
@@ -88,85 +87,93 @@ class Delimited:
         """
         if not self.marked or self.unpaired is not None:
             return False
-        end = _match(_record(self.delimiter, b"", b"\r\n"), self.body)
+        end = matched(_record(self.delimiter, b"", b"\r\n"), self.body)
         if end == len(self.body):  # no quoted line end, so the rows are the same wherever both readings have n columns
             return self._fits(True) or not self._fits(False)
         if len(self._names(False)) == 1 or not self._fits(False):
             return True
         if not self._fits(True):
             return False
-        line = _line_of(self.body, end)
+        line = line_of(self.body, end)
         raise InputError(
             f"{self.path}, line {line}: a quotation mark opens a field that ends on a later line, or is part of the "
             "text (both give rows of the right number of columns): remove the mark, or write the text in quotes with "
             "each mark in it doubled"
         )
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns, without blanks around them."""
         return self._names(self.quoted)
 
-    def read(self, types: Mapping[str, pa.DataType], *, nulls: tuple[str, ...] = ()) -> tuple[pa.Table, int]:
-        """Return columns, and the number of rows left out because they repeat the header.
+    def read(
+        self, names: Sequence[str], *, nulls: tuple[str, ...] = (), ids: Collection[str] = ()
+    ) -> tuple[pa.Table, int]:
+        """Return columns as texts, and the number of rows left out because they repeat the header.
 
         Args:
-            types: Column -> its type. If a value is of another type, all columns are returned as text.
+            names: The columns.
             nulls: The texts of missing values.
+            ids: Those columns that hold ids.
 
         Raises:
             InputError: A row has another number of columns than the header, or a column is not text in UTF-8.
         """
         try:
-            table = self._parsed(types, self.quoted, nulls)
+            table = self._parsed(names, self.quoted, nulls)
         except pa.ArrowInvalid:
-            # Read it again, slowly, as text: this finds the row, and accepts numbers such as the time 881250949.0.
-            table = self._explained(dict.fromkeys(types, pa.string()), nulls)
+            table = self._explained(names, nulls)
         if self.marked:
-            self._refuse_quoted_ids(table, types)
+            self._refuse_quoted_ids(table, ids)
         if self.given is None and table.num_rows and may_hold_headers(table, self.names):
             return self._without_headers(table, nulls)
         return table, 0
 
-    def _refuse_quoted_ids(self, table: pa.Table, types: Mapping[str, pa.DataType]) -> None:
+    def _refuse_quoted_ids(self, table: pa.Table, ids: Collection[str]) -> None:
         """Check that no id would keep its quotes, for a mark elsewhere that is not closed or a blank before them."""
         reason, blanks = "a blank stands before them: remove it", " +"
         if self.unpaired is not None:
-            line = _line_of(self.body, self.unpaired)
+            line = line_of(self.body, self.unpaired)
             reason, blanks = f"the quotation mark on line {line} is not closed at the end of a field: correct it", " *"
-        for name in (name for name, kind in types.items() if pa.types.is_dictionary(kind)):
-            words = pc.unique(table[name].cast(pa.string()))
+        for name in ids:
+            words = pc.unique(table[name])
             if pc.any(pc.match_substring_regex(words, f'^{blanks}".*" *$')).as_py():
                 raise InputError(f"{self.path}: the column {name!r} holds values in quotes, but {reason}")
 
     def _without_headers(self, table: pa.Table, nulls: tuple[str, ...]) -> tuple[pa.Table, int]:
-        names = [name for name in self.names if name]
-        whole = self._explained(dict.fromkeys(names, pa.string()), nulls)
+        whole = self._explained([name for name in self.names if name], nulls)
         same = repeated_headers(whole, self.path)
         n = int(same.sum())
         return (whole.filter(pa.array(~same)).select(table.column_names), n) if n else (table, 0)
 
-    def _explained(self, types: Mapping[str, pa.DataType], nulls: tuple[str, ...]) -> pa.Table:
+    def _explained(self, names: Sequence[str], nulls: tuple[str, ...]) -> pa.Table:
+        """Return columns, read by one thread: an error names the row."""
         try:
-            return self._parsed(types, self.quoted, nulls, careful=True)
+            return self._parsed(names, self.quoted, nulls, careful=True)
         except pa.ArrowInvalid as error:
             raise InputError(self._explanation(str(error))) from error
 
     def _parsed(
-        self, types: Mapping[str, pa.DataType], quoted: bool, nulls: tuple[str, ...] = (), *, careful: bool = False
+        self,
+        chosen: Sequence[str],
+        quoted: bool,
+        nulls: tuple[str, ...] = (),
+        *,
+        kind: pa.DataType = TEXT,
+        careful: bool = False,
     ) -> pa.Table:
         """Return columns of one reading; with ``careful``, an error names the row."""
         names = self._names(quoted)
-        place = {name: str(names.index(name)) for name in types}
-        rows = self.body if self.given else self.body[_match(self._header(quoted), self.body) :]
+        place = [str(names.index(name)) for name in chosen]
+        rows = self.body if self.given else self.body[matched(self._header(quoted), self.body) :]
         if not bytes(rows[:4096]).strip() and not bytes(rows).strip():
-            return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+            return pa.table({name: pa.array([], kind) for name in chosen})
         short: list[str] = []
         pad = self.short and self.unpaired is None  # an open quotation mark would tear rows
         parsing = self._parsing(quoted, short if pad else None)
         converting = pacsv.ConvertOptions(
-            column_types={place[name]: kind for name, kind in types.items()},
-            include_columns=list(place.values()),
+            column_types=dict.fromkeys(place, kind),
+            include_columns=place,
             null_values=list(nulls),
             strings_can_be_null=bool(nulls),
         )
@@ -175,7 +182,7 @@ class Delimited:
             reading = pacsv.ReadOptions(use_threads=threads, block_size=block, column_names=numbered)
             try:
                 table = pacsv.read_csv(pa.BufferReader(pa.py_buffer(rows)), reading, parsing, converting)
-                return self._with_short(table.rename_columns(list(types)), short, quoted)
+                return self._with_short(table.rename_columns(list(chosen)), short, quoted)
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or block == _BLOCKS[-1] or len(rows) < block:
                     raise
@@ -209,7 +216,7 @@ class Delimited:
     def _fits(self, quoted: bool) -> bool:
         """Return whether every row has as many columns as the header."""
         try:
-            replace(self, short=False)._parsed({self._names(quoted)[0]: pa.binary()}, quoted)
+            replace(self, short=False)._parsed(self._names(quoted)[:1], quoted, kind=pa.binary())
         except pa.ArrowInvalid:
             return False
         return True
@@ -220,7 +227,7 @@ class Delimited:
     def _names(self, quoted: bool) -> list[str]:
         if self.given is not None:
             return list(self.given)
-        raw = bytes(self.body[: _match(self._header(quoted), self.body)])
+        raw = bytes(self.body[: matched(self._header(quoted), self.body)])
         try:
             header = raw.decode()
         except UnicodeDecodeError as error:
@@ -236,7 +243,7 @@ class Delimited:
             row, expected, got = (int(number or 0) for number in torn.groups())
             way_out = "correct or remove the row" + (", or name all columns" if (row, got) == (1, expected + 1) else "")
             if self.unpaired is not None:
-                way_out += f", or the quotation mark on line {_line_of(self.body, self.unpaired)}, which is not closed"
+                way_out += f", or the quotation mark on line {line_of(self.body, self.unpaired)}, which is not closed"
             if got == 1 and row == 1:
                 way_out = "it seems to have another delimiter, or another format than its name says: rename it"
             return f"{self.path}, row {row}: {got} columns instead of {expected}: {way_out}"
@@ -245,12 +252,6 @@ class Delimited:
             place = f", row {bad.group(2)}" if bad.group(2) else ""
             return f"{self.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
         return f"{self.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"
-
-
-def from_header(data: memoryview) -> memoryview:
-    """Return a text from its header, or first row, on."""
-    data = data[len(_BOM) :] if bytes(data[:3]) == _BOM else data
-    return data[_match(_FIRST_LINES, data) :]
 
 
 def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:
@@ -262,35 +263,9 @@ def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:
     return [name.strip() for name in names]
 
 
-def refuse_nul(path: Path, data: memoryview) -> None:
-    """Check that a text has no character NUL.
-
-    Raises:
-        InputError: It has one.
-    """
-    if _holds(data, b"\0"):
-        found = re.search(rb"\0", data)
-        line = _line_of(data, found.start() if found else 0)
-        raise InputError(f"{path}, line {line}: there is a character NUL, which no text has: fetch or write it again")
-
-
 def _record(delimiter: str, outside: bytes, inside: bytes) -> re.Pattern[bytes]:
     """Return a pattern of fields, quoted or not, without the characters ``outside`` and ``inside`` quotes."""
     ends = rb"%s\r\n" % re.escape(delimiter.encode())
     opening, closing = rb'(?<![^%s])"' % ends, rb'"(?=[%s]|\Z)' % ends
     fields = rb'(?:[^"%s]++|%s(?:[^"%s]++|"")*+%s|(?<=[^%s])")*+' % (outside, opening, inside, closing, ends)
     return re.compile(fields)
-
-
-def _match(pattern: re.Pattern[bytes], data: memoryview) -> int:
-    found = pattern.match(data)
-    return found.end() if found else 0
-
-
-def _holds(data: memoryview, byte: bytes) -> bool:
-    step = 1 << 18  # a memoryview cannot search, and a copy of it all would be large
-    return any(byte in bytes(data[at : at + step]) for at in range(0, len(data), step))
-
-
-def _line_of(data: memoryview, at: int) -> int:
-    return len(re.findall(rb"\r\n?|\n", data[:at])) + 1

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recx.storage.readers.tables import Source, first_rows
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import first_rows
 
 _BYTES = 1 << 18
 _DATE = r"^\s*((19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](19|20)\d\d)([ T,].*)?$"

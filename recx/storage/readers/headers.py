@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from recx.core.errors import InputError
 from recx.core.types import Bools
+from recx.storage.readers.numerals import whole_numbers
 
 
 def has_row_names(after: bytes, n_names: int, delimiter: str) -> bool:
@@ -31,10 +32,11 @@ def has_row_names(after: bytes, n_names: int, delimiter: str) -> bool:
 
 
 def may_hold_headers(table: pa.Table, names: Sequence[str]) -> bool:
-    """Return whether every column that was read holds texts, a name of the file's columns among them."""
-    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
-    known = pa.array([name.lower() for name in names if name])
-    return all(map(pa.types.is_string, kinds)) and all(_holds(column, known) for column in table.columns)
+    """Return whether every column that was read, as texts, holds a name of the file's columns."""
+    known = pa.array([name.lower() for name in names if name], pa.string())
+    if any(whole_numbers(column) is not None for column in table.columns) and whole_numbers(known) is None:
+        return False
+    return all(pc.any(pc.is_in(_plain(pc.unique(column)), known)).as_py() for column in table.columns)
 
 
 def repeated_headers(table: pa.Table, path: Path) -> Bools:
@@ -62,11 +64,6 @@ def repeated_headers(table: pa.Table, path: Path) -> Bools:
                 "other columns were joined: join them by the names of the columns"
             )
     return same
-
-
-def _holds(column: pa.ChunkedArray, known: pa.Array) -> bool:
-    words = (chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks)
-    return any(pc.any(pc.is_in(_plain(some), known)).as_py() for some in words)
 
 
 def _plain(words: Any) -> Any:

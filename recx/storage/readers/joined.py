@@ -39,14 +39,6 @@ def joined(columns: Sequence[pa.ChunkedArray], paths: Sequence[Path], name: str)
     return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
 
 
-def same_text(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
-    """Return a column of several delimited texts, as texts where Arrow read some files' values as numbers only."""
-    kinds = [column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in columns]
-    if not _differ(columns) or not any(map(pa.types.is_string, kinds)):
-        return list(columns)
-    return [column.cast(pa.string()) for column in columns]
-
-
 def _differ(columns: Sequence[pa.ChunkedArray]) -> bool:
     return any(column.type != columns[0].type for column in columns)
 

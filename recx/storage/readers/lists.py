@@ -16,7 +16,8 @@ from recx.storage.readers.columnar import typed
 from recx.storage.readers.content import content
 from recx.storage.readers.in_memory import as_stream
 from recx.storage.readers.names import GRADES, ITEMS, RANKS, SYSTEMS, USERS, WEIGHTS, recognised
-from recx.storage.readers.tables import Source, layouts, read_texts
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import layouts, read_texts
 from recx.storage.readers.tables import read as read_columns
 from recx.storage.readers.unfolded import unfolded
 from recx.storage.readers.untitled import TREC, read_untitled

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from recx.core.errors import InputError
-from recx.storage.readers.delimited import from_header, names_of
+from recx.storage.readers.delimited import names_of
+from recx.storage.readers.text_bytes import from_header
 
 UNIT = "\x1f"
 """What stands for a mark of several characters, since Arrow takes one."""

@@ -14,7 +14,8 @@ from recx.storage.readers.file_sets import FileSet
 from recx.storage.readers.json_rows import is_json
 from recx.storage.readers.marks import by_rows, described, of_name
 from recx.storage.readers.marks import typed as as_typed
-from recx.storage.readers.tables import Source, columns_of, settled
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import columns_of, settled
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recx.storage.readers.columns import MISSING
-from recx.storage.readers.tables import Source, columns_in
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import columns_in
 
 
 def raw_columns(source: Source, names: Sequence[str], notes: dict[str, int]) -> dict[str, pa.ChunkedArray]:

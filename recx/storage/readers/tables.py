@@ -5,57 +5,25 @@ A table is delimited text, JSON, Parquet or Arrow, in one file or in several wit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from recx.core.clock import NANOSECONDS
-from recx.core.errors import InputError, did_you_mean
+from recx.core.errors import InputError
 from recx.core.precision import WHOLE, floats_of
-from recx.core.room import OF_TEXT, say_if_short_of_memory
 from recx.core.types import Array
 from recx.storage.readers.columnar import Typed, typed
-from recx.storage.readers.columns import MISSING, convert
+from recx.storage.readers.columns import convert
 from recx.storage.readers.content import content
-from recx.storage.readers.delimited import Delimited, refuse_nul
-from recx.storage.readers.joined import joined, same_text
+from recx.storage.readers.joined import joined
 from recx.storage.readers.json_rows import is_json
-from recx.storage.readers.marks import MARKS, by_header, fields_of, header_of, usual, with_one_mark
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file of named columns, or several.
-
-    Attributes:
-        path: The file; of several, what names them.
-        delimiter: The text between columns; None: derived from the file's name or else from its first line.
-        names: The columns of a file without a header; further columns are an error.
-        setting: The setting that gives the delimiter, for errors.
-        data: Its bytes, where they have been read already.
-        parts: The files, if they are several: sources with the same columns.
-    """
-
-    path: Path
-    delimiter: str | None = None
-    names: tuple[str, ...] | None = None
-    setting: str = ""
-    data: memoryview | None = None
-    parts: tuple[Source, ...] = ()
-
-    @property
-    def files(self) -> tuple[Source, ...]:
-        """Each of the files."""
-        return self.parts or (self,)
-
-    def bytes(self) -> memoryview:
-        """Return the content (raises like ``content``)."""
-        return content(self.path) if self.data is None else self.data
+from recx.storage.readers.marks import MARKS, by_header, fields_of, header_of, usual
+from recx.storage.readers.sources import Source, delimited, repeated, require_columns, text_columns
+from recx.storage.readers.text_bytes import refuse_nul
 
 
 def read(
@@ -112,7 +80,7 @@ def columns_of(source: Source, needed: Iterable[str]) -> list[str]:
     source = source.files[0]
     data = source.bytes()
     table = typed(source.path, data)
-    return _delimited(source, data, dict.fromkeys(needed, "id")).names if table is None else table.names
+    return delimited(source, data, dict.fromkeys(needed, "id")).names if table is None else table.names
 
 
 def settled(source: Source, needed: Iterable[str]) -> Source:
@@ -149,15 +117,11 @@ def read_texts(source: Source) -> pa.Table:
     """
     data = source.bytes()
     refuse_nul(source.path, data)
-    text = replace(_delimited(source, data, {}), short=True)
-    table, n = text.read(dict.fromkeys(text.names, pa.string()))
+    text = replace(delimited(source, data, {}), short=True)
+    table, n = text.read(text.names)
     if n:
-        raise _repeated(source.path, n)
+        raise repeated(source.path, n)
     return table
-
-
-def _repeated(path: Path, n: int) -> InputError:
-    return InputError(f"{path}: {n} of its rows repeat the header: remove them")
 
 
 def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list[str]]:
@@ -178,32 +142,22 @@ def layouts(path: Path, data: memoryview | None = None) -> dict[str | None, list
     return {mark: fields_of(header, mark) for mark in marks}
 
 
-def _require_columns(path: Path, kinds: Mapping[str, str], present: list[str], hint: str = "") -> list[str]:
-    for name, kind in kinds.items():
-        if name not in present and not kind.endswith("?"):
-            raise InputError(f"{path}: column {name!r} is missing{hint}; {did_you_mean(name, present)}")
-        if present.count(name) > 1:
-            times = present.count(name)
-            raise InputError(f"{path}: column {name!r} occurs {times} times in the header: keep one of them")
-    return [name for name in kinds if name in present]
-
-
 def columns_in(
     source: Source, kinds: Mapping[str, str], notes: dict[str, int] | None, *, is_part: bool = False
 ) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Yield each column as it is stored, of all files one after the other (arguments and errors as of ``read``)."""
     if source.parts:
-        paths, are_texts = [part.path for part in source.parts], typed(source.path, source.parts[0].bytes()) is None
+        paths = [part.path for part in source.parts]
         somewhere = columns_of(source, kinds)
         kinds = {name: kind for name, kind in kinds.items() if name in somewhere or not kind.endswith("?")}
         for same in zip(*(columns_in(part, kinds, notes, is_part=True) for part in source.parts), strict=True):
             columns = [column for _, column in same]
-            yield same[0][0], joined(same_text(columns) if are_texts else columns, paths, same[0][0])
+            yield same[0][0], joined(columns, paths, same[0][0])
         return
     data = source.bytes()
     table = typed(source.path, data)
     more = [name for name, kind in kinds.items() if kind.endswith("?")] if is_part and is_json(data) else []
-    yield from _text(source, data, kinds, notes) if table is None else _typed(source.path, table, kinds, more)
+    yield from text_columns(source, data, kinds, notes) if table is None else _typed(source.path, table, kinds, more)
 
 
 def _typed(
@@ -214,71 +168,8 @@ def _typed(
     ``more``: columns that another file has, and whose values all rows of this one lack.
     """
     names = table.names
-    for name in _require_columns(path, kinds, [*names, *(name for name in more if name not in names)]):
+    for name in require_columns(path, kinds, [*names, *(name for name in more if name not in names)]):
         column = table.column(name, kinds[name])
         yield name, column
         del column  # before the next one is read
         pa.default_memory_pool().release_unused()  # which Arrow keeps for itself otherwise
-
-
-def _text(
-    source: Source, data: memoryview, kinds: Mapping[str, str], notes: dict[str, int] | None
-) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Yield each column; the text is parsed at once."""
-    refuse_nul(source.path, data)
-    say_if_short_of_memory(f"reading {source.path.name}", len(data) * OF_TEXT)
-    text = _delimited(source, data, kinds)
-    if not {name for name, kind in kinds.items() if not kind.endswith("?")} <= set(text.names):
-        _refuse_untitled(source, text.names, kinds)
-    columns = _require_columns(source.path, kinds, text.names, _hint(source, text))
-    table, n = text.read({name: _FAST[kinds[name].removesuffix("?").split()[-1]] for name in columns}, nulls=MISSING)
-    if n and notes is None:
-        raise _repeated(source.path, n)
-    if n and notes is not None:
-        notes["repeated_headers"] = notes.get("repeated_headers", 0) + n
-    for name in columns:
-        column, table = table.column(name), table.drop_columns([name])
-        yield name, column
-        del column
-        pa.default_memory_pool().release_unused()
-
-
-def _delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> Delimited:
-    """Return the text with its delimiter: the one that is set, or the usual one, or the only one that fits."""
-    path, header = source.path, header_of(source.path, data)
-    needed = {name for name, kind in kinds.items() if not kind.endswith("?")}
-    mark = source.delimiter or (usual(path, header) if source.names else by_header(path, header, needed))
-    data, mark = with_one_mark(path, data, mark)
-    return Delimited(path, data, mark, source.names)
-
-
-def _refuse_untitled(source: Source, names: list[str], kinds: Mapping[str, str]) -> None:
-    wanted = ", ".join(kinds)
-    if source.names is not None:
-        return
-    if names[0][:1] in ("{", "["):
-        raise InputError(f"{source.path} holds JSON, not a table: write one object a line, with the keys {wanted}")
-    names = names if len(names) > 1 else names[0].split()
-    if any(re.fullmatch(r"-?\d+(\.\d*)?|\d{4}-\d\d-\d\d.*", name) for name in names):
-        shown = ", ".join(names[:4])
-        way_out = f"put one first that names {wanted}"
-        if source.setting:
-            way_out += ", or set dataset.header=false and name its columns by number, from 0"
-        raise InputError(f"{source.path} seems to have no header ({shown}): {way_out}")
-
-
-def _hint(source: Source, text: Delimited) -> str:
-    """Return what may be the reason if a column is missing."""
-    header = header_of(source.path, text.data)
-    others = [mark for mark in MARKS if mark in header and text.delimiter not in header]
-    hint = f" and the header is not separated by {text.delimiter!r} but, it seems, by {others[0]!r}" if others else ""
-    return hint + (f" (set {source.setting}={others[0]!r})" if others and source.setting else "")
-
-
-_FAST = {
-    "id": pa.dictionary(pa.int32(), pa.string()),
-    "number": pa.float64(),
-    "double": pa.float64(),
-    **dict.fromkeys(("text", "iso", "dmy", "mdy", "excel"), pa.string()),
-    **dict.fromkeys(("whole", "code", *NANOSECONDS), pa.int64()),
-}

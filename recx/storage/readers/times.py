@@ -20,6 +20,7 @@ from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.core.types import Array, Bools, Doubles, Longs
 from recx.storage.readers.dates import parse
+from recx.storage.readers.numerals import whole_numbers
 
 TimeUnit = Literal["d", "h", "m", "s", "ms", "us", "ns", "iso", "dmy", "mdy", "excel"]
 TIME_UNITS: tuple[str, ...] = get_args(TimeUnit)
@@ -179,6 +180,9 @@ def _counted(column: pa.ChunkedArray, unit: str, relative: bool, where: str, kno
 
 def _numbers(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     """Return texts of numbers as int64 if they are whole, else as texts without blanks."""
+    whole = whole_numbers(column)
+    if whole is not None:
+        return whole
     bad = ~np.asarray(pc.fill_null(pc.match_substring_regex(column, _NUMBER), True))
     if bad.any():
         what = f"{_first(column, bad)!r} is not a time (a number): for dates set dataset.time_unit=iso; else"

@@ -12,12 +12,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import pyarrow as pa
-
 from recx.core.errors import InputError
 from recx.core.precision import WHOLE, is_inexact
 from recx.core.types import Array, Bools
-from recx.storage.readers.delimited import Delimited, refuse_nul
+from recx.storage.readers.delimited import Delimited
+from recx.storage.readers.text_bytes import refuse_nul
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +162,7 @@ def _rows(
 
     refuse_nul(path, data)
     if mark == "\t":
-        return Delimited(path, data, "\t", columns).read(dict.fromkeys(columns, pa.string()))[0].to_pandas()
+        return Delimited(path, data, "\t", columns).read(columns)[0].to_pandas()
     try:
         return pd.read_csv(
             io.BytesIO(data),

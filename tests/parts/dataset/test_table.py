@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 
 from recx.core.errors import InputError
@@ -100,3 +102,27 @@ def test_an_offset_orders_the_events_of_a_day(tmp_path: Path) -> None:
 def test_an_offset_needs_times() -> None:
     with pytest.raises(InputError, match=r"dataset.time_offset is added to the times, and dataset.time=null says"):
         Table("x.csv", time=None, time_offset="frame")
+
+
+@pytest.mark.parametrize("header", ["user,item,rating,timestamp", '"user","item","rating","timestamp"'], ids=str)
+def test_a_file_is_parsed_once_whatever_is_looked_for(
+    tmp_path: Path, header: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rows = (
+        tmp_path / "ratings.csv",
+        [f"{n % 30},{n % 70},{n % 10 / 2 + 0.5},{1_500_000_000 + n}" for n in range(20_000)],
+    )
+    path.write_text("\n".join([header, *rows]))
+    parsed, parse = [], pacsv.read_csv
+
+    def counted(data: pa.BufferReader, *options: object) -> pa.Table:
+        table = parse(data, *options)
+        parsed.append(table.num_rows * (table.num_columns > 1))
+        return table
+
+    monkeypatch.setattr(pacsv, "read_csv", counted)
+    events = Table(path=str(path)).load()
+    assert parsed.count(20_000) == 1
+    assert events.notes["rows_with_unread_weight"] == 20_000
+    assert events.time is not None
+    assert events.time.min() == 1_500_000_000_000

@@ -11,7 +11,7 @@ from recx.core.errors import InputError
 from recx.storage.readers.attributes import Attributes, id_column, read_attributes
 from recx.storage.readers.file_sets import files_of
 from recx.storage.readers.opened import Layout, opened
-from recx.storage.readers.tables import Source
+from recx.storage.readers.sources import Source
 
 
 def source_of(path: Path) -> Source:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from recx.core.errors import InputError
 from recx.parts.dataset.table import Table
-from recx.storage.readers.tables import Source, read, read_texts
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import read, read_texts
 
 ENDINGS = {",": "csv", "\t": "tsv", ";": "txt", "|": "txt"}
 NAMES = ("user", "item", "note")

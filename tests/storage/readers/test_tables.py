@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.storage.readers.columns import ids_of
-from recx.storage.readers.tables import Source, layouts, read
+from recx.storage.readers.sources import Source
+from recx.storage.readers.tables import layouts, read
 
 KINDS = {"user_id": "id", "ts": "ms"}
 GOOD = b"user_id,ts,note\n7,1506816000000,a\n8,1506816001000,b\n"
