@@ -123,10 +123,13 @@ def _sort_users(
     met = np.full(n_items, -1, np.int64)  # the last moment, by its first row, at which each item was met
     for user in range(start, stop):
         first, n = indptr[user], indptr[user + 1] - indptr[user]
+        in_order = True
         for at in range(n):
             row[at] = rows[first + at]
             moment[at] = time[row[at]]
-        sort_moments(space, n)
+            in_order = in_order and (at == 0 or moment[at - 1] <= moment[at])
+        if not in_order:
+            sort_moments(space, n)
         begin = 0
         for at in range(n):
             rows[first + at] = row[at]

@@ -45,6 +45,7 @@ ROLES = ("user", "item", "time", "weight")
 FOLD, OFFSET = "fold", "time_offset"
 NAMED = (*ROLES, FOLD, OFFSET)
 """The settings that name a column of the events."""
+_KINDS = {"user": "id", "item": "id", "time": "whole?", "weight": "number?", FOLD: "text?", OFFSET: "number?"}
 
 
 @dataclass(frozen=True)
@@ -233,8 +234,8 @@ class Table:
         if not set(names.values()) <= set(present):
             return names, unit  # an error names the missing one
         others = [name for name in present if name not in (*names.values(), *self._where)]
-        read_twice = [*names.values(), *self._where, *(looked_at(others) if self.header else others)]
-        kinds = {name: "id" if name in (names["user"], names["item"]) else "text?" for name in read_twice}
+        kinds = looked_at(others) if self.header else dict.fromkeys(others, "number?")
+        kinds |= {name: _KINDS[role] for role, name in names.items()} | dict.fromkeys(self._where, "text?")
         parse(source, {name: kind for name, kind in kinds.items() if present.count(name) == 1})
         time, weight = names.get("time"), names.get("weight")
         if self.time == AUTO:

@@ -27,9 +27,10 @@ TRUTHS = "true|false|t|f|yes|no|y|n|on|off|ja|nein|oui|non|si|wahr|falsch|vrai|f
 NUMBER_OR_NOTHING = r"([+-]?\d+([.,]\d+)? ?%?|na|n/a|#n/a|nan|none|null|\\n)?"
 
 
-def looked_at(names: Sequence[str]) -> list[str]:
-    """Return the columns whose values may be looked at to find times and weights."""
-    return recognised(f"{TIMES}|{WEIGHTS}|weight|strength|{GRADES}|{REACTIONS}|{KINDS_OF_EVENTS}", names)
+def looked_at(names: Sequence[str]) -> dict[str, str]:
+    """Return the columns whose values may be looked at to find times and weights, and the kind of most such values."""
+    numbers = recognised(f"{WEIGHTS}|weight|strength|{GRADES}|{REACTIONS}|{KINDS_OF_EVENTS}", names)
+    return dict.fromkeys(numbers, "number?") | dict.fromkeys(recognised(TIMES, names), "whole?")
 
 
 def times_of(source: Source, names: Sequence[str], unit: str, relative: bool) -> tuple[str | None, str]:

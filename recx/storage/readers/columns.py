@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
 from recx.core.types import Array, Doubles, Longs
-from recx.storage.readers.numerals import numbers, whole_numbers
+from recx.storage.readers.numerals import FIRST, numbers, whole_numbers
 from recx.storage.readers.odd_ids import odd_ids
 from recx.storage.readers.times import times
 
@@ -32,9 +32,6 @@ LARGEST = float(np.finfo(np.float32).max)
 
 LARGEST_ID = 10**18 - 1
 """The largest whole number that is an id: larger ones are texts."""
-
-FIRST = 1_000
-"""Rows that are looked at first: most columns that are not what was expected show it there."""
 
 _WHOLE = r"^\s*-?\d{1,18}\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
@@ -125,8 +122,8 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
         found: Longs = np.asarray(column)
         return found if found.flags.owndata else found.copy()  # Arrow's memory is free for the next column
     if _is_text(column.type):
-        plain = None if column.null_count else whole_numbers(column)
-        if plain is not None and _within(plain, LARGEST_ID):
+        plain = None if column.null_count else whole_numbers(column, LARGEST_ID)
+        if plain is not None:
             return np.asarray(plain)
         column = column.dictionary_encode()
     if not pa.types.is_dictionary(column.type):
@@ -151,11 +148,6 @@ def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Arra
         _reject(where, odd[0][codes], f"{_first(words, odd[0])!r} {odd[1]}", line=line)
     texts: Array = words.to_numpy(zero_copy_only=False)[codes]
     return texts
-
-
-def _within(whole: pa.ChunkedArray, most: int) -> bool:
-    ends = pc.min_max(whole).as_py()
-    return not len(whole) or -most <= ends["min"] <= ends["max"] <= most
 
 
 def _all(words: pa.Array, pattern: str) -> bool:

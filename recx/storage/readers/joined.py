@@ -39,6 +39,11 @@ def joined(columns: Sequence[pa.ChunkedArray], paths: Sequence[Path], name: str)
     return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
 
 
+def same_text(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Return a column of several delimited texts, as texts where only some files hold whole numbers."""
+    return [column.cast(pa.string()) for column in columns] if _differ(columns) else list(columns)
+
+
 def _differ(columns: Sequence[pa.ChunkedArray]) -> bool:
     return any(column.type != columns[0].type for column in columns)
 

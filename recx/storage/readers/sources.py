@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
 from recx.core.room import OF_TEXT, say_if_short_of_memory
 from recx.storage.readers.columnar import typed
-from recx.storage.readers.columns import MISSING
+from recx.storage.readers.columns import LARGEST_ID, MISSING
 from recx.storage.readers.content import content
 from recx.storage.readers.delimited import Delimited
 from recx.storage.readers.marks import MARKS, by_header, header_of, usual, with_one_mark
+from recx.storage.readers.numerals import LARGEST, whole_numbers
 from recx.storage.readers.text_bytes import refuse_nul
 
 
@@ -25,7 +27,7 @@ class Texts:
     """Columns of a delimited text.
 
     Attributes:
-        columns: Name -> its texts.
+        columns: Name -> its texts or, of ids, whole numbers and times, the whole numbers that all of them are.
         n_headers: How many rows were left out because they repeat the header.
         last: Whether a column is taken out when it is read, so that its memory is free once it is converted.
     """
@@ -122,7 +124,13 @@ def _parsed(text: Delimited, kinds: Mapping[str, str]) -> Texts:
     say_if_short_of_memory(f"reading {text.path.name}", len(text.data) * OF_TEXT)
     ids = [name for name, kind in kinds.items() if kind.removesuffix("?") == "id"]
     table, n_headers = text.read(list(kinds), nulls=MISSING, ids=ids)
-    return Texts(dict(zip(kinds, table.columns, strict=True)), n_headers)
+    texts = Texts(n_headers=n_headers)
+    for name, kind in kinds.items():
+        column, table = table.column(name), table.drop_columns([name])
+        no_text = kind.removesuffix("?").split()[-1] in ("id", "whole", *NANOSECONDS)
+        whole = whole_numbers(column, LARGEST_ID if name in ids else LARGEST) if no_text else None
+        texts.columns[name] = column if whole is None else whole
+    return texts
 
 
 def delimited(source: Source, data: memoryview, kinds: Mapping[str, str]) -> Delimited:

@@ -19,7 +19,7 @@ from recx.core.types import Array
 from recx.storage.readers.columnar import Typed, typed
 from recx.storage.readers.columns import convert
 from recx.storage.readers.content import content
-from recx.storage.readers.joined import joined
+from recx.storage.readers.joined import joined, same_text
 from recx.storage.readers.json_rows import is_json
 from recx.storage.readers.marks import MARKS, by_header, fields_of, header_of, usual
 from recx.storage.readers.sources import Source, delimited, repeated, require_columns, text_columns
@@ -147,12 +147,12 @@ def columns_in(
 ) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Yield each column as it is stored, of all files one after the other (arguments and errors as of ``read``)."""
     if source.parts:
-        paths = [part.path for part in source.parts]
+        paths, are_texts = [part.path for part in source.parts], typed(source.path, source.parts[0].bytes()) is None
         somewhere = columns_of(source, kinds)
         kinds = {name: kind for name, kind in kinds.items() if name in somewhere or not kind.endswith("?")}
         for same in zip(*(columns_in(part, kinds, notes, is_part=True) for part in source.parts), strict=True):
             columns = [column for _, column in same]
-            yield same[0][0], joined(columns, paths, same[0][0])
+            yield same[0][0], joined(same_text(columns) if are_texts else columns, paths, same[0][0])
         return
     data = source.bytes()
     table = typed(source.path, data)
