@@ -8,7 +8,9 @@ TRANSFORMER := $(VENV)/.transformer
 PLUGINS := $(VENV)/.plugins
 RAY := $(VENV)/.ray
 TESTED := transformer lightgbm text
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+# Many tests start Python, which reads compiled code faster, and writes none where PYTHONDONTWRITEBYTECODE is set. The tests
+# of a file share what is made once for them: a worker has neighbouring ones, and takes over some of another's in the end.
+PYTEST := $(BIN)/python -m compileall -q recx && OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
 
