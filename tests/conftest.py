@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from copy import deepcopy
+from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra.plugins.config_source import ConfigResult
 from hypothesis import settings
 
-from recx.config import option_sources
+from recx.config import hydra_internals, option_sources
 
 settings.register_profile("recx", deadline=None)  # the first example of a test may compile a kernel
 settings.load_profile("recx")
@@ -26,14 +30,32 @@ SET_DATA = "set RECX_DATA"
 """Part of the reason of every test that is skipped because its data is missing."""
 
 INSTALLED = {entry.value for entry in entry_points(group=option_sources.GROUP)}
+AT_FIRST = {*sys.path}
 
 
 def _of_tests(*, group: str) -> list[EntryPoint]:
-    return [entry for entry in entry_points(group=group) if entry.value not in INSTALLED]
+    laid_out = distributions(path=[path for path in sys.path if path not in AT_FIRST])
+    return [one for found in laid_out for one in found.entry_points.select(group=group) if one.value not in INSTALLED]
 
 
 option_sources.entry_points = _of_tests  # type: ignore[assignment]
 """Plugins that are installed beside recx have tests of their own; here only those count that a test lays out."""
+
+_read = hydra_internals._load_config
+_of_recx: dict[tuple[str, str], ConfigResult] = {}
+
+
+def _load_config(source: FileConfigSource, config_path: str) -> ConfigResult:
+    if source.path != str(option_sources.CONF):
+        return _read(source, config_path)
+    key = source.provider, config_path
+    if key not in _of_recx:
+        _of_recx[key] = _read(source, config_path)
+    return deepcopy(_of_recx[key])
+
+
+hydra_internals._load_config = _load_config  # type: ignore[assignment]
+"""recx's own option files are read once: every test that composes reads them."""
 
 
 @pytest.fixture(scope="session")

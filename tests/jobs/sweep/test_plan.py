@@ -95,7 +95,10 @@ def test_a_mean_over_users_with_a_retrieved_target_is_no_objective_where_these_m
     expected = f"objective=ranking/mrr: it is a mean over .* with {key} these may differ .* objective=end_to_end/mrr"
     with pytest.raises(InputError, match=expected):
         read(["+experiment=news", RANKING, *words])
-    read(["+experiment=news", "objective=end_to_end/mrr", *words])
+
+
+def test_a_mean_over_all_users_is_an_objective_whatever_differs() -> None:
+    assert read(["+experiment=news", "objective=end_to_end/mrr", "retriever=random,item_knn", "seed=1,2"]).varied
 
 
 @pytest.mark.parametrize(
