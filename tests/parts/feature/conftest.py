@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -86,6 +87,7 @@ def _texts(n: int) -> Array:
     return np.array([" ".join(of_text) for of_text in words], dtype=object)
 
 
+@cache
 def _world(seed: int = 0, *, timed: bool = True, known: float = 0.7, users: int = 25, events: int = 180) -> World:
     """Random clicks on 15 items within three days, on whole quarters of an hour so that times tie often.
 
