@@ -21,6 +21,7 @@ TINY = ["+experiment=news", "dataset.readers=150", "dataset.articles=80", "ranke
 QUIET = [*TINY, "tracker=console", "cache=off"]
 
 
+@pytest.mark.slow
 def test_runs_in_several_threads_are_those_of_one(here: Path) -> None:
     def mrr(seed: int) -> float:
         return recx.run([*TINY, f"dataset.seed={seed}"]).metrics["end_to_end/mrr"]
@@ -70,6 +71,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["-m"]], ids=["run", "multirun"])
 def test_a_program_that_uses_hydra_itself_can_run_recx(here: Path, flags: list[str]) -> None:
     (here / "theirs").mkdir()
