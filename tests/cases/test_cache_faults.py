@@ -456,6 +456,7 @@ def test_an_interrupted_pass_blocks_nothing_in_its_own_process(chain: Chain, tmp
     np.testing.assert_array_equal(whole, again)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_on_an_empty_cache_compute_everything_once(tmp_path: Path, alone: dict[str, Any]) -> None:
     under_way = [recx(tmp_path, *SMALL, wait=False) for _ in range(2)]
     for process in under_way:
@@ -465,6 +466,7 @@ def test_two_runs_at_once_on_an_empty_cache_compute_everything_once(tmp_path: Pa
     assert not [path for path in (tmp_path / "outputs/cache").glob("??/*") if path.suffix]
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path, alone: dict[str, Any]) -> None:
     moments = random.Random(0)
     for _ in range(3):

@@ -52,6 +52,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], Path]) -> None:
     done = command(mounted(8000), *TINY, "dataset.readers=300")
     assert (done.returncode, done.stderr) == (0, "")
@@ -59,6 +60,7 @@ def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], P
     assert done.stdout.count("the cache keeps no") == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_fit_is_neither_finished_nor_the_last(mounted: Callable[[int], Path]) -> None:
     done = command(mounted(100), *TINY, "dataset.readers=2000", "dataset.articles=1000")
     assert done.returncode == 1

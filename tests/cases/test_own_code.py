@@ -229,6 +229,7 @@ SCRIPT = ("-c", "import sys; from recx.cli.main import main; sys.exit(main())")
 """What the console script runs."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", [("-m", "recx"), SCRIPT], ids=["module", "script"])
 def test_every_kind_of_part_runs_from_any_folder(project: Path, tmp_path: Path, launcher: tuple[str, ...]) -> None:
     place = tmp_path / "elsewhere"
@@ -314,6 +315,7 @@ def test_a_run_with_own_parts_is_reopened_with_the_same_folder(
     assert main(monkeypatch, "report", str(folder)) == 0  # made from files alone
 
 
+@pytest.mark.slow
 def test_own_parts_are_kept_and_read_where_the_project_is_named(project: Path) -> None:
     assert recx_in(project, "--config-dir", "conf", "+experiment=own", "fold=predict").returncode == 0
     [folder] = project.glob("outputs/*/*_own")

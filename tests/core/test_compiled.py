@@ -103,11 +103,13 @@ def test_a_later_process_loads_what_an_earlier_one_compiled(called: Callable[...
     assert home.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(called: Callable[..., list[str]]) -> None:
     assert called() == ["6.0", "0", "1"]
     assert called("-") == ["-6.0", "0", "1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
 def test_nothing_is_kept_in_a_folder_that_others_can_use(
     called: Callable[..., list[str]], home: Path, mode: int
@@ -118,6 +120,7 @@ def test_nothing_is_kept_in_a_folder_that_others_can_use(
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_behind_a_link(called: Callable[..., list[str]], home: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     home.parent.mkdir(parents=True)
@@ -126,6 +129,7 @@ def test_nothing_is_kept_behind_a_link(called: Callable[..., list[str]], home: P
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_place_for_it_nothing_is_kept(called: Callable[..., list[str]], home: Path) -> None:
     home.parent.write_text("a file")
     assert [called(), called()] == [["6.0", "0", "1"]] * 2

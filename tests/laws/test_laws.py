@@ -277,7 +277,8 @@ def test_law_5_a_second_run_in_one_process_gives_the_same() -> None:
     assert means(first) == pytest.approx(means(second), rel=0, abs=0, nan_ok=True)
 
 
-@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", ["1", "2"])
 def test_law_5_another_process_with_as_many_threads_gives_the_same(threads: str) -> None:
     def start(hash_seed: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": threads}

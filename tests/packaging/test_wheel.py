@@ -72,7 +72,8 @@ def python(wheels: dict[str, Path], unpacked: Path, tmp_path_factory: pytest.Tem
 
 def run(command: list[str | Path], folder: Path) -> str:
     """Return what a command prints that works and warns of nothing, without the checkout on its path."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")  # with it each start compiles all
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     done = subprocess.run(
         command, cwd=folder, env={**environment, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
     )

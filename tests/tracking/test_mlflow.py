@@ -266,6 +266,7 @@ def test_sigterm_ends_the_run_and_the_handler_is_restored(tracker: MLflow, home:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_ended_at_the_next_start(tracker: MLflow, home: Path) -> None:
     process = start(home, 60)
     assert process.stdout is not None

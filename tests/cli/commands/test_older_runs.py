@@ -14,6 +14,7 @@ from recx.config.factory import MOVED, RENAMED
 from recx.experiment.explain import Reopened
 from recx.experiment.saved_runs import SavedRun
 
+pytestmark = pytest.mark.slow
 NOW = {now: before for before, now in {**MOVED, **RENAMED}.items()}
 
 
