@@ -103,6 +103,27 @@ def files() -> Iterator[tuple[str, dict[str, str]]]:
             "news.tsv": "".join(f"N{i}\tnews\tlocal\tTitle {i}\tAbstract\thttps://x\t[]\t[]\n" for i in range(31)),
         },
     )
+    grades = "".join(f"q{q}\td{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40))
+    yield (
+        "beir",
+        {
+            "corpus.jsonl": "".join(
+                f'{{"_id": "d{d}", "title": "Title {d}", "text": "red word{d}", "metadata": {{}}}}\n' for d in range(40)
+            ),
+            "queries.jsonl": "".join(
+                f'{{"_id": "q{q}", "text": "word{q} blue", "metadata": {{}}}}\n' for q in range(30)
+            ),
+            "qrels/test.tsv": f"query-id\tcorpus-id\tscore\n{grades}",
+        },
+    )
+    yield (
+        "ms_marco",
+        {
+            "collection.tsv": "".join(f"{d}\tred word{d}, or not\n" for d in range(40)),
+            "queries.dev.small.tsv": "".join(f"{q}\tword{q} blue\n" for q in range(30)),
+            "qrels.dev.small.tsv": "".join(f"{q}\t0\t{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40)),
+        },
+    )
     judged = "".join(
         f"{(q + d) % 3} qid:{q} 1:0.{d} 2:0.{q % 10} #docid = GX{q}-{d}\n" for q in range(1, 31) for d in range(4)
     )
@@ -117,5 +138,6 @@ def write(folder: Path, name: str) -> Path:
     """Write the files of a format into a folder, and return the path that stands for them."""
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in MADE[name].items():
+        (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(text, encoding="utf-8")
     return folder if len(MADE[name]) > 1 and name != "recbole" else folder / next(iter(MADE[name]))

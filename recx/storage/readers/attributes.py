@@ -119,6 +119,11 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
             dense = _stacked(column, dense, where.format(name))
             continue
         kind = given.get(name) or kind_of(name, column)
+        if name not in given and kind in ("class", "text") and _with_unclear_commas(column):
+            say(
+                f"  {where.format(name)}: the comma of its numbers, such as 1,500, could separate thousands or "
+                f"decimals, so that they are read as {kind}: write them without it to have numbers"
+            )
         found[kind][name] = _READ[kind](column, where.format(name))
     return Attributes(
         ids,
@@ -158,6 +163,12 @@ def kind_of(name: str, column: pa.ChunkedArray) -> str:
     if recognised(TEXTS, [plain]):
         return "text"
     return "class" if coded or len(words.unique()) <= max(20, len(words) // 10) else "text"
+
+
+def _with_unclear_commas(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds numbers each of whose commas could separate thousands or decimals."""
+    words = words_of(column).drop_null()
+    return bool(len(words) and with_decimal_commas(words) and with_thousands(words))
 
 
 def is_birth(name: str) -> bool:

@@ -60,7 +60,8 @@ class JsonRows:
 
         Args:
             name: The key.
-            kind: The kind of its values (see ``recx.storage.readers.columns``), or ``list``.
+            kind: The kind of its values (see ``recx.storage.readers.columns``), ``list``, or ``raw?``: values, or lists
+                of texts or numbers.
 
         Raises:
             InputError: The text is not JSON, or a value is a list or an object.
@@ -167,6 +168,9 @@ class JsonRows:
     def _converted(self, name: str, kind: str) -> pa.ChunkedArray:
         values = [row.get(name) for _, row in self._rows]
         kinds = {type(value) for value in values if value is not None}
+        elements = [one for value in values if isinstance(value, list) for one in value]
+        if kind == "raw?" and kinds == {list} and not any(isinstance(one, list | dict) for one in elements):
+            return self._lists(name)
         if kinds & {list, dict}:
             at = next(at for at, value in enumerate(values) if isinstance(value, list | dict))
             raise InputError(

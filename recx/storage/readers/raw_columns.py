@@ -17,7 +17,7 @@ def raw_columns(source: Source, names: Sequence[str], notes: dict[str, int]) -> 
 
     Rows that repeat the header are left out, and counted in the notes.
     """
-    return dict(columns_in(source, dict.fromkeys(names, "text?"), notes))
+    return dict(columns_in(source, dict.fromkeys(names, "raw?"), notes))
 
 
 def words_of(column: pa.ChunkedArray) -> pa.ChunkedArray:

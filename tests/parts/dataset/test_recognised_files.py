@@ -9,6 +9,7 @@ import pytest
 from made_files import MADE, write
 
 from recx.core.errors import InputError
+from recx.parts.dataset.known_files import formats
 from recx.parts.dataset.recognised_files import known_as, require_format, right_dataset
 from recx.parts.dataset.svmlight import Svmlight
 from recx.parts.dataset.table import Table
@@ -24,7 +25,7 @@ def test_a_file_of_every_format_is_recognised(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", MADE)
 def test_so_is_one_that_is_packed(name: str, tmp_path: Path) -> None:
     path = write(tmp_path, name)
-    for file in list(tmp_path.iterdir()):
+    for file in [file for file in tmp_path.rglob("*") if file.is_file()]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
         file.unlink()
     known = known_as(path if path == tmp_path else path.with_name(f"{path.name}.gz"))
@@ -97,7 +98,7 @@ def test_a_folder_of_folds_asks_for_one(tmp_path: Path) -> None:
         known_as(tmp_path)
 
 
-@pytest.mark.parametrize("found", [name for name in MADE if name not in ("lightgcn", "mind", "svmlight_folder")])
+@pytest.mark.parametrize("found", [name for name in MADE if not formats()[name].folder])
 @pytest.mark.parametrize("wanted", ["amazon_ratings_2014", "amazon_reviews_2018", "user_item", "recbole"])
 def test_the_wrong_format_for_a_file_names_the_right_one(wanted: str, found: str, tmp_path: Path) -> None:
     path = write(tmp_path, found)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from recx.core.errors import InputError
+from recx.core.progress import shown_on
 from recx.storage.readers.attributes import Attributes, id_column, read_attributes
 from recx.storage.readers.file_sets import files_of
 from recx.storage.readers.opened import Layout, opened
@@ -85,10 +88,28 @@ def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_left_out_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "films.jsonl").write_text('{"item": 1, "cast": ["x"], "year": 1999}\n{"item": 2, "year": 2001}\n')
+    (tmp_path / "films.jsonl").write_text('{"item": 1, "cast": [["x"]], "year": 1999}\n{"item": 2, "year": 2001}\n')
     with pytest.raises(InputError, match="'cast' is a list or an object"):
         read(tmp_path / "films.jsonl")
     assert read(tmp_path / "films.jsonl", cast="none").numbers["year"].tolist() == [1999, 2001]
+
+
+def test_lists_of_json_are_classes_and_vectors(tmp_path: Path) -> None:
+    rows = ['{"item": 1, "tags": ["b", "a"], "e": [0.5, 1]}', '{"item": 2, "tags": []}', '{"item": 3, "e": [2.5, 0.5]}']
+    (tmp_path / "films.jsonl").write_text("\n".join(rows) + "\n")
+    found = read(tmp_path / "films.jsonl")
+    assert found.lists["tags"].indptr.tolist() == [0, 2, 2, 2]
+    assert found.lists["tags"].code.tolist() == [0, 1]
+    assert np.array_equal(found.embedding, [[0.5, 1], [np.nan, np.nan], [2.5, 0.5]], equal_nan=True)  # type: ignore[arg-type]
+
+
+def test_numbers_whose_commas_are_unclear_are_said_to_be_text(tmp_path: Path) -> None:
+    out = io.StringIO()
+    (tmp_path / "films.csv").write_text("item;pages\n" + "".join(f"{at};{at},500\n" for at in range(1, 100)))
+    with shown_on(Console(file=out)):
+        source = opened(files_of(str(tmp_path / "films.csv"), "dataset.items"), Layout(stage=""), ["item"])
+        assert "pages" in read_attributes(source, "item", {}, "dataset.items_as").texts
+    assert "such as 1,500, could separate thousands or decimals" in " ".join(out.getvalue().split())
 
 
 def test_lists_vectors_and_times_of_parquet(tmp_path: Path) -> None:
