@@ -84,6 +84,27 @@ def files() -> Iterator[tuple[str, dict[str, str]]]:
             )
         },
     )
+    header = "timestamp,visitorid,event,itemid,transactionid\n"
+    yield "retailrocket", {"events.csv": header + _lines(lambda u, i, r, t: f"{t}000,{u},view,{i},")}
+    yield "yoochoose_clicks", {"yoochoose-clicks.dat": _lines(lambda u, i, r, t: f"{u},{_moment(t)},{i},0")}
+    yield "yoochoose_buys", {"yoochoose-buys.dat": _lines(lambda u, i, r, t: f"{u},{_moment(t)},{i},12462,1")}
+    header = "sessionId;userId;itemId;timeframe;eventdate\n"
+    yield (
+        "diginetica",
+        {"train-item-views.csv": header + _lines(lambda u, i, r, t: f"{u};NA;{i};{t - 880_000_000};2016-05-09")},
+    )
+    yield (
+        "gowalla",
+        {"loc-gowalla_totalCheckins.txt": _lines(lambda u, i, r, t: f"{u}\t{_moment(t)}\t30.23\t-97.79\t{i}")},
+    )
+    yield (
+        "lastfm_1k",
+        {
+            "userid-timestamp-artid-artname-traid-traname.tsv": _lines(
+                lambda u, i, r, t: f'user_{u:06}\t{_moment(t)}\t\tThe "Band" {i}\t\tSong {r}'
+            )
+        },
+    )
     yield (
         "lightgcn",
         {
