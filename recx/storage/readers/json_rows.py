@@ -64,7 +64,7 @@ class JsonRows:
                 of texts or numbers.
 
         Raises:
-            InputError: The text is not JSON, or a value is a list or an object.
+            InputError: The text is not JSON, or a value is an object or, where none is asked for, a list.
         """
         found = self._seen.get(name, set())
         if kind == "list":
