@@ -9,14 +9,15 @@ from typing import Literal
 
 import numpy as np
 
+from recx.core.compiled import compiled
 from recx.core.fit_summary import FitSummary
-from recx.core.ragged import blocks
+from recx.core.precision import Reals
 from recx.core.types import Array, Doubles, Interactions, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix
 
 Probabilities = Literal["none", "softmax", "platt"]
-ROWS = 5_000  # rows converted to float64 at once, which stay in the processor's cache
+ROWS = 5_000  # rows summed at once, which stay in the processor's cache
 FARTHEST = 100.0
 """Distance from the mean, in deviations, beyond which a value counts as this far: a feature that hardly varied in the
 fit must not yield scores of millions where it does vary."""
@@ -129,10 +130,9 @@ class FittedLinear:
         score, n_cut = np.empty(len(candidates)), 0
         slope = self.weight / self.deviation
         for rows, table in design_blocks(self.features, candidates, history, requests):
-            for a, b in blocks(len(rows), ROWS):
-                centred = table[a:b] - self.mean
-                n_cut += cut(centred, self._farthest)
-                score[rows[a:b]] = weighted_sum(centred, slope)
+            total = np.zeros(len(rows))
+            n_cut += _add_weighted(table.T, self.mean, self._farthest, slope, total)
+            score[rows] = total
         return score, n_cut
 
     @property
@@ -158,16 +158,30 @@ class FittedLinear:
         return replace(self, features=features)
 
 
-def weighted_sum(table: Doubles, weight: Doubles) -> Doubles:
-    """Return the sum of each row's values [n_rows, n_features] times the weights [n_features].
+@compiled("total")
+def _add_weighted(columns: Reals, mean: Doubles, farthest: Doubles, weight: Doubles, total: Doubles) -> int:
+    """Add each row's values, centred and cut, times the weights to its total, and return how many values were cut.
 
     A product of matrices rounds a row by its place among the others: of two items with the same features, one would
     come first by chance, and in blocks of other borders the other.
+
+    Args:
+        columns: The values of each feature [n_features, n_rows].
+        mean: The mean of each feature [n_features].
+        farthest: The largest distance of each feature from its mean [n_features].
+        weight: The weight of each feature [n_features].
+        total: The sum of each row [n_rows]: is written.
     """
-    total = np.zeros(len(table))
-    for column, of_column in zip(table.T, weight, strict=True):
-        total += column * of_column
-    return total
+    n_cut = 0
+    for start in range(0, len(total), ROWS):
+        for feature in range(len(columns)):
+            for row in range(start, min(start + ROWS, len(total))):
+                value = columns[feature, row] - mean[feature]
+                if abs(value) > farthest[feature]:
+                    value = farthest[feature] if value > 0 else -farthest[feature]
+                    n_cut += 1
+                total[row] += value * weight[feature]
+    return n_cut
 
 
 def cut(table: Array, farthest: Array) -> int:
