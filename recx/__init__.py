@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recx.evaluation.systems import evaluate_systems
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.model.model import load_model
-    from recx.jobs.from_python import run, sweep
+    from recx.jobs.from_python import doctor, run, sweep
 
 __all__ = [
     "Comparison",
@@ -38,6 +38,7 @@ __all__ = [
     "Experiment",
     "Result",
     "compare",
+    "doctor",
     "evaluate",
     "evaluate_systems",
     "load_model",
@@ -53,6 +54,7 @@ _HOME = {
     "Experiment": "recx.experiment.experiment",
     "Result": "recx.experiment.experiment",
     "compare": "recx.evaluation.compare",
+    "doctor": "recx.jobs.from_python",
     "evaluate": "recx.evaluation.evaluate",
     "evaluate_systems": "recx.evaluation.systems",
     "load_model": "recx.experiment.model.model",

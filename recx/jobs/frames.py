@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from recx.config.overrides import quoted
 from recx.core.chosen import option
 from recx.core.errors import InputError, did_you_mean
-from recx.core.project import CONFIG_NAME
 
 if TYPE_CHECKING:
     from recx.storage.readers.in_memory import Frame, HeldFrame
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 Columns = Mapping[str, str | int | None]
 SETTINGS = {"data": "path", "items": "items", "users": "users"}
 """Argument -> the setting of ``dataset`` that names its file."""
+OF_TABLES = ("+experiment=table",)
+"""What a run of frames adds if it chooses neither an experiment nor a primary configuration of its own."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class GivenFrames:
 
 
 def given_frames(
-    tables: Mapping[str, Frame | None], columns: Columns | None, words: Sequence[str], config_name: str = CONFIG_NAME
+    tables: Mapping[str, Frame | None], columns: Columns | None, words: Sequence[str], added: Sequence[str] = ()
 ) -> GivenFrames:
     """Return frames with the overrides that name them.
 
@@ -68,8 +69,7 @@ def given_frames(
         tables: Argument (``data``, ``items``, ``users``) -> its frame; None: it is not given.
         columns: Role (user, item, time, weight, fold) -> the column of ``data``.
         words: The other overrides.
-        config_name: The primary configuration; with recx's own, ``+experiment=table`` is added if no word chooses an
-            experiment or a dataset.
+        added: Overrides that are added if no word chooses an experiment or a dataset.
 
     Raises:
         InputError: Something given is no frame, a role is unknown, or an override says the same as an argument.
@@ -93,7 +93,6 @@ def given_frames(
     for key in settings:
         if key in typed:
             raise InputError(f"{typed[key]}: an argument from Python sets {key} too: leave one of them out")
-    chosen = config_name != CONFIG_NAME or {"experiment", "dataset"} & set(typed)
-    added = [] if chosen else ["+experiment=table"]
+    added = () if {"experiment", "dataset"} & set(typed) else added
     texts = [f"{key}=null" if value is None else quoted(f"{key}={value}") for key, value in settings.items()]
     return GivenFrames(list(frames.values()), [*added, *texts])

@@ -1,4 +1,4 @@
-"""``recx.run`` and ``recx.sweep``: what the command line does, called from Python."""
+"""``recx.run``, ``recx.sweep`` and ``recx.doctor``: what the command line does, called from Python."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
-from recx.jobs.frames import Columns, given_frames
+from recx.jobs.frames import OF_TABLES, Columns, given_frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from recx.experiment.experiment import Result
+    from recx.jobs.doctor import Diagnosis
     from recx.storage.readers.in_memory import Frame
 
 Folders = str | Path | Sequence[str | Path]
@@ -56,7 +57,7 @@ def run(
     from recx.jobs.launch import folder_of_run, launch
 
     words = _words(overrides)
-    given = given_frames({"data": data, "items": items, "users": users}, columns, words, config_name)
+    given = given_frames({"data": data, "items": items, "users": users}, columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         check_single(words)
         config = compose([*given.words, *words])
@@ -102,13 +103,56 @@ def sweep(
     from recx.jobs.sweep.summary import table
 
     words = _words(overrides)
-    given = given_frames({"data": data, "items": items, "users": users}, columns, words, config_name)
+    given = given_frames({"data": data, "items": items, "users": users}, columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         of_all = put_aside([*given.words, *words])
         trials = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
     folders = {trial.number: trial.folder for trial in trials}
     frame = pd.DataFrame(table(trials))
     return frame.assign(folder=frame["trial"].map(folders))
+
+
+def doctor(
+    data: Frame | None = None,
+    overrides: str | Sequence[str] = (),
+    *,
+    items: Frame | None = None,
+    users: Frame | None = None,
+    columns: Columns | None = None,
+    config_dir: Folders = (),
+    config_name: str = CONFIG_NAME,
+) -> Diagnosis:
+    """Check the data and its split before any training, as ``python -m recx doctor OVERRIDES`` does.
+
+    Args:
+        data: A data frame of events, as of ``run``; None: the overrides name the data. Without an experiment or a
+            dataset, it says what the data seems to be, which columns play which part, and how to run on it.
+        overrides: Those of a run on this data.
+        items: A data frame of the items.
+        users: A data frame of the users.
+        columns: Role -> column of ``data``.
+        config_dir: Folders of option files.
+        config_name: Name of the primary configuration.
+
+    Returns:
+        The counts with their verdicts; printed, it is the table that the command line prints.
+
+    Raises:
+        InputError: The configuration or the data cannot be used.
+    """
+    from recx.jobs.doctor import diagnosis
+    from recx.jobs.identified import identified
+
+    words = _words(overrides)
+    given = given_frames({"data": data, "items": items, "users": users}, columns, words)
+    with given.at_hand(), _project(words, config_dir, config_name):
+        words = [*given.words, *words]
+        seems = identified(words)
+        return diagnosis(words if seems is None else _words(seems.overrides), seems)
+
+
+def _added(config_name: str) -> Sequence[str]:
+    return OF_TABLES if config_name == CONFIG_NAME else ()
 
 
 def _words(overrides: str | Sequence[str]) -> list[str]:

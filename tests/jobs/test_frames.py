@@ -13,7 +13,7 @@ import pytest
 
 import recx
 from recx.core.errors import InputError
-from recx.jobs.frames import given_frames
+from recx.jobs.frames import OF_TABLES, given_frames
 
 RNG = np.random.default_rng(0)
 EVENTS = pd.DataFrame(
@@ -96,11 +96,10 @@ def test_what_is_ambiguous_or_unknown_is_refused(name: str, here: Path) -> None:
 
 
 def test_overrides_name_frames_and_columns() -> None:
-    given = given_frames({"data": EVENTS, "items": None}, {"user": "it's", "item": 0, "time": None}, [])
+    given = given_frames({"data": EVENTS, "items": None}, {"user": "it's", "item": 0, "time": None}, [], OF_TABLES)
     [frame] = given.frames
     experiment, path, *columns = given.words
     assert (experiment, path) == ("+experiment=table", f"dataset.path='{frame.name}'")
     assert columns == [r"dataset.user='it\'s'", "dataset.item='0'", "dataset.time=null"]
-    assert "+experiment=table" not in given_frames({"data": EVENTS}, None, ["dataset=table"]).words
-    assert "+experiment=table" not in given_frames({"data": EVENTS}, None, [], "mine").words
+    assert "+experiment=table" not in given_frames({"data": EVENTS}, None, ["dataset=table"], OF_TABLES).words
     assert given_frames({"data": None}, None, []).words == ()

@@ -11,6 +11,8 @@ from recx.config import option_sources
 from recx.config.overrides import exact, given
 from recx.core.errors import InputError
 from recx.core.yaml_files import parse_yaml
+from recx.jobs.frames import SETTINGS
+from recx.storage.readers.in_memory import IN_MEMORY
 
 if TYPE_CHECKING:
     from recx.parts.dataset.recognised_files import Known
@@ -37,8 +39,18 @@ class Identified:
     roles: Mapping[str, str]
 
     @property
+    def text(self) -> str:
+        """What it seems to be, and what plays which part."""
+        return f"It seems to be {self.what}." + "".join(f"\n  {role:<6} {what}" for role, what in self.roles.items())
+
+    @property
     def command(self) -> str:
-        """The command line of a run."""
+        """The command line of a run; of a data frame in memory, the call from Python."""
+        frames = [text for text in self.overrides if IN_MEMORY in text]
+        if frames:
+            arguments = [name for name, setting in SETTINGS.items() if f"dataset.{setting}=" in " ".join(frames)]
+            words = [text for text in self.overrides if text not in frames]
+            return f"recx.run({words}, {', '.join(f'{name}=...' for name in arguments)})"
         return shlex.join(["python", "-m", "recx", *self.overrides])
 
 

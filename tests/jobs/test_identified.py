@@ -12,8 +12,8 @@ from made_files import ITEMS, MADE, USERS, N, write
 
 import recx
 from recx.cli import main
-from recx.cli.identified import identified
 from recx.core.errors import InputError
+from recx.jobs.identified import identified
 from recx.parts.dataset.known_files import formats
 
 COUNTS = {
