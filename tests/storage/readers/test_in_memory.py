@@ -170,3 +170,15 @@ def test_a_name_means_nothing_once_the_frame_is_gone() -> None:
 @pytest.mark.parametrize(("name", "text"), [(0, "0"), (("a", "b"), "('a', 'b')")])
 def test_a_column_without_a_text_as_name_is_called_by_it(name: object, text: str) -> None:
     assert arrow_table(pd.DataFrame({name: [1]}), "data").column_names == [text]
+
+
+def test_frames_of_polars_are_read_like_a_file(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.from_pandas(EVENTS)
+    expected = of_file(EVENTS, tmp_path / "events.parquet")
+    coded = frame.with_columns(pl.col("user").cast(pl.Categorical), pl.col("item").cast(pl.UInt16))
+    in_zone = frame.with_columns(pl.col("time").dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"))
+    assert [loaded(one) for one in (frame, coded, in_zone)] == [expected] * 3
+    assert HeldFrame.of(frame, "data").name == HeldFrame.of(EVENTS, "data").name
+    with pytest.raises(InputError, match=r"give data\.collect\(\)"):
+        HeldFrame.of(frame.lazy(), "data")
