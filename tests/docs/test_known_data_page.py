@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from made_files import MADE, write
 
-from recx.cli.identified import identified
+from recx.jobs.identified import identified
 from recx.parts.dataset.known_files import formats
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "known-data.md").read_text(encoding="utf-8")
