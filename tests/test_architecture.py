@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,13 @@ HEAVY = {"faiss", "matplotlib", "mlflow", "pandas", "pyarrow", "scipy", "sklearn
 STARTUP = {"numpy", *HEAVY}
 
 
-def imports(file: Path, *, at_import: bool = False) -> Iterator[str]:
-    """Yield the modules that a file imports; ``at_import``: only those that importing the file imports."""
+@cache
+def imports(file: Path, *, at_import: bool = False) -> tuple[str, ...]:
+    """Return the modules that a file imports; ``at_import``: only those that importing the file imports."""
+    return tuple(_imports(file, at_import))
+
+
+def _imports(file: Path, at_import: bool) -> Iterator[str]:
     pending: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
     while pending:
         node = pending.pop()

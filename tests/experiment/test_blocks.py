@@ -56,6 +56,7 @@ def test_the_files_of_a_run_are_those_of_a_run_in_one_block(run: Run, name: str)
     assert Path("23/report.html").exists()
 
 
+@pytest.mark.slow
 def test_each_block_is_kept_by_the_stage_cache_so_that_a_run_goes_on_where_it_ended(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_full_disk_ends_the_run_in_one_sentence_and_leaves_no_finished_run(
     assert not Path("23").exists()
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_the_stage_cache_makes_room_and_no_row_is_written_twice(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

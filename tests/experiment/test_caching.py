@@ -291,6 +291,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_says_what_came_from_the_cache(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, off = (recx.run([*TINY, *more]) for more in ([], [], ["cache=off"]))
     assert_same(first, second)
@@ -350,16 +351,17 @@ def left_by(folder: Path) -> dict[str, Any]:
     return found
 
 
-SLOW = [*((name, overrides) for name, overrides in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
-SLOW += [("news", [*EXPERIMENTS["news"], *overrides]) for overrides in OTHER_PARTS]
+OTHERS = [*((name, overrides) for name, overrides in EXPERIMENTS.items() if name not in ("agents", "rerank"))]
+OTHERS += [("news", [*EXPERIMENTS["news"], *overrides]) for overrides in OTHER_PARTS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "overrides"),
     [
         ("agents", EXPERIMENTS["agents"]),
         ("rerank", EXPERIMENTS["rerank"]),
-        *(pytest.param(*case, marks=pytest.mark.slow, id=f"{case[0]} {' '.join(case[1])}") for case in SLOW),
+        *(pytest.param(*case, id=f"{case[0]} {' '.join(case[1])}") for case in OTHERS),
     ],
 )
 def test_every_experiment_leaves_the_same_files(

@@ -59,6 +59,7 @@ def test_the_parts_of_a_chain_serve_the_same_lists_in_another_process(chain: Exp
     assert same(here.recommendations, there.recommendations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", ["news"], indirect=True)
 def test_the_stage_cache_stays_behind(chain: Experiment, tmp_path: Path) -> None:
     here, stages = chain.run(), []

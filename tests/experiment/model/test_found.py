@@ -13,6 +13,7 @@ from recx.core.errors import InputError
 from recx.experiment.model.found import model_of
 from recx.tracking.store import open_client
 
+pytestmark = pytest.mark.slow
 WORLD = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "retriever=popularity", "ranker=identity"]
 
 
