@@ -10,9 +10,10 @@ from typing import Annotated, Any, get_args, get_origin
 
 import annotated_types
 import pytest
+from omegaconf import OmegaConf
 
 from recx.config import factory, option_sources
-from recx.config.compose import compose, plain
+from recx.config.compose import compose
 from recx.core.bounds import hints_of
 from recx.core.errors import InputError
 
@@ -41,7 +42,7 @@ def with_installed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 def parts_of(option: str) -> dict[str, dict[str, Any]]:
     """Return every part of an option as it is composed, the inner ones too, by its key."""
     group, _, name = option.partition("/")
-    return dict(_walked(plain(compose([f"{group}={name}"]))[group], group))
+    return dict(_walked(OmegaConf.to_container(compose([f"{group}={name}"])[group], resolve=True), group))
 
 
 def _walked(content: Any, key: str) -> Iterator[tuple[str, dict[str, Any]]]:

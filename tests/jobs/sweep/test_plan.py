@@ -230,6 +230,7 @@ def test_a_comparison_on_test_is_allowed() -> None:
     assert sweep.config["ranker"]["_target_"].endswith("Identity")  # the first value of what is swept over
 
 
+@pytest.mark.slow
 def test_a_sweep_resumes_by_its_name_with_the_same_overrides_only() -> None:
     words = ["+experiment=news", "ranker=identity,linear"]
     begun = read([*words, "sweep_id=mine"])
