@@ -40,10 +40,10 @@ def check_lists(lists: RankedLists, requests: Requests, n_items: int, maker: str
         RecxError: An invariant is violated; the message names the maker and the user.
     """
     check_type(lists, RankedLists, maker)
-    if not np.array_equal(lists.user, requests.user):
+    if lists.user is not requests.user and not np.array_equal(lists.user, requests.user):
         raise RecxError(f"{maker} must return one list for each request, in the order of the requests")
     whole = len(lists.indptr) == lists.n_lists + 1 and lists.indptr[0] == 0 and lists.indptr[-1] == len(lists.item)
-    if not whole or (np.diff(lists.indptr) < 0).any():
+    if not whole or (lists.lengths < 0).any():
         raise RecxError(f"{maker} returned lists whose indptr does not fit their {len(lists.item)} rows")
     if len(lists.score) != len(lists.item) or any(len(c) != len(lists.item) for c in lists.columns.values()):
         raise RecxError(f"{maker} returned scores or columns that do not fit their {len(lists.item)} rows")
@@ -104,8 +104,9 @@ def check_same_pairs(candidates: RankedLists, recommendations: RankedLists) -> N
     """
     if recommendations is candidates:
         return
-    same_lists = np.array_equal(candidates.indptr, recommendations.indptr)
-    if not same_lists or not same_items(candidates.item, recommendations.item, candidates.indptr):
+    indptr = candidates.indptr
+    same_lists = recommendations.indptr is indptr or np.array_equal(indptr, recommendations.indptr)
+    if not same_lists or not same_items(candidates.item, recommendations.item, indptr):
         raise RecxError(
             "the ranker must return exactly the candidates that it was given, no more and no fewer: "
             "let it make its lists with candidates.reorder(score)"

@@ -174,7 +174,7 @@ def same_items(item: Array, other: Array, indptr: Longs, rows: int = ROWS_AT_ONC
 def _sorted(item: Array, indptr: Longs, n_items: int, start: int, stop: int) -> Array:
     """Return the items of a block of groups, each group's sorted: a table if all have one length, else keys."""
     length = int(indptr[start + 1] - indptr[start])
-    if (np.diff(indptr[start : stop + 1]) == length).all():
+    if (indptr[start + 1 : stop + 1] - indptr[start:stop] == length).all():
         return np.sort(item[indptr[start] : indptr[stop]].reshape(stop - start, length), axis=1)
     return np.sort(_keys(item, indptr, n_items, start, stop))
 

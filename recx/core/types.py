@@ -270,7 +270,7 @@ class RankedLists:
     def take(self, lists: Array) -> RankedLists:
         """Return the chosen lists (numbers or a mask [n_lists]) in the given order."""
         numbers = np.flatnonzero(lists) if lists.dtype == bool else lists
-        if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():
+        if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (numbers[1:] - numbers[:-1] == 1).all():
             return self[int(numbers[0]) : int(numbers[-1]) + 1]  # without copying
         rows = np.repeat(lists, self.lengths) if lists.dtype == bool else rows_of_groups(self.indptr, numbers)
         return replace(self.picked(rows), user=self.user[numbers], indptr=indptr_of(self.lengths[numbers]))

@@ -37,7 +37,7 @@ class _Profiles:
 
     def similarity(self, candidates: RankedLists, requests: Requests, last: int, recency: float) -> Floats:
         """Return the cosine of each row's item and the weighted mean of the user's last items [n_rows]."""
-        users = self.sequences.weighted(requests.user, last, recency) @ self.vectors
+        users = self.sequences.weighted(requests, last, recency) @ self.vectors
         if sparse.issparse(users):
             users.sort_indices()  # or the order of sums, and so their last bits, would depend on the other requests
         return products_of_pairs(unit_rows(users), candidates.list_of_row, self.vectors, candidates.item)
@@ -139,7 +139,7 @@ class NumberDistance:
 
     def values(self, known: tuple[Floats, Sequences], candidates: RankedLists, requests: Requests) -> Floats:
         numbers, clicked = known
-        weights = clicked.weighted(requests.user, self.last, self.recency)
+        weights = clicked.weighted(requests, self.last, self.recency)
         total = np.asarray(weights.sum(axis=1)).ravel()
         mean = (weights @ numbers) / np.maximum(1e-12, total)[:, None]
         apart: Floats = np.abs(numbers[candidates.item] - mean[candidates.list_of_row]).mean(axis=1, dtype=np.float32)

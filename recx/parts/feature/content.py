@@ -40,7 +40,7 @@ class ContentSimilarity:
         if embedded is None:
             return np.full(len(candidates), 0.5, dtype=np.float32)
         angle = _cosine(candidates, embedded, requests, self.last, self.recency)
-        return np.nan_to_num((1 + angle) / 2, nan=0.5).clip(0, 1)
+        return np.where(np.isnan(angle), np.float32(0.5), (1 + angle) / 2).clip(0, 1)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _embedded(history: Interactions) -> _Embedded:
 @once_per_input
 def _cosine(candidates: RankedLists, embedded: _Embedded, requests: Requests, last: int, recency: float) -> Floats:
     """Return the cosine of the item's embedding and the mean of the user's last clicks [n_rows]; NaN if unknown."""
-    user = unit(embedded.sequences.weighted(requests.user, last, recency) @ embedded.vector)
+    user = unit(embedded.sequences.weighted(requests, last, recency) @ embedded.vector)
     found = products_of_pairs(user, candidates.list_of_row, embedded.vector, candidates.item)
     known = embedded.known[candidates.item] & of_rows(np.abs(user).sum(axis=1) > 0, candidates)
     return np.where(known, found, np.nan).astype(np.float32)

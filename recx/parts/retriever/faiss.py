@@ -85,7 +85,7 @@ class FittedFaiss:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the nearest eligible items; the list is empty if no clicked item of the user has a vector."""
-        clicks = sequences(history).weighted(requests.user, self.settings.last, self.settings.recency)
+        clicks = sequences(history).weighted(requests, self.settings.last, self.settings.recency)
         query = clicks @ self.vectors.vector
         query /= np.maximum(np.linalg.norm(query, axis=1, keepdims=True), 1e-12)
         lists = self.near.lists(query, history, requests, k, self.settings.seen)

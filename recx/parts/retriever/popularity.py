@@ -14,12 +14,13 @@ from recx.core.ragged import blocks, check_numbers, indptr_of, position_of_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import available, side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.shared.popular_items import Clicks, most_clicked, weights_of
+from recx.parts.shared.popular_items import Clicks, Marks, marks_of, most_clicked, weights_of
 from recx.parts.shared.top_k import Rules, lists_of
 
 NEGLIGIBLE = 1e-6  # a click whose weight has decayed below this does not count
 EXACT = 2**24  # up to here, float32 holds every count
 PIECE = 20_000  # requests that are at least worth another sweep over the clicks
+MARKS = 64  # places in the clicks where a sweep may begin, at most
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,17 @@ class Popularity:
         weight = _weights(history, half_life) if half_life else np.zeros(0)
         if half_life and len(weight) != len(time):
             raise ValueError(f"{len(weight)} weights of {len(time)} clicks")
-        if requests.allowed is not None:  # clicks on other items change no total of these
+        reach, n = self._reach(half_life), len(known.clicked)
+        if requests.allowed is None:
+            marks = _swept(history, reach, half_life).marks(len(item), n + 1)
+        else:  # clicks on other items change no total of these
             counts = requests.allowed[known.clicked][item]
             item, time, weight = item[counts], time[counts], weight[counts] if half_life else weight
-        clicks = Clicks(item, time, weight, self._reach(half_life), half_life)
+            marks = marks_of(Clicks(item, time, weight, reach, half_life), 0, n + 1)
+        clicks = Clicks(item, time, weight, reach, half_life)
         by_time = np.argsort(now)
         before = np.searchsorted(time, now[by_time])
         counted = before if clicks.reach < 0 else before - np.searchsorted(time, now[by_time] - clicks.reach)
-        n = len(known.clicked)
         k = min(k, n, int(counted.max(initial=0)))  # no list can be longer
         rules = known.rules(history, requests[by_time], now[by_time], self.seen)
         spare = int(np.sort(np.diff(rules.indptr))[len(now) * 9 // 10]) if len(now) else 0
@@ -82,7 +86,7 @@ class Popularity:
             rows = slice(*piece)
             own = rules._replace(now=rules.now[rows], user=rules.user[rows])
             some = before[rows], by_time[rows], own
-            most_clicked(clicks, *some, candidates, n + 1, spare, found, score, length)
+            most_clicked(clicks, marks, *some, candidates, n + 1, spare, found, score, length)
 
         pieces = blocks(len(now) if k else 0, max(PIECE, -(-len(now) // (4 * available()))))
         side_by_side(find, pieces)
@@ -141,6 +145,40 @@ def _oldest_first(history: Interactions) -> _Known:
         order = np.argsort(history.time)
         time, item = history.time[order], item[order]
     return _Known(clicked, place, item, time, most)
+
+
+@dataclass(frozen=True, eq=False)
+class _Swept:
+    """Places in all clicks where a sweep may begin: what ``Marks`` holds, for the places of items."""
+
+    added: Longs
+    gone: Longs
+    start: Longs
+    weight: Doubles
+    clicks: Ints
+
+    def check_read(self) -> None:
+        n, shape = len(self.added), self.weight.shape
+        if len(shape) != 2 or shape != self.clicks.shape or not n == len(self.gone) == len(self.start) == shape[0]:
+            raise ValueError("totals of other marks")
+        if (np.diff(self.added, prepend=0) < 0).any() or (self.gone < 0).any() or (self.gone > self.added).any():
+            raise ValueError("marks that are not in the order of a sweep")
+
+    def marks(self, n_clicks: int, n_items: int) -> Marks:
+        """Return the marks; raises ValueError unless they are of so many clicks on so many items."""
+        if self.weight.shape[1] != n_items or self.added.max(initial=0) > n_clicks:
+            raise ValueError(f"marks of other clicks than these {n_clicks} on {n_items} items")
+        return Marks(self.added, self.gone, self.start, self.weight, self.clicks)
+
+
+@once_per_input
+def _swept(history: Interactions, reach: int, half_life: int) -> _Swept:
+    """Return marks of all clicks: as many as take no more memory than the clicks."""
+    known = _oldest_first(history)
+    weight = _weights(history, half_life) if half_life else np.zeros(0)
+    n_items = len(known.clicked) + 1
+    n = max(0, min(MARKS, len(known.item) // n_items - 1))
+    return _Swept(*marks_of(Clicks(known.item, known.time, weight, reach, half_life), n, n_items))
 
 
 @once_per_input

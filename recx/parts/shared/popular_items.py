@@ -76,15 +76,57 @@ class Pool(NamedTuple):
     holds: Bools
 
 
+class Marks(NamedTuple):
+    """Where a sweep stands after some of the clicks, so that another one need not begin with the first.
+
+    Attributes:
+        added: How many clicks have been added at each mark, increasing [n].
+        gone: How many of them have been taken off [n].
+        start: The start of the epoch [n].
+        weight: The totals' weights [n, n_items].
+        clicks: The totals' clicks [n, n_items].
+    """
+
+    added: Longs
+    gone: Longs
+    start: Longs
+    weight: Doubles
+    clicks: Ints
+
+
 def weights_of(time: Longs, half_life: int) -> Doubles:
     """Return the weight of a click at each time [n], relative to the start of its epoch."""
     whole, rest = np.divmod(time, half_life)
     return np.asarray(np.exp2(rest / half_life) * (2.0 ** np.arange(SPAN))[whole % SPAN])
 
 
+def marks_of(clicks: Clicks, n: int, n_items: int) -> Marks:
+    """Return ``n`` marks, which divide the clicks into equal parts."""
+    added = np.arange(1, n + 1) * len(clicks.item) // (n + 1)
+    rest = np.zeros(n, dtype=np.int64), np.zeros((n, n_items)), np.zeros((n, n_items), dtype=np.int32)
+    marks = Marks(added, np.zeros(n, dtype=np.int64), *rest)
+    _mark(clicks, *marks)
+    return marks
+
+
+@compiled("gone", "start", "weight", "n_clicks")
+def _mark(clicks: Clicks, added: Longs, gone: Longs, start: Longs, weight: Doubles, n_clicks: Ints) -> None:
+    """Write down the totals after so many clicks each (see ``Marks``)."""
+    n_items = weight.shape[1]
+    totals = Totals(np.zeros(n_items), np.zeros(n_items, dtype=np.int32), 0.0)
+    epoch, off, on = first_epoch(clicks), 0, 0
+    for at in range(len(added)):
+        now = clicks.time[added[at] - 1] if clicks.reach >= 0 else 0
+        epoch, off = advance(clicks, totals, added[at], now, epoch, off, on)
+        on = added[at]
+        gone[at], start[at] = off, epoch
+        weight[at], n_clicks[at] = totals.weight, totals.clicks
+
+
 @compiled("item", "score", "length")
 def most_clicked(
     clicks: Clicks,
+    marks: Marks,
     before: Longs,
     place: Longs,
     rules: Rules,
@@ -99,6 +141,7 @@ def most_clicked(
 
     Args:
         clicks: The clicks.
+        marks: Where the sweep may begin.
         before: Number of clicks before each request [n].
         place: The number of each request's list [n].
         rules: Time and user of each request, and what users must not get; times are read if there is a reach.
@@ -114,17 +157,20 @@ def most_clicked(
     totals = Totals(np.zeros(n_items), np.zeros(n_items, dtype=np.int32), GRID if span > 0 else 0.0)
     holds, hidden_in, listed = np.zeros(n_items, dtype=np.bool_), np.full(n_items, -1, dtype=np.int32), np.empty(k)
     pool = Pool(np.empty(n), np.empty(n, dtype=np.int32), np.empty(n), np.empty(n, dtype=np.int32), holds)
-    size, bar, bar_item, gone, added = 0, 0.0, -1, 0, 0
-    start = clicks.time[0] - clicks.time[0] % span if span > 0 else 0
+    size, bar, bar_item, gone, added, start = 0, 0.0, -1, 0, 0, first_epoch(clicks)
+    mark = np.searchsorted(marks.added, before[0], side="right") - 1 if len(before) > 0 else -1
+    if mark >= 0:
+        gone, added, start = marks.gone[mark], marks.added[mark], marks.start[mark]
+        totals.weight[:], totals.clicks[:] = marks.weight[mark], marks.clicks[mark]
     for at in range(len(before)):
         now, old, changes = rules.now[at] if clicks.reach >= 0 else 0, added, added + gone
         start, gone = advance(clicks, totals, before[at], now, start, gone, added)
         added = before[at]
-        changes = added + gone - changes
-        if changes <= n:
+        stale = at == 0 or added + gone - changes > n
+        if not stale:
             # After a new epoch the bar is far too high, so that nothing is left in the pool.
             size, bar, bar_item = settle(clicks.item[max(old, gone) : added], totals, pool, least, size, bar, bar_item)
-        if changes > n or (size < least and bar > 0):
+        if stale or (size < least and bar > 0):
             size, bar, bar_item = refill(totals, pool, clicked, hidden_in, 2 * least, size)
         for event in range(rules.indptr[rules.user[at]], rules.indptr[rules.user[at] + 1]):
             hidden_in[rules.seen[event]] = at
@@ -141,6 +187,12 @@ def most_clicked(
         for p in range(found):
             scores[p] = listed[p] * faded
         length[place[at]] = found
+
+
+@compiled()
+def first_epoch(clicks: Clicks) -> int:
+    """Return the start of the epoch of the first click; 0 without a half-life."""
+    return clicks.time[0] - clicks.time[0] % (SPAN * clicks.half_life) if clicks.half_life > 0 else 0
 
 
 @compiled("totals")

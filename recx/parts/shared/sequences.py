@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recx.core.memo import once_per_input
 from recx.core.ragged import check_borders, check_numbers, indptr_of, position_of_rows
-from recx.core.types import Interactions, Ints, Longs
+from recx.core.types import Interactions, Ints, Longs, Requests
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,22 @@ class Sequences:
         clicked[exists] = self.item[row[exists]]
         return clicked
 
-    def weighted(self, user: Ints, last: int, recency: float) -> Any:
-        """Return the CSR [n, n_items] of each user's last clicks, weighted ``recency ** n`` for the n-th newest."""
-        lengths = np.minimum(self.lengths(user), last)
-        indptr = indptr_of(lengths)
-        position = position_of_rows(indptr)
-        rows = np.repeat(self.indptr[user + 1], lengths) - 1 - position
-        weight = (recency**position).astype(np.float32)
-        return sparse.csr_array((weight, self.item[rows], indptr), shape=(len(user), self.n_items))
+    def weighted(self, requests: Requests, last: int, recency: float) -> Any:
+        """Return the CSR [n_lists, n_items] of the users' last clicks, the n-th newest weighted ``recency ** n``."""
+        return _weighted(requests, self, last, recency)
 
 
 @once_per_input
 def sequences(history: Interactions) -> Sequences:
     """Return the sequences of a history."""
     return Sequences(history.indptr, history.item, history.n_items)
+
+
+@once_per_input
+def _weighted(requests: Requests, clicked: Sequences, last: int, recency: float) -> Any:
+    lengths = np.minimum(clicked.lengths(requests.user), last)
+    indptr = indptr_of(lengths)
+    position = position_of_rows(indptr)
+    rows = clicked.indptr[requests.user + 1].repeat(lengths) - 1 - position
+    weight = (recency**position).astype(np.float32)
+    return sparse.csr_array((weight, clicked.item[rows], indptr), shape=(len(requests), clicked.n_items))

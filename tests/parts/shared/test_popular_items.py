@@ -126,6 +126,20 @@ def test_threads_and_pieces_change_no_bit(
     assert made() == whole
 
 
+@pytest.mark.parametrize(("window", "half_life"), [(None, None), ("300ms", None), ("40ms", "3ms")])
+def test_where_a_sweep_begins_changes_no_bit(
+    window: str | None, half_life: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> list[list[float]]:
+        world, requests = drawn_world(0, 30, 3000, 4000), drawn_requests(0, 4000, n=300)
+        each = [Popularity(window, half_life).retrieve(world, requests[[n]], 10) for n in range(300)]
+        return [[*lists.item.tolist(), *lists.score.tolist()] for lists in each]
+
+    begun_between = made()
+    monkeypatch.setattr(module, "MARKS", 0)
+    assert made() == begun_between
+
+
 @pytest.mark.parametrize("item", [0, 1])
 @pytest.mark.parametrize("time", range(1, 12))
 def test_what_was_taken_off_again_does_not_part_equal_items(time: int, item: int) -> None:

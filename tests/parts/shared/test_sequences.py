@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recx.core.entities import Entities
-from recx.core.types import Interactions
+from recx.core.types import Interactions, Requests
 from recx.parts.shared.sequences import Sequences, sequences
 
 NOBODY = np.zeros(0, dtype=np.int32)
@@ -21,9 +21,9 @@ def clicked() -> Sequences:
 
 
 def test_the_newest_clicks_weigh_most_and_repeats_add_up(clicked: Sequences) -> None:
-    table = clicked.weighted(np.array([0, 1, 2], dtype=np.int32), 3, 0.5).toarray()
+    table = clicked.weighted(Requests(np.array([0, 1, 2], dtype=np.int32)), 3, 0.5).toarray()
     assert table.tolist() == [[0.5, 1, 0.25, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
-    assert clicked.weighted(NOBODY, 3, 0.5).shape == (0, 4)
+    assert clicked.weighted(Requests(NOBODY), 3, 0.5).shape == (0, 4)
 
 
 def test_the_last_clicks_come_newest_first_and_gaps_are_marked(clicked: Sequences) -> None:
