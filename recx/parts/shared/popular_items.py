@@ -141,7 +141,7 @@ def most_clicked(
 
     Args:
         clicks: The clicks.
-        marks: Where the sweep may begin.
+        marks: Where the sweep may go on.
         before: Number of clicks before each request [n].
         place: The number of each request's list [n].
         rules: Time and user of each request, and what users must not get; times are read if there is a reach.
@@ -158,15 +158,16 @@ def most_clicked(
     holds, hidden_in, listed = np.zeros(n_items, dtype=np.bool_), np.full(n_items, -1, dtype=np.int32), np.empty(k)
     pool = Pool(np.empty(n), np.empty(n, dtype=np.int32), np.empty(n), np.empty(n, dtype=np.int32), holds)
     size, bar, bar_item, gone, added, start = 0, 0.0, -1, 0, 0, first_epoch(clicks)
-    mark = np.searchsorted(marks.added, before[0], side="right") - 1 if len(before) > 0 else -1
-    if mark >= 0:
-        gone, added, start = marks.gone[mark], marks.added[mark], marks.start[mark]
-        totals.weight[:], totals.clicks[:] = marks.weight[mark], marks.clicks[mark]
     for at in range(len(before)):
+        mark = np.searchsorted(marks.added, before[at], side="right") - 1
+        ahead = mark >= 0 and marks.added[mark] - added > n
+        if ahead:
+            gone, added, start = marks.gone[mark], marks.added[mark], marks.start[mark]
+            totals.weight[:], totals.clicks[:] = marks.weight[mark], marks.clicks[mark]
         now, old, changes = rules.now[at] if clicks.reach >= 0 else 0, added, added + gone
         start, gone = advance(clicks, totals, before[at], now, start, gone, added)
         added = before[at]
-        stale = at == 0 or added + gone - changes > n
+        stale = ahead or added + gone - changes > n
         if not stale:
             # After a new epoch the bar is far too high, so that nothing is left in the pool.
             size, bar, bar_item = settle(clicks.item[max(old, gone) : added], totals, pool, least, size, bar, bar_item)
