@@ -15,6 +15,7 @@ Array = npt.NDArray[Any]
 Longs = npt.NDArray[np.int64]
 
 ROWS_AT_ONCE = 100_000  # keeps a block of groups in the processor's cache
+FEW_ROWS = 1_000  # up to here, one sort of all rows takes less than preparing one per group
 
 
 def indptr_of(lengths: Array) -> Longs:
@@ -226,8 +227,8 @@ def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
     if not rising.any():
         return order
     key = ~score if score.dtype.kind in "iu" else -score  # the reverse order, without overflow or rounding
-    if len(indptr) == 2:
-        return np.argsort(key, kind="stable")
+    if len(order) <= FEW_ROWS:
+        return np.lexsort((key, group_of_rows(indptr)))
     lengths = np.diff(indptr)
     unsorted = np.add.reduceat(rising, np.minimum(indptr[:-1], len(order)), dtype=np.int64) > 0
     by_length = np.flatnonzero(unsorted & (lengths > 1))

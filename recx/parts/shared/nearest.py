@@ -21,6 +21,7 @@ from recx.parts.shared.faiss_index import FaissIndex
 from recx.parts.shared.top_k import Eligibility, OfItems, best_of_lists, lists_of, top_k
 
 CELLS = 4_000_000  # proposals of an index at once, 20 bytes each
+ONE_BY_ONE = 6  # requests up to which a product each takes less than one of all, for which BLAS copies the vectors
 WIDER = 4
 """How many times as many items as the first time a request is asked for that came short."""
 ROUNDING = 1e-6
@@ -148,8 +149,11 @@ class Neighbours:
 
         def score(block: Requests) -> OfItems:
             rows = np.searchsorted(requests.user, block.user)
-            found = query[rows] @ across
-            near = found if isinstance(found, np.ndarray) else found.toarray()
+            if 0 < len(rows) <= ONE_BY_ONE and isinstance(across, np.ndarray):
+                near = np.concatenate([query[[row]] @ across for row in rows])
+            else:
+                found = query[rows] @ across
+                near = found if isinstance(found, np.ndarray) else found.toarray()
             near[unknown[rows]] = -np.inf
             return OfItems(near, self.listed)
 
