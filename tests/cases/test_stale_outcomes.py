@@ -406,16 +406,16 @@ def test_fault_04_a_file_in_the_working_directory_and_a_variable(tmp_path: Path)
         return written["end_to_end/ndcg_at_5"], written.get("data/cache_hits", 0)
 
     found = []
-    for number, variables in enumerate(({}, {"BOOST": "5"})):
-        for seed in ("1", "2"):
-            (tmp_path / "scores.txt").write_text(seed)
-            first = figures(f"{number}{seed}a", **variables)
-            assert first[0] == figures(f"{number}{seed}b", "cache=off", **variables)[0]
-            again = figures(f"{number}{seed}c", **variables)
-            assert again[0] == first[0]
-            assert again[1] > first[1]  # what has not changed comes from the cache
-            found.append(first[0])
-    assert len(set(found)) == 4
+    cases: list[tuple[str, dict[str, str]]] = [("1", {}), ("2", {}), ("2", {"BOOST": "5"})]
+    for number, (seed, variables) in enumerate(cases):
+        (tmp_path / "scores.txt").write_text(seed)
+        first = figures(f"{number}a", **variables)
+        assert first[0] == figures(f"{number}b", "cache=off", **variables)[0]
+        found.append(first[0])
+    assert len(set(found)) == 3
+    again = figures("again", **variables)
+    assert again[0] == first[0]
+    assert again[1] > first[1]  # what has not changed comes from the cache
 
 
 SWEEP = ("--config-dir", "own", *NEWS, "tracker=console", "sweep_id=edited")

@@ -216,7 +216,7 @@ def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(tm
     done = sweeps.recx(whole, *epochs(whole), *swept)
     assert (done.returncode, done.stderr) == (0, "")
     assert "pruned at epoch" in done.stdout
-    sweeps.kill_and_resume(killed, 4, 0, *epochs(killed), *swept, "sweep_id=mine")
+    sweeps.kill_and_resume(killed, sweeps.KILLS, *epochs(killed), *swept, "sweep_id=mine")
     pd.testing.assert_frame_equal(sweeps.figures(killed), sweeps.figures(whole))
 
 
