@@ -34,5 +34,5 @@ def test_published_counts_have_their_source(name: str) -> None:
 
 
 def test_a_dataset_is_tried_once_one_of_its_formats_is() -> None:
-    assert "movielens" not in untried()
+    assert "recbole" not in untried()
     assert "amazon_ratings_2014" in untried()
