@@ -14,7 +14,8 @@ from recx.core.ragged import blocks, check_numbers, indptr_of, position_of_rows
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import available, side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.shared.popular_items import Clicks, Marks, marks_of, most_clicked, weights_of
+from recx.parts.shared.click_sweep import Clicks, Marks, marks_of, weights_of
+from recx.parts.shared.popular_items import most_clicked
 from recx.parts.shared.top_k import Rules, lists_of
 
 NEGLIGIBLE = 1e-6  # a click whose weight has decayed below this does not count

@@ -14,7 +14,8 @@ from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.retriever import popularity as module
 from recx.parts.retriever.popularity import NEGLIGIBLE, Popularity
-from recx.parts.shared.popular_items import SPAN, Pool, Totals, choose, settle, weights_of
+from recx.parts.shared.click_sweep import SPAN, Totals, weights_of
+from recx.parts.shared.popular_items import Pool, choose, settle
 from recx.parts.shared.top_k import top_of_table
 
 LIFE = 3  # ms; an epoch is 1500 ms
