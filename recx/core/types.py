@@ -131,7 +131,7 @@ class Interactions:
             users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
             items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
             notes: Counts for the protocol card.
-            order: Of rows without times: ``given``, ``none`` (a random one), ``auto`` (``given``; not if sorted by item).
+            order: Of rows without times: ``given``, ``none`` (a random one), ``auto`` (``given``; never by item).
             seed: Seed of the random order.
             relative_times: The times count from a start of their own, not from 1970.
             duplicates: ``drop`` leaves out rows that repeat user, item and time, and counts them (``duplicate_rows``).
@@ -163,8 +163,9 @@ class Requests:
         return len(self.user)
 
     def __getitem__(self, lists: slice | Array) -> Requests:
-        whole = isinstance(lists, slice) and lists.indices(len(self)) == (0, len(self), 1)
-        return self if whole else Requests(self.user[lists], None if self.time is None else self.time[lists], self.allowed)
+        if isinstance(lists, slice) and lists.indices(len(self)) == (0, len(self), 1):
+            return self
+        return Requests(self.user[lists], None if self.time is None else self.time[lists], self.allowed)
 
 
 @dataclass(frozen=True, eq=False)
