@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +24,17 @@ CATEGORIES = "category|categories|class|genre|section|topic|department"
 
 MEANT = ("category", "created_at", "text")
 """Names of columns whose meaning is fixed: the main class, the creation time, and all texts."""
+
+
+class Describing(Protocol):
+    """What can be read as a table of items or users."""
+
+    @property
+    def whose(self) -> str:
+        """``items`` or ``users``."""
+
+    def read(self) -> Attributes:
+        """Return the table."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Description:
         return with_vectors(found, self.vectors) if self.vectors else found
 
 
-def described(events: Interactions, tables: Sequence[Description]) -> Interactions:
+def described(events: Interactions, tables: Sequence[Describing]) -> Interactions:
     """Return events with what tables say of their items and users.
 
     Items that are described without having events are items too.

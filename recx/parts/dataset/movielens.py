@@ -12,8 +12,10 @@ from recx.core.bounds import checked
 from recx.core.errors import InputError, did_you_mean
 from recx.core.event_frame import Duplicates
 from recx.core.types import Interactions
+from recx.parts.dataset.descriptions import described
 from recx.parts.dataset.events import interactions_of
 from recx.parts.dataset.files import require_path
+from recx.parts.dataset.movies import Movies
 from recx.storage.readers.content import readable
 from recx.storage.readers.sources import Source
 from recx.storage.readers.tables import read
@@ -37,16 +39,19 @@ class MovieLens:
         time_unit: unit of the times: s as in all of MovieLens, or another (see ``Table``).
         relative_times: the times count the unit from a start of their own, not from 1970.
         duplicates: ``drop`` or ``keep`` rows that repeat user, movie and time.
+        items: the films with their titles and genres (see ``recx.parts.dataset.movies``); None: they are not read.
     """
 
     reads: ClassVar = ("u.data", "ratings.dat", "ratings.csv", "*.inter")
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
+    files: ClassVar = ("items",)
 
     path: str | None = None
     min_rating: float | None = None
     time_unit: TimeUnit = "s"
     relative_times: bool = False
     duplicates: Duplicates = "drop"
+    items: str | None = None
 
     def load(self) -> Interactions:
         """Return the ratings, times in ms.
@@ -65,7 +70,8 @@ class MovieLens:
             raise InputError(f"{path}: no rating reaches dataset.min_rating={self.min_rating}: lower it")
         columns = {role: values[~low] for role, values in columns.items()}
         events = interactions_of(columns, self.duplicates, relative_times=self.relative_times)
-        return replace(events, notes={**events.notes, **notes, "rows_below_min_rating": int(low.sum())})
+        events = replace(events, notes={**events.notes, **notes, "rows_below_min_rating": int(low.sum())})
+        return described(events, [Movies(self.items, names[1])] if self.items else [])
 
 
 def _ratings_file(path: Path) -> Path:
