@@ -11,6 +11,7 @@ from annotated_types import Ge
 
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
+from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, Longs
 from recx.parts.dataset.events import made_up, text_array
@@ -29,6 +30,8 @@ class Svmlight:
     Attributes:
         path: a folder with train.txt, test.txt and optionally vali.txt (``users.table["part"]`` is then train, valid or
             test), or one file whose queries are split later; None: a small collection is generated.
+        valid: the file of valid, whatever it is called; ``path`` is then that of train.
+        test: the file of test.
         queries: number of generated queries.
         features: number of generated features.
         seed: seed of the generator, and of the numbering of documents without an id.
@@ -36,8 +39,11 @@ class Svmlight:
 
     reads: ClassVar = READS
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
+    files: ClassVar = ("valid", "test")
 
     path: str | None = None
+    valid: str | None = None
+    test: str | None = None
     queries: Annotated[int, Ge(10)] = 300
     features: PositiveInt = 20
     seed: Seed = 0
@@ -51,10 +57,14 @@ class Svmlight:
         Raises:
             InputError: a file cannot be used.
         """
+        others = {part: expand_home(name) for part in ("valid", "test") if (name := getattr(self, part)) is not None}
         if self.path is None:
+            if others:
+                part = next(iter(others))
+                raise InputError(f"dataset.{part} names a file, and dataset.path none: name that of train")
             rows = {"": make_queries(self.queries, self.features, self.seed)}
             return made_up(_interactions(rows, {"": "made up"}, self.seed))
-        files = parts_of(expand_home(self.path))
+        files = parts_of(expand_home(self.path), others)
         parts = {part: read_rows(file) for part, file in files.items()}
         return _interactions(parts, {part: file.name for part, file in files.items()}, self.seed)
 

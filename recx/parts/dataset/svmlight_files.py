@@ -34,12 +34,26 @@ READS = tuple(
 _DOCUMENT = re.compile(rb"#[ \t]*docid[ \t]*=[ \t]*(\S+)")
 
 
-def parts_of(path: Path) -> dict[str, Path]:
-    """Return the files of a folder by part (train, valid, test), or the one file as the part "".
+def parts_of(path: Path, others: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the files by part (train, valid, test), or the one file as the part "".
+
+    Args:
+        path: a folder, whose files are told by their names, or a file: that of train where others are named.
+        others: the files of valid and test that are named.
 
     Raises:
         InputError: there is no such folder or file, a part has two files, or train or test has none.
     """
+    if others:
+        if is_folder(path):
+            named = next(iter(others))
+            raise InputError(
+                f"dataset.{named} names a file, and dataset.path={path} is a folder, whose files are told by their "
+                "names: name the file of train, or leave out the others"
+            )
+        if "test" not in others:
+            raise InputError("dataset.valid names a file, and dataset.test none: name the file of test as well")
+        return {"train": path, **others}
     if not is_folder(path):
         return {"": path}
     found: dict[str, Path] = {}
@@ -57,7 +71,8 @@ def parts_of(path: Path) -> dict[str, Path]:
         if part not in found:
             raise InputError(
                 f"{path} has no file {part}.txt: a folder needs train.txt and test.txt (and optionally vali.txt), "
-                "plain or .gz; or name a single file, whose queries are then split"
+                "plain or .gz; or name the files (dataset.path=TRAIN dataset.test=TEST), or a single one, whose "
+                "queries are then split"
             )
     return {part: found[part] for part in ENDINGS if part in found}
 

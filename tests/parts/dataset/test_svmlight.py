@@ -15,6 +15,7 @@ from recx.core.types import Interactions
 from recx.parts.dataset import svmlight_files
 from recx.parts.dataset.svmlight import Svmlight
 from recx.parts.dataset.svmlight_files import read_rows
+from recx.storage.cache.keys import key_of_part
 from recx.testing import check_dataset
 
 LETOR = (
@@ -65,6 +66,23 @@ def test_parts_of_a_folder_and_features_of_one_part_only(tmp_path: Path) -> None
     assert made.users.ids.tolist() == [1, 2, 3]
     assert list(offered(made)[2].values()) == [[0, 5, 0]]
     assert set(offered(made)[2]) == {"vali.txt line 1"}
+
+
+def test_files_of_any_names_are_parts(tmp_path: Path) -> None:
+    for name, text in {"a": "1 qid:1 1:5\n", "b": "1 qid:2 2:5\n", "c": "1 qid:3 3:5\n"}.items():
+        (tmp_path / name).write_text(text)
+    a, b, c = (str(tmp_path / name) for name in "abc")
+    made = Svmlight(a, valid=b, test=c).load()
+    assert made.users.table["part"].tolist() == ["train", "valid", "test"]
+    assert set(offered(made)[3]) == {"c line 1"}
+    assert Svmlight(a, test=c).load().users.table["part"].tolist() == ["train", "test"]
+    assert key_of_part(Svmlight(a, test=c)) != key_of_part(Svmlight(a, test=b))
+    with pytest.raises(InputError, match=r"dataset.valid names a file, and dataset.test none"):
+        Svmlight(a, valid=b).load()
+    with pytest.raises(InputError, match=r"dataset.test names a file, and dataset.path none"):
+        Svmlight(test=c).load()
+    with pytest.raises(InputError, match=r"dataset.test names a file, and dataset.path=.* is a folder"):
+        Svmlight(str(tmp_path), test=c).load()
 
 
 def test_a_number_in_two_files_means_two_queries(tmp_path: Path) -> None:
