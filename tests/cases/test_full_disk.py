@@ -190,8 +190,9 @@ def test_sigterm_at_any_time_is_one_sentence(here: Path, delay: float) -> None:
     time.sleep(delay)
     run.send_signal(signal.SIGTERM)
     said = run.communicate(timeout=60)[1]
-    if run.returncode == -signal.SIGTERM:  # before Python itself had started
-        assert (said, delay) == ("", 0.3)
+    if run.returncode == -signal.SIGTERM:  # before Python itself had started, which takes longer on a busy machine
+        assert not said
+        assert delay <= 0.6
     else:
         assert (run.returncode, said) == (130, "interrupted\n")
     assert "finished" not in command(here, "runs").stdout
