@@ -24,7 +24,10 @@ EVENTS = pd.DataFrame(
 )
 
 
-def test_a_frame_is_examined_like_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_frame_is_examined_like_a_file(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # the width of a terminal, which the command line would take
     EVENTS.to_parquet("events.parquet")
     path = "dataset.path=events.parquet"
     assert command.run([path, "--json"]) == 0

@@ -30,7 +30,7 @@ from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.table import Table
 
-FAST, THOROUGH = 100, 2_000
+FAST, THOROUGH = 100, 1_000
 ENDINGS = {",": ["csv", "txt"], "\t": ["tsv", "inter", "txt"], ";": ["csv", "txt"], "|": ["csv", "txt"]}
 """Delimiter -> endings of files; the reader is never told the delimiter."""
 START = datetime(2017, 7, 14, tzinfo=UTC)
@@ -235,7 +235,7 @@ def test_events_are_those_of_a_plain_reader() -> None:
 
 
 @pytest.mark.slow
-def test_events_of_thousands_of_files_are_those_of_a_plain_reader() -> None:
+def test_events_of_hundreds_of_files_are_those_of_a_plain_reader() -> None:
     check_tables(THOROUGH)
 
 
@@ -300,7 +300,7 @@ def test_events_of_any_type_are_read() -> None:
 
 
 @pytest.mark.slow
-def test_events_of_any_type_are_read_in_thousands() -> None:
+def test_events_of_any_type_are_read_in_hundreds() -> None:
     check_types(THOROUGH // 2)
 
 
@@ -429,5 +429,5 @@ def test_lists_and_truths_are_those_of_a_plain_reader() -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_lists_and_truths_are_those_of_a_plain_reader() -> None:
+def test_hundreds_of_lists_and_truths_are_those_of_a_plain_reader() -> None:
     check_judgements(THOROUGH // 2)
