@@ -131,7 +131,8 @@ class Interactions:
             users: The users, if they are known beforehand; otherwise they are numbered by first appearance.
             items: The items, if they are known beforehand; otherwise they are numbered in sorted order.
             notes: Counts for the protocol card.
-            order, seed: Of rows without times: ``given``, ``none`` (a random one), ``auto`` (an error if sorted by item).
+            order: Of rows without times: ``given``, ``none`` (a random one), ``auto`` (an error if sorted by item).
+            seed: Seed of the random order.
             relative_times: The times count from a start of their own, not from 1970.
             duplicates: ``drop`` leaves out rows that repeat user, item and time, and counts them (``duplicate_rows``).
 
