@@ -19,7 +19,9 @@ from hypothesis import settings
 
 from recx.config import hydra_internals, option_sources
 
-settings.register_profile("recx", deadline=None)  # the first example of a test may compile a kernel
+# A costly test takes a part of its profile's number: @settings(max_examples=settings.default.max_examples // 2)
+settings.register_profile("recx", max_examples=50, deadline=None)  # the first example of a test may compile a kernel
+settings.register_profile("thorough", settings.get_profile("recx"), max_examples=1_000)
 settings.load_profile("recx")
 
 # Tests send Ctrl-C to what they start, which would ignore it where a shell has started the tests in the background.
