@@ -12,7 +12,7 @@ def main() -> int:
         The exit code.
     """
     try:
-        from recx.tracking.process import stoppable
+        from recx.core.system.signals import stoppable
 
         with stoppable():
             from recx.cli.main import main as run

@@ -75,6 +75,7 @@ from recx.core.subset import with_events, with_only
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain, read_text
+from recx.core.system.signals import stoppable
 from recx.core.total import Total
 from recx.core.trackers import KeptModel, ModelRun, Run, SweepTracker, Tracker
 from recx.core.types import (
@@ -103,7 +104,6 @@ from recx.parts.shared.top_k import Eligibility, top_k
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
 from recx.parts.split.folds import may_be_target, split_by_steps
-from recx.tracking.process import stoppable
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (grouped by what the names are for)

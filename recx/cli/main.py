@@ -25,8 +25,8 @@ from recx.core.errors import InputError, RecxError, did_you_mean, unexpected
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
+from recx.core.system.signals import stoppable
 from recx.core.version import __version__
-from recx.tracking.process import stoppable
 
 if TYPE_CHECKING:
     from argparse import Namespace

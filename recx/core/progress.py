@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recx.core.live_output import LiveOutput, live_output
 from recx.core.system.memory import peak
 from recx.core.system.screen import visible
+from recx.core.system.signals import raise_if_stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,10 +72,15 @@ class Stages:
         Args:
             name: The stage.
             of: What distinguishes two passes of one stage, such as the past and the present fold.
+
+        Raises:
+            KeyboardInterrupt: The process was told to stop, before the stage or in it (see ``recx.plugin.stoppable``).
         """
+        raise_if_stopped()
         start = time.perf_counter()
         with _running(_label(name, of)):
             yield
+        raise_if_stopped()
         took = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took
         self.peaks[name] = peak()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.run_context import ALONE, RunContext
-from recx.tracking.process import stoppable
+from recx.core.system.signals import stoppable
 
 
 @dataclass(frozen=True)

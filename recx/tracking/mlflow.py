@@ -23,11 +23,12 @@ from recx.core.run_context import ALONE, RunContext
 from recx.core.secrets import hidden
 from recx.core.system.git import git_state
 from recx.core.system.serialize import plain
+from recx.core.system.signals import stoppable
 from recx.core.system.sizes import Size, n_bytes
 from recx.core.version import __version__
 from recx.tracking import store, view
 from recx.tracking.mlflow_run import LONGEST_TAG, MlflowRun
-from recx.tracking.process import identity, stoppable
+from recx.tracking.process import identity
 from recx.tracking.sqlite_runs import SHORTEST_ID
 from recx.tracking.ui import page_of_run
 

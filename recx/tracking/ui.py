@@ -13,9 +13,9 @@ from pathlib import Path
 from recx.core.errors import InputError, RecxError
 from recx.core.secrets import hidden
 from recx.core.system.screen import echo
+from recx.core.system.signals import stoppable
 from recx.tracking import store, view
 from recx.tracking.found_runs import find_run
-from recx.tracking.process import stoppable
 from recx.tracking.sqlite_runs import newest_experiment
 
 HOST = "127.0.0.1"

@@ -21,10 +21,10 @@ from rich.console import Console
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import shown_on
 from recx.core.run_context import RunContext
+from recx.core.system.signals import Interrupted
 from recx.experiment.saved_runs import load
 from recx.tracking import store
 from recx.tracking.mlflow import SYSTEM_METRICS, MLflow, address
-from recx.tracking.process import Interrupted
 
 PROGRAM = """
 import sys, time

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from recx.tracking.console import Console
-from recx.tracking.process import identity, is_dead, stoppable
+from recx.tracking.process import identity, is_dead
 
 
 def test_this_process_lives() -> None:
@@ -31,19 +30,6 @@ def test_an_ended_process_is_dead() -> None:
 def test_what_cannot_be_known_counts_as_alive(other: dict[str, str]) -> None:
     assert not is_dead({**identity(), "recx.pid_started": "1", **other})
     assert not is_dead({})
-
-
-def test_other_threads_need_no_signal_handler() -> None:
-    done: list[bool] = []
-
-    def work() -> None:
-        with stoppable():
-            done.append(True)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert done == [True]
 
 
 def test_the_console_tracker_keeps_nothing(tmp_path: Path) -> None:
