@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from copy import deepcopy
+from functools import wraps
 from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from hydra.plugins.config_source import ConfigResult
 from hypothesis import settings
 
 from recx.config import hydra_internals, option_sources
+from recx.core.system.atomic import replacing
+from recx.tracking import store
 
 # A costly test takes a part of its profile's number: @settings(max_examples=settings.default.max_examples // 2)
 settings.register_profile("recx", max_examples=50, deadline=None)  # the first example of a test may compile a kernel
@@ -58,6 +61,22 @@ def _load_config(source: FileConfigSource, config_path: str) -> ConfigResult:
 
 hydra_internals._load_config = _load_config  # type: ignore[assignment]
 """recx's own option files are read once: every test that composes reads them."""
+
+_of_mlflow = store._build
+_new_stores: list[bytes] = []
+
+
+@wraps(_of_mlflow)
+def _build(file: Path) -> None:
+    if not _new_stores:
+        _of_mlflow(file)
+        _new_stores.append(file.read_bytes())
+    with replacing(file) as temporary:
+        temporary.write_bytes(_new_stores[0])
+
+
+store._build = _build
+"""MLflow builds one new store in a process of tests, which takes half a second; the others are copies of it."""
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -155,19 +154,8 @@ def contest_of() -> type[Contest]:
     return Contest
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a new store, since building one takes seconds."""
-    folder, before = tmp_path_factory.mktemp("built") / "outputs", Path.cwd()
-    folder.mkdir()
-    os.chdir(folder.parent)
-    open_experiment(f"sqlite:///{folder / 'mlflow.db'}", None, "Default", dict)
-    os.chdir(before)
-    return folder
-
-
 @pytest.fixture
-def home(built: Path, here: Path) -> Path:
+def home(here: Path) -> Path:
     """Return a folder with a new store, which is the working directory until the test ends."""
-    shutil.copytree(built, here / "outputs")
+    open_experiment(f"sqlite:///{here}/outputs/mlflow.db", None, "Default", dict)
     return here

@@ -103,10 +103,9 @@ def test_a_version_that_is_not_there_is_one_sentence(shared: Path, address: str,
 
 
 @pytest.fixture(scope="module")
-def shared(register: Registering, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(register: Registering, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a store that has one version."""
     folder, before = tmp_path_factory.mktemp("shared"), Path.cwd()
-    shutil.copytree(built, folder / "outputs")
     os.chdir(folder)
     register("run")
     os.chdir(before)

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from recx.core.errors import RecxError
+from recx.tracking import store
 from recx.tracking.store import open_client, open_experiment
+
+
+@pytest.fixture(autouse=True)
+def _no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each store of these tests built, not copied."""
+    monkeypatch.setattr(store, "_build", store._build.__wrapped__)  # type: ignore[attr-defined]
 
 
 def kind(tags: Mapping[str, str]) -> dict[str, str]:
@@ -18,14 +25,13 @@ def kind(tags: Mapping[str, str]) -> dict[str, str]:
 
 def schema(file: Path) -> list[tuple[object, ...]]:
     """Return columns and indices of every table, and the version; constraints may be written in any order."""
-    with sqlite3.connect(file) as store:
-        tables = [
-            name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        ]
-        rows = [(name, *column) for name in tables for column in store.execute(f"PRAGMA table_info({name})")]
-        rows += store.execute("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name").fetchall()
-        rows += store.execute("SELECT version_num FROM alembic_version").fetchall()
-    store.close()
+    with sqlite3.connect(file) as database:
+        found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        tables = [name for (name,) in found]
+        rows = [(name, *column) for name in tables for column in database.execute(f"PRAGMA table_info({name})")]
+        rows += database.execute("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name").fetchall()
+        rows += database.execute("SELECT version_num FROM alembic_version").fetchall()
+    database.close()
     return rows
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -42,13 +42,21 @@ def written_into(folder: Path) -> list[str]:
     return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
 
 
-def ran(command: Sequence[str], folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", *command], capture_output=True, text=True, cwd=folder, env=environment, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture
+def run_project(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[str], str]]:
+    """Return a function that runs the project shop, by the folder of its options, and returns what is printed."""
+
+    def run(conf: str) -> str:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.argv", ["recx", "--config-dir", conf, "+experiment=mine", "tracker=console"])
+        code, (out, err) = cli.main(), capsys.readouterr()
+        assert (code, err) == (0, "")
+        return out
+
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the folder of a project stays on it until another is run
+    yield run
+    for module in [module for module in sys.modules if module.partition(".")[0] == "shop"]:
+        del sys.modules[module]  # that of the next test lies elsewhere
 
 
 def test_everything_is_called_by_the_folder_s_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,16 +165,21 @@ def test_the_project_s_own_folder_is_no_second_package(here: Path, monkeypatch: 
         project.check("shop.dataset.Orders")
 
 
+def output_of_tests(folder: Path, *places: str) -> str:
+    """Run the tests of a project in a process of its own, and return what it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *places]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.slow
-def test_it_runs_and_its_tests_pass_from_anywhere(here: Path) -> None:
+def test_it_runs_from_its_folder_and_its_tests_pass_from_anywhere(here: Path, run_project: Callable[..., str]) -> None:
     init.run(["shop"])
-    experiment = ["+experiment=mine", "tracker=console"]
-    printed = ran(["recx", "--config-dir", "conf", *experiment], here / "shop")
-    assert "hour_match" in printed
-    ran(["recx", "--config-dir", str(here / "shop" / "conf"), *experiment], here)
-    tests = ["pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
-    assert "7 passed" in ran(tests, here / "shop")
-    assert "7 passed" in ran([*tests, "shop"], here)
+    assert "7 passed" in output_of_tests(here, "shop")
+    os.chdir(here / "shop")
+    assert "hour_match" in run_project("conf")
 
 
 def ratings(folder: Path, form: str) -> Path:
@@ -360,24 +373,23 @@ def test_a_flag_decides_what_is_unclear(here: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_it_runs_on_the_file(form: str, here: Path) -> None:
+def test_it_runs_on_the_file(form: str, here: Path, run_project: Callable[..., str]) -> None:
     ratings(here, form)
     init.run(["shop", "--from", form, *FORMS[form][0]])
-    printed = ran(["recx", "--config-dir", "shop/conf", "+experiment=mine", "tracker=console"], here)
-    assert re.search(r"\busers +60\b", printed, flags=re.MULTILINE)
+    assert re.search(r"\busers +60\b", run_project("shop/conf"), flags=re.MULTILINE)
 
 
 @pytest.mark.slow
 def test_the_tests_of_a_project_for_a_file_pass(here: Path) -> None:
     ratings(here, "ratings.csv")
     init.run(["shop", "--from", "ratings.csv"])
-    assert "4 passed" in ran(["pytest", "-q", "-W", "error", "-p", "no:cacheprovider"], here / "shop")
+    assert "4 passed" in output_of_tests(here / "shop")
 
 
 @pytest.mark.slow
-def test_it_runs_on_a_real_log(here: Path, shared_data: Callable[[str], Path]) -> None:
+def test_it_runs_on_a_real_log(here: Path, shared_data: Callable[[str], Path], run_project: Callable[..., str]) -> None:
     init.run(["shop", "--from", str(shared_data("globo-tianchi-25k/train_click_log.csv.gz"))])
-    ran(["recx", "--config-dir", "shop/conf", "+experiment=mine", "tracker=console"], here)
+    run_project("shop/conf")
 
 
 def test_it_is_a_command(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
