@@ -64,38 +64,37 @@ def test_a_model_is_fetched_once_with_the_files_of_its_run(home: Path, kept: Kee
     assert fetch_model(uri(home), run, home / "fetched") == folder
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
-@pytest.mark.parametrize("kind", ["other", "longer", "missing", "link"])
-def test_a_model_that_was_changed_is_refused(home: Path, kept: Keep, name: str, kind: str) -> None:
+def test_a_model_that_was_changed_is_refused(home: Path, kept: Keep) -> None:
     run = gone(home, kept)
-    file = data(home, run) / name
-    content = file.read_bytes()
-    file.unlink()
-    if kind == "other":
-        file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
-    elif kind == "longer":
-        file.write_bytes(content + b" ")
-    elif kind == "link":
-        (home / "secret").write_text("secret")
-        file.symlink_to(home / "secret")
-    with pytest.raises(Exception, match=rf"run {run.id}: |the MLflow store .* failed: |has .* bytes, and at most"):
-        fetch_model(uri(home), run, home / "fetched")
-    assert not list((home / "fetched").glob("*/*/model"))
+    (home / "secret").write_text("secret")
+    for name in sorted(FILES):
+        file = data(home, run) / name
+        content = file.read_bytes()
+        file.unlink()  # it is linked to that in the run's folder
+        for changed in (bytes([content[0] ^ 1]) + content[1:], content + b" ", None, home / "secret"):
+            if isinstance(changed, bytes):
+                file.write_bytes(changed)
+            elif changed:
+                file.symlink_to(changed)
+            with pytest.raises(Exception, match=rf"run {run.id}: |the MLflow store .* failed: |has .* bytes, and at m"):
+                fetch_model(uri(home), run, home / "fetched")
+            assert not list((home / "fetched").glob("*/*/model")), (name, changed)
+            file.unlink(missing_ok=True)
+        file.write_bytes(content)
+    fetch_model(uri(home), run, home / "fetched")
 
 
-@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "", "a\nb", "x" * 300])
-def test_a_list_that_names_files_elsewhere_is_refused(home: Path, kept: Keep, name: str) -> None:
+def test_a_list_that_names_files_elsewhere_is_refused(home: Path, kept: Keep) -> None:
     run = gone(home, kept)
     manifest = data(home, run) / "model.json"
     manifest.unlink()
-    text = json.dumps({"files": {name: [2, hash_of("{}")]}})
-    manifest.write_text(text)
     client, model_id = open_client(uri(home)), run.tags[TAG].split()[0]
-    client.set_tag(run.id, TAG, f"{model_id} {hash_of(text)}")
-    with pytest.raises(
-        InputError, match=r"the list of its model's files \(model.json\) is damaged, or somebody else's"
-    ):
-        fetch_model(uri(home), found(home, run.id), home / "fetched")
+    for name in ("../x", "/etc/passwd", "a/../../x", "", "a\nb", "x" * 300):
+        text = json.dumps({"files": {name: [2, hash_of("{}")]}})
+        manifest.write_text(text)
+        client.set_tag(run.id, TAG, f"{model_id} {hash_of(text)}")
+        with pytest.raises(InputError, match=r"the list of its model's files \(model.json\) is damaged, or somebody"):
+            fetch_model(uri(home), found(home, run.id), home / "fetched")
 
 
 def test_a_run_without_a_model_says_why_there_may_be_none(home: Path, kept: Keep) -> None:
