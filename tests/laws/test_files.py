@@ -30,7 +30,7 @@ from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.table import Table
 
-FAST, THOROUGH = 100, 1_000
+EXAMPLES = settings.default.max_examples
 ENDINGS = {",": ["csv", "txt"], "\t": ["tsv", "inter", "txt"], ";": ["csv", "txt"], "|": ["csv", "txt"]}
 """Delimiter -> endings of files; the reader is never told the delimiter."""
 START = datetime(2017, 7, 14, tzinfo=UTC)
@@ -178,7 +178,7 @@ class Shares:
 
 def of_examples(n: int, strategy: Any, check: Callable[[Any], None]) -> None:
     @seed(0)
-    @settings(max_examples=n, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=n, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def checked(example: Any) -> None:
         check(example)
@@ -204,7 +204,7 @@ def expected_events(rows: list[dict[str, str]], unit: str | None) -> list[tuple[
     return [(user[at], item[at], int(moment[at]) if unit else None, weight[at]) for at in order]
 
 
-def check_tables(n: int) -> None:
+def test_events_are_those_of_a_plain_reader() -> None:
     shares = Shares()
 
     def check(example: tuple[Written, str | None]) -> None:
@@ -226,17 +226,8 @@ def check_tables(n: int) -> None:
             assert events_of(loaded) == expected_events(rows, unit)
             assert loaded.notes.get("repeated_headers", 0) == len(written.rows) - 1 - len(rows)
 
-    of_examples(n, tables(), check)
+    of_examples(2 * EXAMPLES, tables(), check)
     shares.check()
-
-
-def test_events_are_those_of_a_plain_reader() -> None:
-    check_tables(FAST)
-
-
-@pytest.mark.slow
-def test_events_of_hundreds_of_files_are_those_of_a_plain_reader() -> None:
-    check_tables(THOROUGH)
 
 
 # ---- Parquet and frames ----
@@ -272,7 +263,7 @@ def typed(draw: st.DrawFn) -> tuple[pa.Table, list[tuple[Any, Any, int, float]]]
     return table, sorted(rows, key=lambda row: (user.index(row[0]), row[2]))
 
 
-def check_types(n: int) -> None:
+def test_events_of_any_type_are_read() -> None:
     shares = Shares()
 
     def check(example: tuple[pa.Table, list[Any]]) -> None:
@@ -291,17 +282,8 @@ def check_types(n: int) -> None:
             (user, str(item), *more) for user, item, *more in expected
         ]
 
-    of_examples(n, typed(), check)
+    of_examples(EXAMPLES, typed(), check)
     shares.check(1.0)
-
-
-def test_events_of_any_type_are_read() -> None:
-    check_types(FAST // 2)
-
-
-@pytest.mark.slow
-def test_events_of_any_type_are_read_in_hundreds() -> None:
-    check_types(THOROUGH // 2)
 
 
 # ---- lists and truths ----
@@ -389,7 +371,7 @@ def expected_values(lists: list[Any], truth: list[Any], value: str) -> dict[str,
     return values
 
 
-def check_judgements(n: int) -> None:
+def test_lists_and_truths_are_those_of_a_plain_reader() -> None:
     shares = Shares()
 
     def check(example: tuple[Written, Written]) -> None:
@@ -407,7 +389,7 @@ def check_judgements(n: int) -> None:
                 assert per_user.loc[user].to_dict() == pytest.approx(values, abs=1e-9)
             check_comparison(found, expected)
 
-    of_examples(n, judgements(), check)
+    of_examples(EXAMPLES, judgements(), check)
     shares.check()
 
 
@@ -422,12 +404,3 @@ def check_comparison(found: recx.Evaluation, expected: dict[str, dict[str, float
     table = recx.compare(*alike, metrics=["mrr"], resamples=2).table
     mean = sum(values["mrr"] for values in expected.values()) / len(expected)
     assert table["difference"].tolist() == pytest.approx([mean - 1])
-
-
-def test_lists_and_truths_are_those_of_a_plain_reader() -> None:
-    check_judgements(FAST // 2)
-
-
-@pytest.mark.slow
-def test_hundreds_of_lists_and_truths_are_those_of_a_plain_reader() -> None:
-    check_judgements(THOROUGH // 2)

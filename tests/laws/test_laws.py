@@ -239,7 +239,7 @@ def tiny_worlds(draw: st.DrawFn) -> Interactions:
 
 
 @given(tiny_worlds(), st.integers(0, 2**16), st.sampled_from(["drop", "keep"]), st.sampled_from([1, 3, 30]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_laws_1_3_and_4_on_any_tiny_world(world: Interactions, seed: int, seen: str, n_candidates: int) -> None:
     chosen = ("retriever=union", "feature=news", "ranker.missed=add", f"seen={seen}")
     experiment = replace(composed(*chosen), n_candidates=n_candidates)
@@ -278,10 +278,9 @@ def test_law_5_a_second_run_in_one_process_gives_the_same() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_law_5_another_process_with_as_many_threads_gives_the_same(threads: str) -> None:
+def test_law_5_another_process_with_as_many_threads_gives_the_same() -> None:
     def start(hash_seed: str) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": threads}
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "2"}
         command = [sys.executable, "-c", AGAIN, *SMALL]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -349,10 +348,9 @@ def test_law_6_neither_does_the_number_of_requests_in_a_block(monkeypatch: pytes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_models_rank_in_the_expected_order(seed: int) -> None:
+def test_models_rank_in_the_expected_order() -> None:
     def ndcg(retriever: str, ranker: str = "identity") -> float:
-        chosen = [f"retriever={retriever}", f"ranker={ranker}", f"seed={seed}", "tracker=console"]
+        chosen = [f"retriever={retriever}", f"ranker={ranker}", "tracker=console"]
         return means(build.experiment(plain(compose(chosen))).run())["end_to_end/ndcg_at_5"]
 
     random, popularity, item_knn, faiss = (ndcg(name) for name in ("random", "popularity", "item_knn", "faiss"))

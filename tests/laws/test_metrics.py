@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import recx
@@ -84,7 +84,6 @@ ROW = st.tuples(st.integers(0, 4), st.integers(0, 9), st.sampled_from([-1.0, 0.0
 TARGET = st.tuples(st.integers(0, 5), st.integers(0, 9), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     rows=st.lists(ROW, min_size=1, max_size=40),
     truth=st.lists(TARGET, min_size=1, max_size=20),
@@ -121,7 +120,6 @@ def test_every_figure_equals_the_textbook_loop(
     assert counted["targets_duplicated"] == len(truth) - len({(user, item) for user, item, _ in truth})
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     lists=st.lists(st.lists(st.integers(0, 300), unique=True, max_size=120), min_size=1, max_size=4),
     targets=st.lists(st.sets(st.integers(0, 300), min_size=1, max_size=120), min_size=4, max_size=4),

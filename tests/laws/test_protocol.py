@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import plain_protocol as plain
 import pytest
@@ -430,14 +431,8 @@ def check_worlds(seeds: range, folder: Path) -> dict[str, int]:
 
 
 def test_runs_on_random_worlds_equal_plain_loops(tmp_path: Path) -> None:
-    seen = check_worlds(range(80), tmp_path)
-    assert sum(count for label, count in seen.items() if "refused" not in label) >= 50
-
-
-@pytest.mark.slow
-def test_runs_on_hundreds_of_random_worlds_equal_plain_loops(tmp_path: Path) -> None:
-    seen = check_worlds(range(80, 1_000), tmp_path)
+    seen = check_worlds(range(3 * hypothesis.settings.default.max_examples), tmp_path)
     splits = ("leave_last", "by_time", "by_user", "by_query")
     retrievers = ("Popularity", "ItemKNN", "Union", "Given")
     for wanted in (*splits, *retrievers, "test", "valid", "predict"):
-        assert sum(count for label, count in seen.items() if wanted in label and "refused" not in label) >= 30, wanted
+        assert sum(count for label, count in seen.items() if wanted in label and "refused" not in label) >= 10, wanted
