@@ -29,6 +29,7 @@ from recx.core.fit_summary import FitSummary
 from recx.core.judged_lists import JudgedLists
 from recx.core.kept_parts import Saveable
 from recx.core.memo import once_per_input
+from recx.core.nouns import Nouns
 from recx.core.per_user import NotPerUserError, PerUser
 from recx.core.progress import bar, say, track
 from recx.core.protocols import (
@@ -113,8 +114,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "check_plain", "read_text",
     # arrays and what passes between the parts
     "Array", "Bools", "Doubles", "Floats", "Ints", "Longs", "Notes", "Vectors", "UNKNOWN_TIME", "Entities",
-    "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "RankedLists", "Requests", "RunContext", "Split",
-    "Total",
+    "Evaluation", "FitSummary", "Fold", "Interactions", "JudgedLists", "Nouns", "RankedLists", "Requests", "RunContext",
+    "Split", "Total",
     # what parts must do
     "Dataset", "Encoder", "Evaluator", "Explainable", "Feature", "FeatureSet", "Featured", "Filter", "FittedEncoder",
     "FittedFeature", "FittedRanker", "FittedRetriever", "FoldName", "HasDiagnostics", "Loading", "Metric", "Preflight",

@@ -60,6 +60,7 @@ NAMES = [
     "NonNegativeInt",
     "NotPerUserError",
     "Notes",
+    "Nouns",
     "PerItem",
     "PerUser",
     "PositiveFloat",

@@ -110,6 +110,7 @@ def test_slices_of_many_users_fit_a_small_window(
     (tmp_path / "report.html").write_text(render(page_data), encoding="utf-8")
     look(width=860)
     browser.get((tmp_path / "report.html").as_uri())
+    browser.execute_script("document.querySelectorAll('#slices details').forEach((part) => { part.open = true; })")
     found = browser.execute_script(SLICES)
     assert len(found) == len(page_data["slices"])
     for beyond, height, two_lines in found:

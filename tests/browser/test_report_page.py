@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,9 @@ NAMELESS = """
 return [...document.querySelectorAll("svg:not([aria-hidden=true]), img")].filter((picture) =>
   !picture.getAttribute("aria-label") && !picture.getAttribute("alt")).length
 """
-UNSCOPED = "return [...document.querySelectorAll('th')].filter((cell) => !['col', 'row'].includes(cell.scope)).length"
+UNSCOPED = """
+return [...document.querySelectorAll("th")].filter((cell) => !["col", "row", "rowgroup"].includes(cell.scope)).length
+"""
 UNLABELLED = """
 return [...document.querySelectorAll("input, select, [role=region], nav")].filter((part) =>
   !part.labels?.length && !part.getAttribute("aria-label") && !part.getAttribute("aria-labelledby")).length
@@ -41,6 +46,30 @@ return [...new Set(words.map((part) => getComputedStyle(part).fill))];
 TWICE = """
 const ids = [...document.querySelectorAll("[id]")].map((part) => part.id);
 return ids.length - new Set(ids).size;
+"""
+SHOWN = "return [...document.querySelectorAll('#users > tbody')].filter((body) => !body.hidden).length"
+CLIPPED = """
+return [...document.querySelectorAll("figure svg[role=img] text")].filter((label) => {
+  const box = label.getBBox();
+  const { width, height } = label.ownerSVGElement.viewBox.baseVal;
+  return box.x < -1 || box.x + box.width > width + 1 || box.y < -1 || box.y + box.height > height + 1;
+}).map((label) => label.textContent)
+"""
+CROSSED = """
+const place = (part) => part.getBoundingClientRect();
+const overlap = (one, other) =>
+  one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+return [...document.querySelectorAll("figure svg[role=img]")].flatMap((picture) => {
+  const whiskers = [...picture.querySelectorAll("path[stroke='var(--ink)']")].map(place);
+  return [...picture.querySelectorAll("text")].filter((label) =>
+    whiskers.some((whisker) => overlap(place(label), whisker))).map((label) => label.textContent);
+})
+"""
+AXE = """
+const done = arguments[0];
+const told = (one) => [one.id, one.impact, one.nodes.map((node) => node.html)];
+axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+  .then((found) => done({ passes: found.passes.length, violations: found.violations.map(told) }));
 """
 SMALLEST = """
 const sizes = [...document.querySelectorAll("figure svg[role=img]")].map((picture) => {
@@ -127,6 +156,7 @@ def test_a_table_sorts_by_click_and_by_keyboard(page: Any) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
+    page.execute_script("document.getElementById('metrics').closest('details').open = true")
     heading = page.find_element(By.XPATH, "//table[@id='metrics']//th[contains(., 'Mean')]")
     button = heading.find_element(By.TAG_NAME, "button")
     place = int(page.execute_script("return arguments[0].cellIndex", heading))
@@ -147,17 +177,67 @@ def test_a_table_sorts_by_click_and_by_keyboard(page: Any) -> None:
 def test_the_search_finds_a_user(page: Any) -> None:
     from selenium.webdriver.common.by import By
 
-    shown = "return [...document.querySelectorAll('#users > tbody')].filter((body) => !body.hidden).length"
-    everybody = page.execute_script(shown)
+    everybody = page.execute_script("return document.querySelectorAll('#users > tbody').length")
+    assert everybody > 20
+    assert page.execute_script(SHOWN) == 20
+    page.find_element(By.ID, "more").click()
+    assert page.execute_script(SHOWN) == min(everybody, 40)
     field = page.find_element(By.ID, "search")
     field.send_keys("hacked")
     found = [text for text in column(page, "users", 0) if "hacked" in text]
     assert found == [SCRIPT]
-    assert 1 <= page.execute_script(shown) < everybody
-    assert re.match(rf"\d+ of {everybody} users", page.find_element(By.ID, "found").text)
+    shown, matching, of = map(int, re.findall(r"\d+", page.find_element(By.ID, "found").text))
+    assert shown == page.execute_script(SHOWN) == min(matching, 20)
+    assert 1 <= matching < of == everybody
     field.clear()
     field.send_keys("nobody is called so")
-    assert page.execute_script(shown) == 0
+    assert page.execute_script(SHOWN) == 0
+
+
+def test_every_table_is_there_as_csv(page: Any, tmp_path: Path) -> None:
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    tables = page.execute_script("return document.querySelectorAll('.scroll > table').length")
+    assert page.execute_script("return document.querySelectorAll('button.csv').length") == tables
+    page.execute_script("document.querySelector('#pivot button.csv').click()")
+    file = tmp_path / "Means_over_readers.csv"
+    for _ in range(100):
+        if file.is_file():
+            break
+        time.sleep(0.1)
+    head, *rows = csv.reader(file.read_text(encoding="utf-8").splitlines())
+    assert head == ["Metric", "at 5", "at 10", "at 20", "at 50", "uncut"]
+    assert next(row[0] for row in rows if len(row) == len(head)) == "recall"
+
+
+def test_the_index_stays_in_sight_and_marks_where_one_is(page: Any) -> None:
+    page.execute_script("document.getElementById('slices').scrollIntoView()")
+    nav = "return document.querySelector('nav').getBoundingClientRect().top"
+    assert page.execute_script(nav) == 0
+    current = "return [...document.querySelectorAll('nav a[aria-current]')].map((link) => link.hash)"
+    for _ in range(100):
+        if page.execute_script(current) == ["#slices"]:
+            break
+        time.sleep(0.05)
+    assert page.execute_script(current) == ["#slices"]
+
+
+def test_no_label_of_a_chart_is_clipped_and_none_runs_into_a_whisker(page: Any) -> None:
+    page.execute_script("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert page.execute_script(CLIPPED) == []
+    assert page.execute_script(CROSSED) == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(page: Any, look: Callable[..., None], width: int, dark: bool) -> None:
+    package = find_spec("axe_playwright_python")
+    assert package is not None
+    assert package.origin is not None
+    look(width=width, dark=dark)
+    page.execute_script((Path(package.origin).parent / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.execute_async_script(AXE)
+    assert found["passes"] > 20
+    assert found["violations"] == []
 
 
 def test_on_a_phone_nothing_scrolls_sideways_and_letters_stay_readable(page: Any, look: Callable[..., None]) -> None:

@@ -10,6 +10,7 @@ from annotated_types import Ge
 
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.errors import InputError
+from recx.core.nouns import Nouns
 from recx.core.types import Interactions
 from recx.parts.dataset.calling_graphs import queries_of, read_calling_graphs
 from recx.parts.dataset.candidate_files import FOUND, read_candidates
@@ -37,6 +38,7 @@ class Agents:
         seed: seed of the generated traces and wrong graphs, and of the numbering of the graphs.
     """
 
+    nouns: ClassVar = Nouns("task", "tasks", "graph", "graphs")
     reads: ClassVar = (POOL, GRAPHS, READY, FOUND)
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError
+from recx.core.nouns import OF_NEWS
 from recx.core.ragged import indptr_of, rows_of_groups
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.files import expand_home, require_folder, require_path
@@ -34,6 +35,7 @@ class Ebnerd:
         articles: the file of the articles; None: articles.parquet in the folder or the one above, if there is one.
     """
 
+    nouns: ClassVar = OF_NEWS
     reads: ClassVar = (BEHAVIORS, HISTORY, ARTICLES)
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

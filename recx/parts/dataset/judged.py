@@ -10,6 +10,7 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.nouns import OF_SEARCH
 from recx.core.types import Interactions
 from recx.parts.dataset.files import expand_home, require_folder, require_path
 from recx.parts.dataset.judged_files import STEMS, file_of, read_texts
@@ -37,6 +38,7 @@ class Judged:
             None: ``candidates.*`` or ``run.*`` if there is one.
     """
 
+    nouns: ClassVar = OF_SEARCH
     reads: ClassVar = tuple(f"{stem}{end}" for stems in STEMS.values() for stem in stems for end in ("", ".*"))
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

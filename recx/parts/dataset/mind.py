@@ -12,6 +12,7 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.nouns import OF_NEWS
 from recx.core.ragged import group_of_rows, indptr_of, position_of_rows
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.events import text_array
@@ -34,6 +35,7 @@ class Mind:
         path: a folder with behaviors.tsv and news.tsv, plain or .gz.
     """
 
+    nouns: ClassVar = OF_NEWS
     reads: ClassVar = ("behaviors.tsv", "news.tsv")
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

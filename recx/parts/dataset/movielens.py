@@ -11,6 +11,7 @@ import numpy as np
 from recx.core.bounds import checked
 from recx.core.errors import InputError, did_you_mean
 from recx.core.event_frame import Duplicates
+from recx.core.nouns import Nouns
 from recx.core.types import Interactions
 from recx.parts.dataset.descriptions import described
 from recx.parts.dataset.events import interactions_of
@@ -42,6 +43,7 @@ class MovieLens:
         items: the films with their titles and genres (see ``recx.parts.dataset.movies``); None: they are not read.
     """
 
+    nouns: ClassVar = Nouns("user", "users", "movie", "movies")
     reads: ClassVar = ("u.data", "ratings.dat", "ratings.csv", "*.inter")
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
     files: ClassVar = ("items",)

@@ -10,6 +10,7 @@ import numpy as np
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.event_frame import Duplicates
+from recx.core.nouns import OF_NEWS
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.events import interactions_of, made_up
 from recx.parts.dataset.files import expand_home
@@ -41,6 +42,7 @@ class News:
         seed: seed of the generator.
     """
 
+    nouns: ClassVar = OF_NEWS
     reads: ClassVar = tuple(name for names in FILES for name in names)
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

@@ -12,6 +12,7 @@ from annotated_types import Ge
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.nouns import OF_SEARCH
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, Longs
 from recx.parts.dataset.events import made_up, text_array
@@ -37,6 +38,7 @@ class Svmlight:
         seed: seed of the generator, and of the numbering of documents without an id.
     """
 
+    nouns: ClassVar = OF_SEARCH
     reads: ClassVar = READS
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
     files: ClassVar = ("valid", "test")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
 from recx.core.bounds import PositiveInt, Seed, checked
 from recx.core.entities import Entities
+from recx.core.nouns import OF_SEARCH
 from recx.core.ragged import group_of_rows, indptr_of, max_of_groups
 from recx.core.types import Array, Doubles, Floats, Interactions, Longs
 from recx.parts.dataset.events import made_up, text_array
@@ -45,6 +46,7 @@ class SyntheticJudged:
         seed: seed of the generator.
     """
 
+    nouns: ClassVar = OF_SEARCH
     queries: Annotated[int, Ge(10)] = 500
     features: PositiveInt = 46
     vocabulary: Annotated[int, Ge(50)] = 4000

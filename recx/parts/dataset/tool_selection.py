@@ -18,6 +18,7 @@ from annotated_types import Ge
 from recx.core.bounds import Seed, checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.nouns import Nouns
 from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists
@@ -57,6 +58,7 @@ class ToolSelection:
         seed: seed of the generator (see ``recx.parts.dataset.synthetic_tools``).
     """
 
+    nouns: ClassVar = Nouns("task", "tasks", "tool", "tools")
     reads: ClassVar = ("tool_pool.json", "tool_selection.json")
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 

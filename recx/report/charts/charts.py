@@ -16,10 +16,26 @@ from markupsafe import Markup
 from recx.report.charts.plane import ROW, Pair, Plane, named_plane, plane, square_plane
 from recx.report.charts.scale import Scale, alike, finite, number, span
 from recx.report.charts.strokes import box, curve, names, outline, runs, whisker
-from recx.report.charts.svg import CELL, N_STYLES, WIDTH, Chart, element, line, mark, no_data, table, text, width_of
+from recx.report.charts.svg import (
+    CELL,
+    N_STYLES,
+    WIDTH,
+    Chart,
+    element,
+    line,
+    mark,
+    no_data,
+    spot,
+    table,
+    text,
+    width_of,
+    wrapped,
+)
 
 Numbers = Sequence[float | None]
 
+LONGEST_LABEL, LABEL_LINES, LABEL_LINE = int(0.44 * WIDTH / CELL), 3, 15.0
+"""Cells of a line of a bar's name, lines of it at most, and units from one to the next."""
 MOST_MARKS, MOST_ROWS, MOST_BARS, MOST_NAMED = 25, 60, 40, 16
 """Limits: points of a line with marks; rows of a table; bars drawn; points with their names next to them."""
 DOMINATED = "dominated: another is no worse in any respect and better in one"
@@ -80,7 +96,11 @@ def lines(
     samples = []
     for place, name in enumerate(shown):
         marked = sum(map(len, stretches[name])) <= MOST_MARKS
-        drawn += [curve([axes.at(point) for point in piece], place, marked) for piece in stretches[name]]
+        for piece in stretches[name]:
+            at = [axes.at(point) for point in piece]
+            told = [f"{f'{name}, ' if name else ''}{x_label} {number(x)}: {number(y)}" for x, y in piece]
+            drawn.append(curve(at, place, marked))
+            drawn += [spot("circle", words, cx=x, cy=y, r=6) for (x, y), words in zip(at, told, strict=True)]
         samples.append((_sample(place) + (mark(16, 7, place) if marked else Markup()), name))
     about = f"{x_label} against {y_label}; {', '.join(shown)}."
     numbers = _wide_table(title, x_label, y_label, given)
@@ -104,22 +124,29 @@ def bars(
     shown = rows[:MOST_BARS]
     if not any(finite(row[1]) for row in shown):
         return no_data(title)
-    longest = int(0.42 * WIDTH / CELL)
-    left = max(min(width_of(row[0]), longest * CELL) for row in shown) + 8
+    names_of = [wrapped(row[0], LONGEST_LABEL, LABEL_LINES) for row in shown]
+    left = max(width_of(name) for of_bar in names_of for name in of_bar) + 8
     written = alike(values)
     right = WIDTH - max(map(width_of, written[:MOST_BARS])) - 8
     scale = Scale(*span([end for row in shown for end in row[1:] if finite(end)], zero=True), left, right)
-    height = ROW * len(shown) + 8
+    height = sum(ROW + LABEL_LINE * (len(of_bar) - 1) for of_bar in names_of) + 8
     drawn = [line([(scale.at(0), 2), (scale.at(0), height - 2)], "--muted")]
+    top = 4.0
     for place, (label, value, least, most) in enumerate(shown):
-        middle = ROW * (place + 0.5) + 4
-        drawn.append(text(left - 8, middle + 5, label, anchor="end", longest=longest))
+        room = ROW + LABEL_LINE * (len(names_of[place]) - 1)
+        middle, first = top + room / 2, top + ROW / 2 + 5
+        for down, name in enumerate(names_of[place]):
+            drawn.append(text(left - 8, first + LABEL_LINE * down, name, anchor="end"))
         drawn.append(text(WIDTH - 2, middle + 5, written[place], anchor="end"))
         if finite(value):
             start, end = sorted((scale.at(0), scale.at(value)))
             drawn.append(box(start, middle - 8, end - start, 16, 0 if value >= 0 else 1))
+        reach = ""
         if finite(least) and finite(most):
             drawn.append(whisker((scale.at(least), middle), (scale.at(most), middle)))
+            reach = f" ({number(least)} to {number(most)})"
+        drawn.append(spot("rect", f"{label}: {number(value)}{reach}", x=0, y=top, width=WIDTH, height=room))
+        top += room
     head = ["", "value", *(["low", "high"] if low or high else [])]
     cells = [[label, *map(number, ends[: len(head) - 1])] for label, *ends in rows]
     note = f"The first {MOST_BARS} of {len(rows)} are drawn." if len(rows) > MOST_BARS else ""
@@ -166,6 +193,11 @@ def histogram(title: str, x_label: str, edges: Sequence[float], counts: Mapping[
     drawn = axes.frame(x_label, "")
     for place, name in enumerate(shown):
         drawn += outline(axes, list(zip(bins, counts[name], strict=True)), place)
+    for row, (start, end) in enumerate(bins):
+        told = "; ".join(f"{name} {number(counts[name][row])}" for name in shown)
+        left, right = axes.x.at(start), axes.x.at(end)
+        size = {"x": left, "y": axes.y.end, "width": right - left, "height": axes.y.start - axes.y.end}
+        drawn.append(spot("rect", f"{number(start)} to {number(end)}: {told}", **size))
     samples = [(_sample(place), name) for place, name in enumerate(shown)]
     head = [x_label or "from to", *counts]
     cells = [

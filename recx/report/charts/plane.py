@@ -15,7 +15,7 @@ from recx.report.terminal.formats import cut
 TOP, BOTTOM, RIGHT = 30.0, 46.0, 16.0
 HEIGHT = 200.0
 """Units between the ends of the vertical axis, unless the plane is a square or has named rows."""
-ROW, LONGEST_ROW = 26.0, 20
+ROW, LONGEST_ROW = 23.0, 20
 """Units from one row to the next; cells of a row's name."""
 Pair = tuple[float, float]
 

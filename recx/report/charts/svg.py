@@ -14,8 +14,8 @@ from recx.report.terminal.formats import cut
 WIDTH = 440.0
 """Units across a picture. A phone shows about 350 pixels, so that letters of 14 units stay above 10 pixels."""
 LETTERS = 14
-CELL = 7.6
-"""Approximate width of a letter in units."""
+CELL = 8.5
+"""Width of a letter in units: of wide fonts such as DejaVu Sans, so that no label is clipped."""
 N_STYLES = 6
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2", "12 4")
 MARKS = (
@@ -73,6 +73,26 @@ def text(
     return element("text", *inside, x=x, y=y, text_anchor=anchor, fill=f"var({ink})", **around)
 
 
+def wrapped(words: str, longest: int, most: int) -> list[str]:
+    """Return a text as at most ``most`` lines of ``longest`` cells, of which the last is cut.
+
+    Lines are broken at blanks, and within a longer word after ``_``.
+    """
+    pieces = [f"{word} " for word in clean(words).split()] or [""]
+    pieces = [
+        part for one in pieces for part in ([one] if cell_len(one) <= longest else re.findall("[^_]*_+|[^_]+", one))
+    ]
+    lines = [""]
+    for place, piece in enumerate(pieces):
+        if lines[-1] and cell_len(f"{lines[-1]}{piece}".rstrip()) > longest:
+            if len(lines) == most:
+                lines[-1] += "".join(pieces[place:])
+                break
+            lines.append("")
+        lines[-1] += piece
+    return [cut(one.rstrip(), longest) for one in lines]
+
+
 def width_of(words: str) -> float:
     """Return the approximate width of a text in units."""
     return CELL * cell_len(words)
@@ -91,6 +111,11 @@ def path_of(points: Sequence[tuple[float, float]]) -> str:
 def accent(series: int) -> str:
     """Return the custom property of the colour of a series."""
     return f"--accent-{series % N_STYLES + 1}"
+
+
+def spot(shape: str, title: str, **attributes: object) -> Markup:
+    """Return an invisible shape that shows a title on hovering."""
+    return element(shape, element("title", title), fill="none", pointer_events="all", **attributes)
 
 
 def mark(x: float, y: float, series: int, *, filled: bool = True, title: str | None = None) -> Markup:

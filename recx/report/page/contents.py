@@ -8,11 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from recx.core.chosen import chain
+from recx.core.chosen import chain, data_name
+from recx.core.nouns import nouns_of
 from recx.core.resampling import Procedure
+from recx.core.system.own_folder import OUTPUTS
 from recx.core.system.serialize import plain
 from recx.core.types import Array
+from recx.experiment.earlier_best import earlier_best
 from recx.experiment.experiment import Result
+from recx.experiment.reference_lines import reference_lines
 from recx.report.page.report_data import ReportData
 from recx.report.page.section_examples import examples
 from recx.report.page.section_figures import RESAMPLES, answer, curves_of, intervals, metric_rows
@@ -20,7 +24,7 @@ from recx.report.page.section_run import run_data
 from recx.report.page.section_slices import columns_of, groups_of, slices_of
 from recx.report.page.section_training import learned
 
-VERSION = 2
+VERSION = 3
 """Format of ``report.json``; pages can be rendered again from this version only."""
 
 
@@ -47,7 +51,9 @@ def contents(
         "version": VERSION,
         "name": str(config.get("name", folder.name)),
         "about": chain(config),
+        "data": data_name(config),
         "folder": folder.name,
+        "nouns": vars(nouns_of(result.experiment.dataset)),
         "run": run_data(result, config, card),
         "learnt": learned(result, data, lost),
         "doctor": [{**vars(finding), "share": finding.share} for finding in result.findings],
@@ -58,12 +64,16 @@ def contents(
         values = list(result.report.values.values())
         ends = intervals(one_after_another(values, columns_of(data, groups)))
         rows = metric_rows(result.report, ends[: len(values)])
+        lines = reference_lines(result, "keep" if card.get("seen") == "keep" else "drop")
+        earlier = earlier_best(Path(OUTPUTS), folder, card, objective)
         page |= {
             "objective": objective,
             "metrics": rows,
             "intervals": Procedure(resamples=RESAMPLES).in_words(data.n_users)["intervals"],
             "unsure": result.report.warnings,
             "answer": answer(data, rows, objective),
+            "references": vars(lines),
+            "earlier": {} if earlier is None else vars(earlier),
             "curves": curves_of(data),
             "slices": slices_of(data, groups, ends[len(values) :]),
         }

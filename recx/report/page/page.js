@@ -36,25 +36,74 @@
     }
   }
 
+  // The numbers of a table as CSV, with all their digits where the page has them.
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const csv = (table) => [...table.rows].filter((row) => !row.classList.contains("more")).map((row) =>
+    [...row.cells].map((cell) => quoted((cell.dataset.value ?? cell.textContent).trim().replace(/\s+/g, " "))).join(",")).join("\n");
+  for (const table of document.querySelectorAll(".scroll > table")) {
+    const button = document.createElement("button");
+    const name = table.caption?.textContent ?? table.parentElement.getAttribute("aria-label");
+    button.type = "button";
+    button.className = "csv";
+    button.textContent = "CSV";
+    button.setAttribute("aria-label", `CSV of ${name}`);
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([`${csv(table)}\n`], { type: "text/csv" }));
+      link.download = `${name.replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.csv`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+    if (table.caption && !table.caption.classList.contains("unseen")) table.caption.append(button);
+    else table.parentElement.before(button);
+  }
+
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const mark = () => {
+    const sections = [...links.keys()].map((id) => document.getElementById(id));
+    const current = sections.filter((section) => section.getBoundingClientRect().top < 80).pop() ?? sections[0];
+    for (const [id, link] of links) {
+      if (id === current?.id) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  if (links.size) {
+    addEventListener("scroll", mark, { passive: true });
+    mark();
+  }
+
   const form = document.querySelector("form.search");
+  const users = [...(document.getElementById("users")?.tBodies ?? [])];
   if (form) {
-    const users = [...document.getElementById("users").tBodies];
-    const texts = users.map((user) => user.textContent.toLocaleLowerCase());
-    const [search, kind, found] = ["search", "kind", "found"].map((id) => document.getElementById(id));
+    const PAGE = 20;
+    const texts = new Map(users.map((user) => [user, user.textContent.toLocaleLowerCase()]));
+    const [search, kind, found, more] = ["search", "kind", "found", "more"].map((id) => document.getElementById(id));
+    let most = PAGE;
     const filter = () => {
       const words = search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
       const wanted = kind ? kind.value : "";
-      let shown = 0;
-      users.forEach((user, place) => {
-        user.hidden = !((!wanted || user.dataset.kind === wanted) && words.every((word) => texts[place].includes(word)));
-        shown += !user.hidden;
-      });
-      found.textContent = `${shown} of ${users.length} users`;
+      let matching = 0;
+      for (const user of document.getElementById("users").tBodies) {
+        const matches = (!wanted || user.dataset.kind === wanted) && words.every((word) => texts.get(user).includes(word));
+        matching += matches;
+        user.hidden = !matches || matching > most;
+      }
+      found.textContent = `${Math.min(matching, most)} of ${matching === users.length ? "" : `${matching} found among `}${users.length}`;
+      more.hidden = matching <= most;
+    };
+    const anew = () => {
+      most = PAGE;
+      filter();
     };
     form.hidden = false;
     form.addEventListener("submit", (event) => event.preventDefault());
-    search.addEventListener("input", filter);
-    if (kind) kind.addEventListener("change", filter);
+    search.addEventListener("input", anew);
+    if (kind) kind.addEventListener("change", anew);
+    more.addEventListener("click", () => {
+      most += PAGE;
+      filter();
+    });
+    document.getElementById("users").tHead.addEventListener("click", filter);
     filter();
   }
 })();

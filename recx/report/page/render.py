@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from recx.report.charts import charts, figures
+    from recx.report.page.section_figures import pivot
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -52,8 +54,9 @@ def _environment() -> Environment:
     )
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
+    environment.filters |= {"bare": bare, "cut_name": cut_name, "numeric": lambda name: (name, True)}
     environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
-    environment.globals |= {"enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}
+    environment.globals |= {"pivot": pivot, "enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}
     return environment
 
 
@@ -79,6 +82,16 @@ def _hash(text: str) -> str:
 def short(metric: str) -> str:
     """Return a metric's name without its stage and with spaces."""
     return words(metric.rpartition("/")[2])
+
+
+def bare(chart: Chart) -> Chart:
+    """Return a chart without the table of its numbers, which the page shows in another one."""
+    return replace(chart, numbers="")
+
+
+def cut_name(k: int | None) -> str:
+    """Return the heading of a column of figures: of a cut, or None where nothing is cut."""
+    return "uncut" if k is None else f"at {k}"
 
 
 def moment(text: str) -> str:

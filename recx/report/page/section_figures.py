@@ -43,6 +43,36 @@ def metric_rows(evaluation: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
     return rows
 
 
+def pivot(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the rows of ``metric_rows`` as the table that a person reads.
+
+    Returns:
+        ``cuts``: of all metrics, rising, None (uncut) last. ``stages``: one entry for each, with its name, the users
+        whom it counts, their share of all, and its metrics with one row of ``rows`` or None for every cut.
+    """
+    cuts = sorted({row["k"] for row in rows}, key=lambda k: (k is None, k or 0))
+    found: dict[str, dict[str, dict[int | None, Row]]] = {}
+    for row in rows:
+        found.setdefault(row["line"], {}).setdefault(row["metric"], {})[row["k"]] = row
+    users = {
+        stage: max(row["users"] for of in metrics.values() for row in of.values()) for stage, metrics in found.items()
+    }
+    most = max(users.values(), default=0)
+    stages = [
+        {
+            "stage": stage,
+            "users": users[stage],
+            "share": users[stage] / most if most else 1.0,
+            "metrics": [
+                {"metric": metric, "meaning": next(iter(of.values()))["meaning"], "rows": [of.get(k) for k in cuts]}
+                for metric, of in metrics.items()
+            ],
+        }
+        for stage, metrics in found.items()
+    ]
+    return {"cuts": cuts, "stages": stages}
+
+
 def intervals(columns: Iterable[Doubles]) -> list[Ends]:
     """Return the ends of the interval of every column's mean.
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recx.report.charts import charts
 from recx.report.charts.charts import Point
 from recx.report.charts.scale import alike, linear, logarithmic, number, thinned, tick_label
-from recx.report.charts.svg import Chart, width_of
+from recx.report.charts.svg import Chart, width_of, wrapped
 from recx.report.terminal.formats import cut
 
 NAN = float("nan")
@@ -33,6 +33,16 @@ def parsed(figure: Chart) -> ElementTree.Element:
 def words(tree: ElementTree.Element) -> list[str]:
     """Return the texts of the picture, without those that are shown on hovering."""
     return [text.text if text.text else (text[0].tail or "") for text in tree[1].iter("text")]
+
+
+def boxes(tree: ElementTree.Element) -> list[ElementTree.Element]:
+    """Return the rectangles that are seen."""
+    return [box for box in tree[1].iter("rect") if box.get("stroke")]
+
+
+def hovered(tree: ElementTree.Element) -> list[str]:
+    """Return what hovering over the invisible shapes of a picture shows."""
+    return [part[0].text or "" for part in tree[1] if part.get("pointer-events") == "all"]
 
 
 def cells(tree: ElementTree.Element) -> list[list[str]]:
@@ -149,7 +159,7 @@ def test_a_square_chart_has_equal_axes_and_its_diagonal_goes_from_corner_to_corn
 
 def test_bars_start_at_zero_and_negative_ones_go_left() -> None:
     tree = parsed(charts.bars("t", ["a", "b", "c"], [2.0, -1.0, None], low=[1, -2, None], high=[3, NAN, None]))
-    a, b = [(float(bar.get("x", "")), float(bar.get("width", ""))) for bar in tree[1].iter("rect")]
+    a, b = [(float(bar.get("x", "")), float(bar.get("width", ""))) for bar in boxes(tree)]
     assert a[0] == pytest.approx(b[0] + b[1], abs=0.02)
     assert a[1] == pytest.approx(2 * b[1], abs=0.02)
     whiskers = [path for path in tree[1].iter("path") if path.get("stroke") == "var(--ink)"]
@@ -166,9 +176,30 @@ def test_bars_start_at_zero_and_negative_ones_go_left() -> None:
     ]
 
 
+def test_hovering_shows_the_numbers_of_a_bar_of_a_point_and_of_a_bin() -> None:
+    bars = parsed(charts.bars("t", ["a", "b"], [2.0, None], low=[1, None], high=[3, None]))
+    assert hovered(bars) == ["a: 2 (1 to 3)", "b: –"]
+    curves = parsed(charts.lines("t", "k", "recall", {"x": [(1, 0.25)], "": [(2, 0.5)]}))
+    assert hovered(curves) == ["x, k 1: 0.2500", "k 2: 0.5000"]
+    bins = parsed(charts.histogram("t", "age", [0, 1, 2], {"targets": [0.5, 0.5], "others": [1.0, None]}))
+    assert hovered(bins) == ["0 to 1: targets 0.5000; others 1", "1 to 2: targets 0.5000; others –"]
+
+
+def test_a_long_name_of_a_bar_is_broken_into_lines_and_whole_on_hovering() -> None:
+    name = "item_knn_score + item_knn_rank + clicks_24h"
+    tree = parsed(charts.bars("t", [name, "b"], [1.0, 2.0], low=[0.9, 1.0], high=[1.1, 2.5]))
+    assert words(tree)[:3] == ["item_knn_score +", "item_knn_rank +", "clicks_24h"]
+    assert hovered(tree)[0].startswith(f"{name}: 1")
+    assert wrapped("a" * 30, 10, 3) == ["aaaaaaaaa…"]
+    assert wrapped("one two three four five six seven", 9, 2) == ["one two", "three fo…"]
+    whisker = max(x for path in tree[1].iter("path") for x, _ in points(path.get("d", "")))
+    number = [text for text in tree[1].iter("text") if text.text == "2"]
+    assert whisker < float(number[0].get("x", "")) - width_of("2")
+
+
 def test_only_the_first_bars_are_drawn_and_the_table_has_all() -> None:
     tree = parsed(charts.bars("t", [f"n{place}" for place in range(50)], [1.0] * 50))
-    assert len(list(tree[1].iter("rect"))) == charts.MOST_BARS
+    assert len(boxes(tree)) == charts.MOST_BARS
     assert len(cells(tree)) == 51
     assert "The first 40 of 50 are drawn." in "".join(tree.itertext())
 
@@ -211,7 +242,7 @@ def test_dots_lie_on_the_rows_of_their_names() -> None:
     labels = {text.text or text[0].tail: text for text in tree[1].iter("text")}
     rows = [float(labels[name].get("y", "")) - 5 for name in ("linear", "identity", "a_name_of_more_than…")]
     assert [y for _, y in places] == pytest.approx([rows[0], rows[2], rows[0]])
-    assert rows == pytest.approx([rows[0], rows[0] + 26, rows[0] + 52])
+    assert rows == pytest.approx([rows[0], rows[0] + 23, rows[0] + 46])
     assert places[1][0] - places[0][0] == pytest.approx(places[2][0] - places[1][0], abs=0.02)
 
 

@@ -67,7 +67,15 @@ def read(path: Path) -> ElementTree.Element:
     assert tree.tag == f"{SVG}svg"
     assert float(tree.get("width", "")) > 0
     assert float(tree.get("height", "")) > 0
-    assert {part.tag.removeprefix(SVG) for part in tree.iter()} <= {"svg", "g", "rect", "path", "text", "title"}
+    assert {part.tag.removeprefix(SVG) for part in tree.iter()} <= {
+        "svg",
+        "g",
+        "rect",
+        "circle",
+        "path",
+        "text",
+        "title",
+    }
     assert not re.search(r"href|url\(|style=|NaN|nan", text)
     inks = {part.get(name, "none") for part in tree.iter() for name in ("fill", "stroke")}
     assert all(re.fullmatch("#[0-9a-f]{3,6}|none", ink) for ink in inks)
@@ -104,7 +112,9 @@ def test_a_chart_has_its_title_the_names_of_its_axes_and_its_legend(drawn: dict[
 
 def test_weights_are_sorted_by_strength_and_their_names_escaped(drawn: dict[str, ElementTree.Element]) -> None:
     shown = words(drawn["weights"])[2:]
-    assert shown[0].startswith(SCRIPT)  # in full on hovering, then cut
+    assert shown[0] == '<script>alert("var(--…'
+    hovered = [title.text or "" for title in drawn["weights"].iter(f"{SVG}title")]
+    assert hovered[0].startswith(f"{SCRIPT}: -1.5")  # in full
     assert shown[1:] == ["-1.500", "clicks", "0.500"]
 
 

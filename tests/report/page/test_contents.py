@@ -47,6 +47,23 @@ def test_the_answer_is_the_runs_figures(page: Page, metrics: dict[str, float]) -
     assert answer["headline"][0]["name"] == "end_to_end/ndcg_at_5"
 
 
+def test_the_page_has_its_data_its_words_and_its_reference_lines(page: Page) -> None:
+    assert page["data"] == "news (made up)"
+    assert page["nouns"]["users"] == "readers"
+    lines = page["references"]
+    assert lines["users"] == page["answer"]["users"]
+    assert set(lines["popularity"]) == set(lines["random"])
+    assert {"end_to_end/ndcg_at_5", "retrieval/recall_at_50"} <= set(lines["random"])
+    assert lines["random"]["end_to_end/ndcg_at_5"] < lines["popularity"]["end_to_end/ndcg_at_5"]
+
+
+def test_the_best_earlier_run_on_the_same_targets_is_named(folders: dict[str, Path]) -> None:
+    earlier = write.read(folders["identity"])["earlier"]
+    assert earlier["about"] == "union_news + linear"
+    assert earlier["value"] == write.read(folders["linear"])["answer"]["headline"][0]["value"]
+    assert folders["linear"].as_posix().endswith(earlier["folder"])
+
+
 def test_every_metric_has_a_row_with_its_interval(page: Page, metrics: dict[str, float]) -> None:
     rows = {row["name"]: row for row in page["metrics"]}
     judged = [name for name in metrics if name.startswith(("retrieval/", "ranking/", "end_to_end/", "funnel/"))]

@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 
 import recx
+from recx.core.nouns import Nouns
 from recx.report.page import write
 from recx.report.page.render import cached, figure, render
+from recx.report.page.section_figures import pivot
 
 EVIL = [
     "<script>alert(1)</script>",
@@ -86,9 +88,9 @@ def test_sections_are_in_order_and_none_is_empty(pages: dict[str, str], reader: 
     def sections(name: str) -> list[str]:
         return [attributes["id"] for tag, attributes in reader(pages[name]).elements if tag == "section"]
 
-    assert sections("linear") == ["answer", "run", "figures", "slices", "learned", "examples", "checks"]
-    assert sections("identity") == ["answer", "run", "figures", "slices", "examples", "checks"]
-    assert sections("predict") == ["answer", "run", "learned", "examples", "checks"]
+    assert sections("linear") == ["answer", "figures", "slices", "learned", "examples", "run"]
+    assert sections("identity") == ["answer", "figures", "slices", "examples", "run"]
+    assert sections("predict") == ["answer", "learned", "examples", "run"]
     assert "This run predicted (fold=predict)" in reader(pages["predict"]).text()
     assert "The ranker changes nothing" in reader(pages["identity"]).text()
 
@@ -101,6 +103,48 @@ def test_the_page_shows_the_figures(pages: dict[str, str], reader: Any, folders:
         assert row["user"] in text
     for finding in page["doctor"]:
         assert finding["name"].replace("_", " ") in text
+
+
+def test_the_page_speaks_the_words_of_its_world(folders: dict[str, Path], reader: Any) -> None:
+    page = write.read(folders["linear"])
+    page["nouns"] = vars(Nouns("task", "tasks", "tool", "tools"))
+    text = reader(render(page)).text()
+    assert "Groups of tasks" in text
+    assert "do tasks get the right tools?" in text
+    assert "readers have a target" not in text
+
+
+def test_the_headline_stands_beside_simple_lists_the_earlier_best_and_its_cautions(
+    folders: dict[str, Path], reader: Any
+) -> None:
+    page = write.read(folders["linear"])
+    name = page["answer"]["headline"][0]["name"]
+    page["references"] = {"popularity": {name: 0.0123}, "random": {name: 0.0045}, "users": 7}
+    page["earlier"] = {"value": page["answer"]["headline"][0]["value"] - 0.25, "about": "ease", "folder": "day/run"}
+    page["doctor"][0] |= {"name": "odd_times", "verdict": "look", "why": "the log invented them"}
+    page["unsure"] = ["few users"]
+    text = reader(render(page)).text()
+    for words in (
+        "popularity 0.0123",
+        "random 0.0045",
+        "over 7 drawn of",
+        "ease",
+        "+0.2500 in this one",
+        "compare day/run",
+    ):
+        assert words in text
+    summary = text[text.index("Summary") : text.index("Where hits are lost")]
+    assert "look odd times" in summary
+    assert "few users" in summary
+
+
+def test_the_figures_are_one_row_per_metric(folders: dict[str, Path]) -> None:
+    table = pivot(write.read(folders["linear"])["metrics"])
+    assert table["cuts"] == [5, 10, 20, 50, None]
+    assert [of["stage"] for of in table["stages"]] == ["retrieval", "ranking", "end_to_end", "funnel"]
+    recall = table["stages"][0]["metrics"][0]
+    assert (recall["metric"], [row and row["k"] for row in recall["rows"]]) == ("recall", [None, 10, 20, 50, None])
+    assert table["stages"][1]["share"] < 1 == table["stages"][2]["share"]
 
 
 def test_text_from_the_data_is_escaped(here: Path, reader: Any) -> None:

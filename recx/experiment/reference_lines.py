@@ -1,0 +1,73 @@
+"""What popular and what random items would score on a run's own requests: the lines that its figures stand beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from recx.core.protocols import Seen, retrieves_slates
+from recx.core.types import Ints, RankedLists
+from recx.evaluation.ground_truth import GroundTruth
+from recx.experiment.experiment import Result
+from recx.parts.retriever.popularity import Popularity
+from recx.parts.retriever.random import Random, noise
+
+MOST_USERS, FEWEST_USERS, PAIRS = 5_000, 200, 40_000_000
+"""Judged users who are drawn at most and at least, and pairs of user and item that random scores are drawn for."""
+SEED = 0
+LINES = ("retrieval/", "end_to_end/")
+"""Prefixes of the figures that lists of another retriever can be compared by."""
+
+
+@dataclass(frozen=True)
+class ReferenceLines:
+    """The means of simple lists, as long as the run's own, over judged users drawn at random.
+
+    Attributes:
+        popularity: Metric -> mean of the most clicked items as of the request, as ``retriever=popularity`` finds them;
+            {} where the data itself gives the candidates, or nothing was clicked before.
+        random: Metric -> mean of random eligible items, or of the given candidates in a random order.
+        users: How many users were drawn.
+    """
+
+    popularity: Mapping[str, float]
+    random: Mapping[str, float]
+    users: int
+
+
+def reference_lines(result: Result, seen: Seen = "drop") -> ReferenceLines:
+    """Return the reference lines of a run that was evaluated, for its metrics of retrieval and end to end.
+
+    Args:
+        result: The run.
+        seen: Whether items that a user has clicked are dropped or kept, as in the run.
+    """
+    fold, experiment = result.split.fold, result.experiment
+    judged = GroundTruth.for_evaluator(experiment.evaluator, fold).user
+    most = int(np.clip(PAIRS // max(fold.history.n_items, 1), FEWEST_USERS, MOST_USERS))
+    drawn = np.sort(np.random.default_rng(SEED).permutation(judged)[:most])
+    if retrieves_slates(experiment.retriever):
+        lists = result.candidates.take(np.searchsorted(result.candidates.user, drawn))
+        shuffled = lists.reorder(noise(np.repeat(lists.user, lists.lengths), lists.item, SEED))
+        return ReferenceLines({}, _means(result, shuffled, drawn), len(drawn))
+    requests = fold.requests[np.searchsorted(fold.requests.user, drawn)]
+    popular, some = (
+        retriever.retrieve(fold.history, requests, experiment.n_candidates)
+        for retriever in (Popularity(seen=seen), Random(seed=SEED, seen=seen))
+    )
+    return ReferenceLines(
+        _means(result, popular, drawn) if len(popular.item) else {}, _means(result, some, drawn), len(drawn)
+    )
+
+
+def _means(result: Result, lists: RankedLists, users: Ints) -> dict[str, float]:
+    """Return the means of lists of these users by the run's own evaluator, without users whom a metric leaves out."""
+    fold, evaluator = result.split.fold, result.experiment.evaluator
+    found = evaluator.evaluate(lists, lists, fold)
+    place = np.searchsorted(GroundTruth.for_evaluator(evaluator, fold).user, users)
+    of_lists = {
+        name: values[place] for name, values in found.values.items() if name.startswith(("retrieval/", "end_to_end/"))
+    }
+    return {name: float(np.nanmean(values)) for name, values in of_lists.items() if not np.isnan(values).all()}
