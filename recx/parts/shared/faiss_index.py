@@ -50,11 +50,15 @@ class FaissIndex:
         faiss, stored = _faiss(), np.ascontiguousarray(stored, dtype=np.float32)
         try:
             index = faiss.index_factory(stored.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-            cells = faiss.try_extract_index_ivf(index)
-            for clustered in (cells, getattr(faiss.downcast_index(cells or index), "pq", None)):
+            storage = _storage(index)
+            has_cells = isinstance(storage, faiss.IndexIVF)
+            for clustered in (storage if has_cells else None, getattr(storage, "pq", None)):
                 if clustered is not None:
                     clustered.cp.min_points_per_centroid = 1  # no warning on stderr about fewer than 39 items per cell
-            if cells is None and "HNSW" in name:
+            if hasattr(storage, "do_polysemous_training"):
+                # This numbers codes for a search by Hamming distance, which is not made here, and takes seconds.
+                storage.do_polysemous_training = False
+            if not has_cells and "HNSW" in name:
                 faiss.ParameterSpace().set_index_parameter(index, "efConstruction", ef_construction)
             index.train(stored)
             index.add(stored)
@@ -87,6 +91,17 @@ class FaissIndex:
         arrays = (faiss.swig_ptr(array) for array in (product, query, self.stored, row))
         faiss.fvec_inner_products_by_idx(*arrays, self.stored.shape[1], *row.shape)
         return row, product
+
+
+def _storage(index: Any) -> Any:
+    """Return the index that keeps the vectors, behind transformations, refinements and graphs."""
+    faiss = _faiss()
+    index = faiss.downcast_index(index)
+    if isinstance(index, faiss.IndexPreTransform):
+        return _storage(index.index)
+    if isinstance(index, faiss.IndexRefine):
+        return _storage(index.base_index)
+    return _storage(index.storage) if isinstance(index, faiss.IndexHNSW) else index
 
 
 def _parameters(index: Any, nprobe: int, ef_search: int) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 from recx.core.errors import InputError
 from recx.core.types import Floats
+from recx.parts.shared import faiss_index as module
 from recx.parts.shared.faiss_index import FaissIndex
 from recx.parts.shared.vectors import unit
 
@@ -61,7 +62,13 @@ def test_an_index_that_does_not_work_is_named(name: str) -> None:
         built(drawn(), name)
 
 
-@pytest.mark.parametrize("name", ["IVF4,PQ4", "PQ4", "IVF4,PQ4x4"])
+@pytest.mark.parametrize("name", ["IVF4,PQ4", "PQ4", "IVF4,PQ4x4", "PCA8,IVF4,PQ4", "PQ4,RFlat", "HNSW8_PQ4"])
 def test_few_items_for_a_code_book_are_no_warning(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     built(drawn(300), name)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["PQ4", "OPQ4,PQ4", "IVF4,PQ4,RFlat", "HNSW8_PQ4"])
+def test_codes_are_not_numbered_for_a_search_that_is_never_made(name: str) -> None:
+    """It would take seconds, however few the items."""
+    assert not module._storage(built(drawn(300), name).built.index).do_polysemous_training
