@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
 from importlib.metadata import entry_points
 from typing import Annotated, Any, get_args, get_origin
 
 import annotated_types
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from recx.config import factory, option_sources
-from recx.config.compose import compose
 from recx.core.bounds import hints_of
 from recx.core.errors import InputError
 
@@ -34,15 +32,15 @@ with pytest.MonkeyPatch.context() as patch:
 
 @pytest.fixture(autouse=True)
 def with_installed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the installed plugins, which other tests here do not see, bring their options."""
+    """Let the installed plugins, which other tests here do not see, bring their parts."""
     monkeypatch.setattr(option_sources, "entry_points", entry_points)
 
 
-@cache
-def parts_of(option: str) -> dict[str, dict[str, Any]]:
-    """Return every part of an option as it is composed, the inner ones too, by its key."""
-    group, _, name = option.partition("/")
-    return dict(_walked(OmegaConf.to_container(compose([f"{group}={name}"])[group], resolve=True), group))
+@pytest.fixture
+def parts(option: str, placed: Callable[[str], DictConfig]) -> dict[str, dict[str, Any]]:
+    """Return every part of an option, the inner ones too, by its key."""
+    group = option.partition("/")[0]
+    return dict(_walked(OmegaConf.to_container(placed(option)[group], resolve=True), group))
 
 
 def _walked(content: Any, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -81,8 +79,8 @@ def beyond(hint: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_every_number_declares_its_bounds(option: str) -> None:
-    for key, part in parts_of(option).items():
+def test_every_number_declares_its_bounds(parts: dict[str, dict[str, Any]]) -> None:
+    for key, part in parts.items():
         kind = factory.locate(part["_target_"], key)
         for field in fields(kind):
             bare = [hint for hint in numbers_in(hints_of(kind)[field.name]) if not beyond(hint)]
@@ -90,8 +88,10 @@ def test_every_number_declares_its_bounds(option: str) -> None:
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_a_number_beyond_its_bounds_is_refused_from_a_configuration_and_in_python(option: str) -> None:
-    for key, part in parts_of(option).items():
+def test_a_number_beyond_its_bounds_is_refused_from_a_configuration_and_in_python(
+    parts: dict[str, dict[str, Any]],
+) -> None:
+    for key, part in parts.items():
         kind = factory.locate(part["_target_"], key)
         built = factory.build(part, key)
         for field in fields(kind):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 import recx
 from recx.config import option_sources
 from recx.config.compose import Schema, compose, plain
+from recx.core.chosen import CHOSEN
 from recx.experiment import build
 from recx.testing import check_option
 
@@ -30,10 +30,6 @@ MAIN = [
 ]
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
 CHAINS = [name for name in EXPERIMENTS if name != "rerank_benchmark"]  # which has tests/benchmark
-
-
-def composed(*overrides: str) -> dict[str, Any]:
-    return plain(compose(overrides))
 
 
 def parts_of(content: object, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,11 +49,9 @@ def class_of(part: dict[str, Any]) -> type:
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
-@cache
-def written(name: str) -> Any:
-    """Return what an option says, with the options that it takes in, interpolations left as they are."""
-    group, _, option = name.partition("/")
-    return OmegaConf.to_container(compose([f"{group}={option}"])[group], resolve=False)
+@pytest.fixture(scope="module")
+def no_choice() -> dict[str, Any]:
+    return {CHOSEN: plain(compose([]))[CHOSEN]}
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -70,16 +64,14 @@ def test_the_first_line_says_what_the_option_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_every_option_builds(name: str) -> None:
-    group, _, option = name.partition("/")
-    given = [f"{group}={option}"]
-    if group == "dataset" and "path" in written(name) and option != "news":
-        given.append("dataset.path=some_file")
-    assert build.plan(composed(*given)).experiment
+def test_every_option_builds(name: str, placed: Callable[[str], DictConfig], no_choice: dict[str, Any]) -> None:
+    content = OmegaConf.to_container(placed(name), resolve=True, throw_on_missing=True)
+    assert isinstance(content, dict)
+    assert build.plan({**content, **no_choice}).experiment
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_an_option_lists_every_setting_of_its_part(name: str) -> None:
+def test_an_option_lists_every_setting_of_its_part(name: str, written: Callable[[str], Any]) -> None:
     for key, part in parts_of(written(name), name):
         assert set(part) - {"_target_"} == {field.name for field in fields(class_of(part)) if field.init}, key
 
@@ -90,7 +82,7 @@ def test_the_main_option_of_a_part_has_its_defaults(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_annotations_can_be_read_so_that_types_are_checked(name: str) -> None:
+def test_annotations_can_be_read_so_that_types_are_checked(name: str, written: Callable[[str], Any]) -> None:
     for _, part in parts_of(written(name), name):
         kind = class_of(part)
         assert set(get_type_hints(kind)) >= {field.name for field in fields(kind)}
@@ -115,7 +107,7 @@ def test_the_schema_knows_the_keys_of_the_top_level_and_no_others() -> None:
         "runtime",
         "benchmark",
     }
-    assert set(composed()) == {field.name for field in fields(Schema)} | {"chosen"}
+    assert set(plain(compose([]))) == {field.name for field in fields(Schema)} | {"chosen"}
 
 
 MADE_UP = {
