@@ -110,13 +110,12 @@ def _prepared(value: Any, written: bool) -> Any:
     if isinstance(value, np.ndarray):
         if written:
             return value
-        flags = value.flags
-        plain = flags.c_contiguous and type(value) is np.ndarray and value.ndim > 0
-        if plain and not flags.writeable:
-            return value
-        view = value.view() if plain else np.ascontiguousarray(value).view()
-        view.setflags(write=False)
-        return view
+        if type(value) is not np.ndarray or not value.ndim or not value.flags.c_contiguous:
+            value = np.ascontiguousarray(value).view(np.ndarray)
+        if value.flags.writeable:
+            value = value[:]
+            value.flags.writeable = False
+        return value
     if isinstance(value, tuple):
         return type(value)(*[_prepared(part, written) for part in value])
     return value

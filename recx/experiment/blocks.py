@@ -105,8 +105,7 @@ def serve(
     """
     size = at_once or REQUESTS
     borders = list(blocks(len(requests), size)) or [(0, 0)]
-    parts = [requests] if len(borders) == 1 else (requests[start:stop] for start, stop in borders)
-    each = engine.each(serving, parts)
+    each = engine.each(serving, (requests[start:stop] for start, stop in borders))
     if len(borders) == 1:
         [whole] = each
         stage.add(whole.stages, serving.of)

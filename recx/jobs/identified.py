@@ -90,14 +90,18 @@ def identified(overrides: Sequence[str]) -> Identified | None:
 def _of_known(known: Known, overrides: Sequence[str]) -> Identified:
     known_format, more = known.format, known.settings
     option = [] if known_format.dataset == known_format.experiment else [f"dataset={known_format.dataset}"]
-    keys = {text.partition("=")[0] for text in overrides}
     # a folder's one file of events is named, unless the format is that of the folder
     path = [] if PATH in dict(more) else [exact(PATH, str(known.path))]
     own = [text for text in overrides if not text.startswith(f"{PATH}=")]
-    chosen = [exact(key, value) for key, value in more if key not in keys or key == PATH]
+    words = [f"+experiment={known_format.experiment}", *option, *path, *own]
     what = f"{known_format.what} (dataset={known_format.dataset})"
-    roles = known_format.roles or _columns(known)
-    return Identified([f"+experiment={known_format.experiment}", *option, *path, *chosen, *own], what, roles)
+    return Identified(_completed(words, dict(more)), what, known_format.roles or _columns(known))
+
+
+def _completed(words: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
+    """Return overrides and, after them, settings that they do not give."""
+    keys = {word.partition("=")[0] for word in words}
+    return [*words, *(exact(key, value) for key, value in settings.items() if key not in keys)]
 
 
 def _columns(known: Known) -> dict[str, str]:
@@ -121,15 +125,15 @@ def _columns(known: Known) -> dict[str, str]:
 
 
 def _of_guess(guess: Guess, overrides: Sequence[str]) -> Identified:
-    table, keys = guess.table, {text.partition("=")[0] for text in overrides}
+    table = guess.table
     settings: dict[str, Any] = {
-        one.name: getattr(table, one.name)
+        f"dataset.{one.name}": getattr(table, one.name)
         for one in fields(table)
-        if one.name != "path" and getattr(table, one.name) != one.default and f"dataset.{one.name}" not in keys
+        if one.name != "path" and getattr(table, one.name) != one.default
     }
-    more = [exact(f"dataset.{name}", value) for name, value in settings.items()]
     roles = {role: str(name) for role in ROLES if (name := getattr(table, role))}
     for role in roles:
         about = guess.seen.get("time_unit" if role == "time" else role, "")
         roles[role] += f" ({about})" if about else ""
-    return Identified(["+experiment=table", *overrides, *more], "a table with a row per event (dataset=table)", roles)
+    words = _completed(["+experiment=table", *overrides], settings)
+    return Identified(words, "a table with a row per event (dataset=table)", roles)

@@ -89,6 +89,9 @@ def _pools_limited_to(number: int) -> Callable[[], None]:
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread inside the context, for as long as any thread of the process is inside."""
     global _n_inside, _restore_blas
+    if _limits and _limits[-1].number == 1:  # the limit in force
+        yield
+        return
     with _turn:
         if not _n_inside:
             _restore_blas = _pools().limit(limits=1, user_api="blas").restore_original_limits

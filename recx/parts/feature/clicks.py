@@ -63,14 +63,15 @@ class AllEvents:
     n: int
     times: Longs | None
 
-    @classmethod
-    def of(cls, history: Interactions) -> AllEvents:
-        """Return the counts of a history."""
-        return cls(len(history), None if history.time is None else sorted_times(history))
-
     def within(self, requests: Requests, window: int | None) -> Longs:
         """Return the events in the last ``window`` ms before each request [n_lists]; None: ever."""
         if self.times is None or requests.time is None:
             return np.full(len(requests), self.n)
         before = np.searchsorted(self.times, requests.time)
         return before if window is None else before - np.searchsorted(self.times, requests.time - window)
+
+
+@once_per_input
+def all_events(history: Interactions) -> AllEvents:
+    """Return the counts of a history."""
+    return AllEvents(len(history), None if history.time is None else sorted_times(history))

@@ -11,8 +11,8 @@ from recx.core.entities import UNKNOWN_TIME
 from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Floats, Interactions, Longs, RankedLists, Requests
-from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
+from recx.core.types import Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.feature.clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.click_counts import PairCounter, pair_counter
@@ -43,8 +43,8 @@ class CoClicks:
 
     def values(self, pairs: _Pairs, candidates: RankedLists, requests: Requests) -> Floats:
         total = np.zeros(len(candidates), dtype=np.float32)
-        for back, counts in enumerate(_together(candidates, pairs, requests, self.last)):
-            total += np.float32(self.recency**back) * counts
+        for back in range(self.last):
+            total += np.float32(self.recency**back) * _together(candidates, pairs, requests, back)
         return np.log1p(total)
 
 
@@ -70,20 +70,35 @@ class Transition:
 
     def fit(self, history: Interactions) -> FittedFeature:
         pairs = _pairs(history, self.distance, self.both_ways)
-        return FittedWith(self, (pairs, item_clicks(history), AllEvents.of(history)))
+        return FittedWith(self, (pairs, item_clicks(history), all_events(history)))
 
     def values(
         self, known: tuple[_Pairs, ItemClicks, AllEvents], candidates: RankedLists, requests: Requests
     ) -> Floats:
         pairs, clicks, events = known
         window = milliseconds(self.window, "feature.window")
-        (together,) = _together(candidates, pairs, requests, 1)
-        total = of_rows(events.within(requests, window) + 1, candidates)
-        prior = (clicks.within(candidates, requests, window) + 0.1) / total
-        clicked = pairs.sequences.last(requests.user, 1)[:, 0]
-        known_clicks = of_rows(clicks.before(clicked, requests.time) + self.strength, candidates)
+        together = _together(candidates, pairs, requests, 0)
+        prior = _share_of_clicks(candidates, clicks, events, requests, window)
+        last = _clicks_on_last(requests, pairs.sequences, clicks)
+        known_clicks = of_rows(last + self.strength, candidates)
         estimate: Floats = np.log((together + self.strength * prior) / known_clicks).astype(np.float32)
         return estimate
+
+
+@once_per_input
+def _share_of_clicks(
+    candidates: RankedLists, clicks: ItemClicks, events: AllEvents, requests: Requests, window: int
+) -> Doubles:
+    """Return the share of each row's item in all clicks of the last ``window`` ms before the request [n_rows]."""
+    total = of_rows(events.within(requests, window) + 1, candidates)
+    share: Doubles = (clicks.within(candidates, requests, window) + 0.1) / total
+    return share
+
+
+@once_per_input
+def _clicks_on_last(requests: Requests, clicked: Sequences, clicks: ItemClicks) -> Longs:
+    """Return the clicks before each request on the item that its user clicked last [n_lists]."""
+    return clicks.before(_clicked(requests, clicked, 0), requests.time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +120,13 @@ def _pairs(history: Interactions, distance: int, both_ways: bool) -> _Pairs:
 
 
 @once_per_input
-def _together(candidates: RankedLists, pairs: _Pairs, requests: Requests, last: int) -> Longs:
-    """Return the co-clicks before the request of each row's item and the user's last clicks [last, n_rows]."""
-    clicked = pairs.sequences.last(requests.user, last)
+def _together(candidates: RankedLists, pairs: _Pairs, requests: Requests, back: int) -> Longs:
+    """Return the co-clicks before the request of each row's item and the user's ``back``-th click from the last on."""
     now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
-    return pairs.counter.before(clicked, candidates.item, now, candidates.indptr)
+    return pairs.counter.before(_clicked(requests, pairs.sequences, back), candidates.item, now, candidates.indptr)
+
+
+@once_per_input
+def _clicked(requests: Requests, clicked: Sequences, back: int) -> Ints:
+    """Return the item of each user's ``back``-th click from the last on, which is 0 [n_lists]; -1: there is none."""
+    return clicked.last(requests.user, back + 1)[:, back]

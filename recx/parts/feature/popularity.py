@@ -10,7 +10,7 @@ from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.clicks import ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
@@ -82,11 +82,9 @@ class PeerClicks:
     def values(self, peers: _Peers, candidates: RankedLists, requests: Requests) -> Floats:
         if requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
-        own = of_rows(peers.group[requests.user], candidates)
-        kind = candidates.item.astype(np.int64) * peers.n_groups + own
-        since = requests.time - milliseconds(self.window, "feature.window")
-        clicks = peers.counter.between(kind, since, requests.time, candidates.indptr)
-        return np.where(own >= 0, np.log1p(clicks), 0).astype(np.float32)
+        window = milliseconds(self.window, "feature.window")
+        clicks = peers.before(candidates, requests, 0) - peers.before(candidates, requests, window)
+        return np.where(peers.own(candidates, requests) >= 0, np.log1p(clicks), 0).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +106,14 @@ class _Peers:
     def for_users(self, history: Interactions) -> _Peers:
         return replace(self, group=history.users.table[self.column])
 
+    def own(self, candidates: RankedLists, requests: Requests) -> Array:
+        """Return the group of each row's user [n_rows]."""
+        return of_rows(self.group[requests.user], candidates)
+
+    def before(self, candidates: RankedLists, requests: Requests, earlier: int) -> Longs:
+        """Return the clicks of the user's group on each row's item up to ``earlier`` ms before the request [n_rows]."""
+        return _clicks_of_peers(candidates, self, requests, earlier)
+
 
 @once_per_input
 def _peers(history: Interactions, column: str) -> _Peers:
@@ -117,3 +123,10 @@ def _peers(history: Interactions, column: str) -> _Peers:
     known = group[history.user] >= 0
     kind = history.item[known].astype(np.int64) * n_groups + group[history.user[known]]
     return _Peers(column, group, n_groups, EventCounter.of(kind, history.time[known]))
+
+
+@once_per_input
+def _clicks_of_peers(candidates: RankedLists, peers: _Peers, requests: Requests, earlier: int) -> Longs:
+    assert requests.time is not None
+    kind = candidates.item.astype(np.int64) * peers.n_groups + peers.own(candidates, requests)
+    return peers.counter.before(kind, requests.time - earlier, candidates.indptr)

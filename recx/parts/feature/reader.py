@@ -16,7 +16,7 @@ from recx.core.memo import once_per_input
 from recx.core.precision import Reals
 from recx.core.protocols import Feature, FittedFeature
 from recx.core.system.durations import HOUR, Duration, milliseconds
-from recx.core.types import Doubles, Interactions, Longs, RankedLists, Requests
+from recx.core.types import Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.design_matrix import fitted_on
@@ -48,24 +48,26 @@ class Times:
 
     def values(self, known: tuple[FittedFeature, _Activity], candidates: RankedLists, requests: Requests) -> Reals:
         feature, activity = known
-        factor = self._factor(activity, requests).astype(np.float32)
+        factor = _factor(requests, activity, self.by, milliseconds(self.half_life, "feature.half_life"))
         return feature(candidates, requests) * of_rows(factor, candidates)
 
-    def _factor(self, activity: _Activity, requests: Requests) -> Doubles:
-        events = activity.events[requests.user]
-        if self.by == "activity":
-            return np.log1p(events)
-        if activity.last is None or requests.time is None:
-            return np.zeros(len(requests))
-        if self.by == "night":
-            return np.cos(2 * np.pi * (requests.time % (24 * HOUR)) / (24 * HOUR))
-        factor, known = np.zeros(len(requests)), events > 0
+
+@once_per_input
+def _factor(requests: Requests, activity: _Activity, by: str, half_life: int) -> Floats:
+    """Return the property of each request's user [n_lists], once for all features that it is a factor of."""
+    events = activity.events[requests.user]
+    if by == "activity":
+        return np.log1p(events).astype(np.float32)
+    factor, known = np.zeros(len(requests)), events > 0
+    if activity.last is not None and requests.time is not None:
         away = np.maximum(0, requests.time[known] - activity.last[requests.user[known]])
-        if self.by == "freshness":
-            factor[known] = np.exp2(-away / milliseconds(self.half_life, "feature.half_life"))
+        if by == "night":
+            factor = np.cos(2 * np.pi * (requests.time % (24 * HOUR)) / (24 * HOUR))
+        elif by == "freshness":
+            factor[known] = np.exp2(-away / half_life)
         else:
             factor[known] = np.log1p(away / HOUR)
-        return factor
+    return factor.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedFeature
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
-from recx.parts.feature.clicks import AllEvents, ItemClicks, item_clicks
+from recx.parts.feature.clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
@@ -63,7 +63,7 @@ class Usage:
     """0.5 + 0.5 * share of the tool in all events before the request; 0.5 without events."""
 
     def fit(self, history: Interactions) -> FittedFeature:
-        return FittedWith(self, (item_clicks(history), AllEvents.of(history)))
+        return FittedWith(self, (item_clicks(history), all_events(history)))
 
     def values(self, known: tuple[ItemClicks, AllEvents], candidates: RankedLists, requests: Requests) -> Floats:
         clicks, events = known

@@ -162,7 +162,9 @@ def _columns(lists: Mapping[str, RankedLists], rank: Mapping[str, Longs], row: L
     for (name, found), rows in zip(lists.items(), row, strict=True):
         score = floats_of(found.score, f"scores of {name}")
         for kind, values in (("score", score), ("rank", rank[name].astype(np.float32))):
-            columns[f"{name}_{kind}"] = np.append(values, values.dtype.type(np.nan))[rows]
+            with_nan = np.empty(len(values) + 1, dtype=values.dtype)
+            with_nan[:-1], with_nan[-1] = values, np.nan
+            columns[f"{name}_{kind}"] = with_nan[rows]
     return columns
 
 

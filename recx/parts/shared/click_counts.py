@@ -106,17 +106,17 @@ class PairCounter:
             raise ValueError("clicks of other items than those of the pairs")
 
     def before(self, first: Ints, second: Ints, time: Longs, indptr: Longs) -> Longs:
-        """Return how often each row's item was clicked shortly after each of its list's first items [n_first, n_rows].
+        """Return how often each row's item was clicked shortly after its list's first item [n_rows].
 
         Args:
-            first: The first items of each list [n_lists, n_first]; -1: no item.
+            first: The first item of each list [n_lists]; -1: no item.
             second: The item of each row [n_rows].
             time: The time of each list [n_lists]: pairs before it count.
             indptr: Borders of the lists' rows [n_lists + 1].
         """
         check_numbers(first + 1, len(self.clicks) + 1)  # a history of other items would lead the kernel astray
         check_numbers(second, len(self.clicks))
-        tick, counts = np.searchsorted(self.times, time), np.zeros((first.shape[1], len(second)), dtype=np.int64)
+        tick, counts = np.searchsorted(self.times, time), np.zeros(len(second), dtype=np.int64)
         stored = self.indptr, self.entry, self.clicks, self.both_ways
 
         def count(lists: tuple[int, int]) -> None:
@@ -250,32 +250,30 @@ def _count_pairs(
     tick: Longs,
     count: Longs,
 ) -> None:
-    """Write the number of pairs of each row's item and each of its list's first items into ``count``.
+    """Write the number of pairs of each row's item and its list's first item into ``count``.
 
     Args:
         indptr: Borders of the entries of each item [n_items + 1].
         entry: See ``PairCounter``.
         clicks: Number of events per item [n_items].
         both_ways: Whether pairs are kept with the item of fewer clicks.
-        first: The first items of each list [n_lists, n_first]; -1: no item.
+        first: The first item of each list [n_lists]; -1: no item.
         second: The item of each row [n_rows].
         borders: Borders of the lists' rows [n_lists + 1].
         tick: The tick of each list [n_lists]: pairs before it count.
-        count: The counts [n_first, n_rows], 0 before.
+        count: The counts [n_rows], 0 before.
     """
     for q in range(len(tick)):
-        firsts = first[q]
+        if first[q] < 0:
+            continue
         for row in range(borders[q], borders[q + 1]):
-            for place in range(len(firsts)):
-                a, b = np.int64(firsts[place]), np.int64(second[row])
-                if a < 0:
-                    continue
-                if both_ways and (clicks[b] < clicks[a] or (clicks[b] == clicks[a] and b < a)):
-                    a, b = b, a
-                stop = indptr[a + 1]
-                start = _first_from(entry, indptr[a], stop, b << 32)
-                if start < stop and entry[start] >> 32 == b:
-                    count[place, row] = _first_from(entry, start, stop, b << 32 | tick[q]) - start
+            a, b = np.int64(first[q]), np.int64(second[row])
+            if both_ways and (clicks[b] < clicks[a] or (clicks[b] == clicks[a] and b < a)):
+                a, b = b, a
+            stop = indptr[a + 1]
+            start = _first_from(entry, indptr[a], stop, b << 32)
+            if start < stop and entry[start] >> 32 == b:
+                count[row] = _first_from(entry, start, stop, b << 32 | tick[q]) - start
 
 
 def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:

@@ -150,7 +150,7 @@ def _column(
 ) -> Reals:
     """Return the columns of a feature [n_columns, n_rows]: float32, or float64 where that is not enough."""
     values = floats_of(_values(name, feature, fitted(lists, requests), lists), f"feature {name}")
-    return values.astype(np.float32, copy=False) if fits_float32(values) else values
+    return values if values.dtype == np.float32 or not fits_float32(values) else values.astype(np.float32)
 
 
 def _table(values: Mapping[str, Reals], features: Features, lists: RankedLists, history: Interactions) -> Reals:
@@ -159,18 +159,19 @@ def _table(values: Mapping[str, Reals], features: Features, lists: RankedLists, 
     Raises:
         RecxError: A value is not finite in float32.
     """
-    table: Reals = np.concatenate(list(values.values()))  # float64 if one of them is
+    columns = list(values.values())
+    kind = np.result_type(*columns)  # float64 if one of them is
+    table: Reals = np.concatenate(columns, out=np.empty((sum(map(len, columns)), len(lists)), kind))
     if table.size and not (table.min() >= -LARGEST and table.max() <= LARGEST):  # NaN is neither
         column, row = np.unravel_index(np.argmin(np.abs(table) <= LARGEST), table.shape)
         user, name = history.users.ids[lists.user[lists.list_of_row[row]]], names_of(features, lists)[column]
         raise RecxError(f"feature {name} is {table[column, row]} for user {user}: a feature must be finite in float32")
-    return table.T  # contiguous per feature
+    return table.T  # contiguous per feature, also of features that make several columns as rows of a table
 
 
 def _values(name: str, feature: Feature | FeatureSet, found: Any, lists: RankedLists) -> Array:
     """Return the values of a feature [n_columns, n_rows]."""
-    values, n, names = np.asarray(found), len(lists), _names_in(feature, lists)
-    expected = (n,) if names is None else (n, len(names))
-    if values.shape != expected:
+    values, names = np.asarray(found), _names_in(feature, lists)
+    if values.shape != (lists.item.shape if names is None else (len(lists), len(names))):
         raise RecxError(f"feature {name} returned an array of {values.shape} for {len(lists)} candidates")
-    return values.T if len(expected) == 2 else values[None]
+    return values[None] if names is None else values.T
