@@ -14,7 +14,7 @@ from recx.experiment.experiment import Result
 from recx.parts.retriever.popularity import Popularity
 from recx.parts.retriever.random import Random, noise
 
-MOST_USERS, FEWEST_USERS, PAIRS = 5_000, 200, 40_000_000
+MOST_USERS, FEWEST_USERS, PAIRS = 5_000, 200, 20_000_000
 """Judged users who are drawn at most and at least, and pairs of user and item that random scores are drawn for."""
 SEED = 0
 LINES = ("retrieval/", "end_to_end/")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,31 @@ def requested(browser: Any) -> Callable[[], set[str]]:
         return {address for address in sent if not address.startswith(("data:", "blob:", "about:"))}
 
     return addresses
+
+
+AXE = """
+const done = arguments[0];
+const told = (one) => [one.id, one.impact, one.nodes.map((node) => node.html)];
+axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+  .then((found) => done({ passes: found.passes.length, violations: found.violations.map(told) }));
+"""
+
+
+@pytest.fixture
+def violations(browser: Any) -> Callable[[], list[Any]]:
+    """Return a function that returns what axe-core finds in the open page: rule, impact and elements."""
+    package = find_spec("axe_playwright_python")
+    assert package is not None
+    assert package.origin is not None
+    rules = (Path(package.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+    def found() -> list[Any]:
+        browser.execute_script(rules)
+        result = browser.execute_async_script(AXE)
+        assert result["passes"] > 20
+        return list(result["violations"])
+
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,22 @@ def test_it_has_no_errors_requests_nothing_and_fits_a_phone(
     assert set(browser.execute_script(LINES)) == {1}  # a metric's name is one line
 
 
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize("name", ["both", "benchmark"])
+def test_axe_finds_nothing(
+    browser: Any,
+    look: Callable[..., None],
+    violations: Callable[[], list[Any]],
+    addresses: dict[str, str],
+    name: str,
+    width: int,
+    dark: bool,
+) -> None:
+    look(width=width, dark=dark)
+    browser.get(addresses[name])
+    assert violations() == []
+
+
 @pytest.mark.parametrize("name", ["both", "benchmark"])
 def test_every_table_fits_on_paper(
     browser: Any, look: Callable[..., None], addresses: dict[str, str], name: str
