@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 
@@ -14,10 +12,10 @@ from recx.experiment import build
 from recx.parts.shared.design_matrix import design_matrix, names_of
 
 WORLDS = {
-    "news": ["+experiment=news", "dataset.readers=800", "dataset.articles=200"],
-    "basic": ["+experiment=news", "feature=basic", "retriever=union", "dataset.readers=800", "dataset.articles=200"],
+    "news": ["+experiment=news", "dataset.readers=400", "dataset.articles=100"],
+    "basic": ["+experiment=news", "feature=basic", "retriever=union", "dataset.readers=400", "dataset.articles=100"],
     "tools": ["+experiment=tools"],
-    "agents": ["+experiment=agents"],
+    "agents": ["+experiment=agents", "dataset.traces=150"],
     "documents": ["+experiment=rerank_benchmark", "feature=documents"],
     "columns": ["+experiment=rerank_benchmark"],
 }
@@ -25,19 +23,25 @@ LISTS = 300
 A_FUNCTION = 0.999
 
 
-def explained(by: Array, values: Array) -> float:
-    """Return the share of the variance of values that a continuous function of another feature accounts for.
+def explained(by: Array, table: Array) -> Array:
+    """Return the share of the variance of each column that a continuous function of another feature accounts for.
 
     Rows next to each other in the order of the other feature, equal ones in random order, differ by what it leaves
     open: von Neumann (1941), Rice (1984).
     """
     order = np.lexsort((np.random.default_rng(0).random(len(by)), by))
-    return float(1 - np.square(np.diff(values[order])).mean() / (2 * values.var()))
+    return 1 - np.square(np.diff(table[order], axis=0)).mean(axis=0) / (2 * table.var(axis=0))
 
 
 def functions(columns: dict[str, Doubles]) -> list[tuple[str, str]]:
-    varying = [name for name, column in columns.items() if np.ptp(column) > 0]
-    return [(a, b) for a, b in permutations(varying, 2) if explained(columns[a], columns[b]) > A_FUNCTION]
+    varying = {name: column for name, column in columns.items() if np.ptp(column) > 0}
+    table = np.stack(list(varying.values()), axis=1)
+    return [
+        (a, b)
+        for a, column in varying.items()
+        for b, share in zip(varying, explained(column, table), strict=True)
+        if a != b and share > A_FUNCTION
+    ]
 
 
 def columns_of(*overrides: str) -> dict[str, Doubles]:
