@@ -14,6 +14,7 @@ import pytest
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
+from recx.cli.main import main
 from recx.config.compose import compose
 from recx.config.hydra_internals import is_swept, key_of, parse
 from recx.config.sweepers.optuna import Search
@@ -145,8 +146,26 @@ def install(site: Path, package: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[recx.plugins]\n{package} = {package}\n")
 
 
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return a function that runs a sweep in a folder, with the plugins laid out there, and returns what is printed."""
+
+    def sweep(folder: Path, *words: str) -> str:
+        folder.mkdir(exist_ok=True)
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(folder)
+            patch.syspath_prepend(folder)
+            patch.setattr("sys.argv", ["recx", "-m", *words])
+            code, (out, err) = main(), capsys.readouterr()
+        assert (code, err) == (0, "")
+        return out
+
+    return sweep
+
+
 @pytest.mark.slow
-def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path) -> None:
+def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path, swept: Callable[..., str]) -> None:
     code = "def propose(config, trial):\n    trial.suggest_float('ranker.l2', 1e-5, 1.0, log=True)\n"
     install(tmp_path, "recx_own", code)
     (tmp_path / "mine" / "sweep").mkdir(parents=True)
@@ -154,10 +173,9 @@ def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path)
         "# @package _global_\ndefaults:\n  - override /hydra/sweeper: optuna\nfold: valid\n"
         "hydra:\n  sweeper:\n    n_trials: 2\n    custom_search_space: recx_own.propose\n"
     )
-    done = sweeps.recx(tmp_path, *SMALL, "retriever=popularity", "--config-dir", "mine", "+sweep=own")
-    assert (done.returncode, done.stderr) == (0, "")
+    out = swept(tmp_path, *SMALL, "retriever=popularity", "--config-dir", "mine", "+sweep=own")
     assert sweeps.figures(tmp_path)["ranker.l2"].between(1e-5, 1).all()
-    assert "once on test: end_to_end/ndcg_at_5 = " in done.stdout
+    assert "once on test: end_to_end/ndcg_at_5 = " in out
 
 
 EPOCHS = """
@@ -190,58 +208,47 @@ def epochs(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_trials_behind_the_others_end_early(tmp_path: Path) -> None:
+def test_trials_behind_the_others_end_early(tmp_path: Path, swept: Callable[..., str]) -> None:
     words = [*epochs(tmp_path / "grid"), "retriever.quality=5,4,3,6,0", "sweep_id=mine"]
-    done = sweeps.recx(tmp_path / "grid", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count(": pruned at epoch 2 in ") == 2
+    assert swept(tmp_path / "grid", *words).count(": pruned at epoch 2 in ") == 2
     table = sweeps.figures(tmp_path / "grid")
     assert list(table["retriever.quality"][3:]) == [3, 0]
     assert list(table["reason"][3:]) == ["pruned at epoch 2"] * 2
     assert table["objective"].isna().tolist() == [False] * 3 + [True] * 2
     assert not (tmp_path / "grid" / "outputs" / "sweeps" / "mine" / "2").exists()
-    again = sweeps.recx(tmp_path / "grid", *words)
-    assert again.stdout.count("(done before)") == 5
+    assert swept(tmp_path / "grid", *words).count("(done before)") == 5
     pd.testing.assert_frame_equal(sweeps.figures(tmp_path / "grid"), table)
 
 
-GRID = ["retriever.quality=5,4,3,6,0,7"]
-TPE = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=9", "hydra.sweeper.sampler.n_startup_trials=4"]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("swept", [GRID, [*TPE, "retriever.quality=interval(0,10)"]], ids=["grid", "tpe"])
-def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(tmp_path: Path, swept: list[str]) -> None:
+def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(
+    tmp_path: Path, swept: Callable[..., str]
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    done = sweeps.recx(whole, *epochs(whole), *swept)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "pruned at epoch" in done.stdout
-    sweeps.kill_and_resume(killed, sweeps.KILLS, *epochs(killed), *swept, "sweep_id=mine")
+    of_optuna = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=6", "hydra.sweeper.sampler.n_startup_trials=2"]
+    words = [*of_optuna, "retriever.quality=interval(0,10)", "sweep_id=mine"]
+    assert "pruned at epoch" in swept(whole, *epochs(whole), *words)
+    sweeps.kill_and_resume(killed, [(2, 0.3), (4, 0.3)], *epochs(killed), *words)
     pd.testing.assert_frame_equal(sweeps.figures(killed), sweeps.figures(whole))
 
 
 @pytest.mark.slow
-def test_the_preset_searches_parts_and_their_settings_together(tmp_path: Path) -> None:
-    done = sweeps.recx(tmp_path, *SMALL, "+sweep=search", "hydra.sweeper.n_trials=6", "sweep_id=mine")
-    assert (done.returncode, done.stderr) == (0, "")
-    table = sweeps.figures(tmp_path)
+def test_a_search_of_parts_and_their_settings_that_is_taken_up_again_proposes_the_same(
+    tmp_path: Path, swept: Callable[..., str]
+) -> None:
+    words = [*SMALL, "+sweep=search", "hydra.sweeper.sampler.n_startup_trials=2", "sweep_id=mine"]
+    out = swept(tmp_path / "whole", *words, "hydra.sweeper.n_trials=6")
+    assert "once on test: end_to_end/ndcg_at_5 = " in out
+    table = sweeps.figures(tmp_path / "whole")
     assert len(table) == 6
     assert table["ranker.l2"].between(1e-5, 1).all()
     item_knn = table["retriever"] == "item_knn"
     assert item_knn.any()
     assert (table["retriever.last"].notna() == item_knn).all()
-    assert "once on test: end_to_end/ndcg_at_5 = " in done.stdout
-
-
-@pytest.mark.slow
-def test_a_search_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> None:
-    words = [*SMALL, "+sweep=search", "hydra.sweeper.sampler.n_startup_trials=2"]
-    for trials in (3, 7):
-        done = sweeps.recx(tmp_path / "halves", *words, f"hydra.sweeper.n_trials={trials}", "sweep_id=mine")
-        assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("(done before)") == 3
-    sweeps.recx(tmp_path / "whole", *words, "hydra.sweeper.n_trials=7")
-    pd.testing.assert_frame_equal(sweeps.figures(tmp_path / "halves"), sweeps.figures(tmp_path / "whole"))
+    for trials in (3, 6):
+        out = swept(tmp_path / "halves", *words, f"hydra.sweeper.n_trials={trials}")
+    assert out.count("(done before)") == 3
+    pd.testing.assert_frame_equal(sweeps.figures(tmp_path / "halves"), table)
 
 
 def test_hydras_sweeper_takes_all_that_our_option_says() -> None:
