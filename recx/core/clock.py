@@ -102,6 +102,8 @@ def _written(raw: Longs, digits: int) -> Bools:
 
 def undated(time: Longs) -> int:
     """Return how many times [n] in ms lie before 1980 or after 2096."""
+    if len(time) and dates_in(np.array([time.min(), time.max()]), "ms").all():
+        return 0
     return len(time) - int(dates_in(time, "ms").sum())
 
 

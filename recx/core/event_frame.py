@@ -79,11 +79,13 @@ def arrays_of(
         notes["duplicate_rows"] = int(np.count_nonzero(twin))
         if notes["duplicate_rows"]:
             rows, indptr = rows[~twin], indptr_of(np.diff(indptr) - count_in_groups(twin, indptr))
+    del twin
     given = None if given is None else picked(given, rows)
-    item, weight = picked(item, rows), np.ones(len(rows), np.float32) if weight is None else picked(weight, rows)
+    item = picked(item, rows)
     if time is not None:
         time = picked(time, rows)
         notes |= notes_on(indptr, time, relative_times)
+    weight = np.ones(len(rows), np.float32) if weight is None else picked(weight, rows)
     return {
         "indptr": indptr,
         "item": item,

@@ -169,7 +169,7 @@ class Table:
         clock = exact_times(unit, self.relative_times)
         kinds = dict(zip(NAMED, ("id", "id", clock, "number", "text", "double"), strict=True))
         chosen = {role: (name, kinds[role]) for role, name in names.items()}
-        release(source)
+        release(source, [*self._where, *names.values()])
         columns = self._read(source, chosen, notes)
         others = {fold: path for fold in ("valid", "test") if (path := getattr(self, fold)) is not None}
         if others:

@@ -151,14 +151,15 @@ def _is_of_event(name: str) -> bool:
 def _clock(source: Source, column: str) -> str:
     """Return the unit of a column of dates, ``NUMBERS`` of numbers that are no dates, "" of anything else."""
     raw = numbers_of(source, column)
-    if raw is None or _is_written(raw, 8) or _is_written(raw, 14):
+    ends = (raw.min(), raw.max()) if raw is not None else (0, 0)
+    if raw is None or _are_written(ends, 8) or _are_written(ends, 14):
         with suppress(InputError):
             read(source, {column: "iso"}, notes={})
             return "iso"
         return ""
-    if any(_is_written(raw, digits) for digits in (4, 6, 12)):
+    if any(_are_written(ends, digits) for digits in (4, 6, 12)):
         return ""
-    return next(iter(units_of(raw)), NUMBERS)
+    return next(iter(units_of(float(np.median(raw, overwrite_input=True)))), NUMBERS)
 
 
 def _stated(source: Source, column: str, unit: str, relative: bool) -> str:
@@ -171,9 +172,9 @@ def _stated(source: Source, column: str, unit: str, relative: bool) -> str:
     return ""
 
 
-def _is_written(raw: Array, digits: int) -> bool:
-    """Return whether all numbers begin with a year, as 20170701 does."""
-    return bool(((raw >= 19 * 10 ** (digits - 2)) & (raw < 21 * 10 ** (digits - 2))).all())
+def _are_written(ends: tuple[float, float], digits: int) -> bool:
+    """Return whether all numbers between these two begin with a year, as 20170701 does."""
+    return bool(19 * 10 ** (digits - 2) <= ends[0] <= ends[1] < 21 * 10 ** (digits - 2))
 
 
 def numbers_of(source: Source, column: str) -> Array | None:
@@ -185,7 +186,6 @@ def numbers_of(source: Source, column: str) -> Array | None:
     return None
 
 
-def units_of(raw: Array) -> list[str]:
-    """Return the units in which most of these numbers are times from 1980 to 2096."""
-    middle = np.array([np.median(raw)])
-    return [unit for unit in UNITS if dates_in(middle, unit).all()]
+def units_of(median: float) -> list[str]:
+    """Return the units in which most numbers with this median are times from 1980 to 2096."""
+    return [unit for unit in UNITS if dates_in(np.array([median]), unit).all()]

@@ -162,7 +162,7 @@ def _as_time(source: Source, column: str) -> str:
     """Return the first value of a column that holds times, otherwise an empty text."""
     raw = numbers_of(source, column)
     if raw is not None:
-        return f"{raw[0]:.0f}" if units_of(raw) else ""
+        return f"{raw[0]:.0f}" if units_of(float(np.median(raw))) else ""
     with suppress(InputError):
         return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
     return ""
@@ -176,7 +176,7 @@ def _time_unit(source: Source, column: str | None, said: Given) -> tuple[str, st
     raw = numbers_of(source, column)
     if raw is None:
         return given or "iso", "" if given else f"the first is {_first_day(source, column, said)}"
-    unit = given or next(iter(units_of(raw)), None)
+    unit = given or next(iter(units_of(float(np.median(raw)))), None)
     example = f"{raw[0]:.0f}" if raw[0] == int(raw[0]) else str(raw[0])
     if unit is None:
         other = f"{_moment(raw[0], 'ms')} if it counts ms"

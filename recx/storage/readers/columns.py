@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
 from recx.core.types import Array, Doubles, Longs
+from recx.storage.readers.arrays import array_of
 from recx.storage.readers.numerals import FIRST, numbers, whole_numbers
 from recx.storage.readers.odd_ids import odd_ids
 from recx.storage.readers.times import times
@@ -117,14 +118,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _ids(column: pa.ChunkedArray, where: str, line: Longs | None = None) -> Array:
     if pa.types.is_integer(column.type):
-        column = column.cast(pa.string()) if pa.types.is_uint64(column.type) else column.cast(pa.int64())
-    if pa.types.is_integer(column.type):
-        found: Longs = np.asarray(column)
-        return found if found.flags.owndata else found.copy()  # Arrow's memory is free for the next column
+        if not pa.types.is_uint64(column.type):  # NaN for a missing one in a column that may have such
+            return np.asarray(column.cast(pa.int64())) if column.null_count else array_of(column, pa.int64())
+        column = column.cast(pa.string())
     if _is_text(column.type):
         plain = None if column.null_count else whole_numbers(column, LARGEST_ID)
         if plain is not None:
-            return np.asarray(plain)
+            return array_of(plain, pa.int64())
         column = column.dictionary_encode()
     if not pa.types.is_dictionary(column.type):
         _reject_type(column, where)
@@ -193,12 +193,12 @@ def _whole(column: pa.ChunkedArray, where: str) -> Longs:
         column = found
     elif not pa.types.is_integer(column.type):
         _reject_type(column, where)
-    return np.asarray(column.cast(pa.int64()).fill_null(-1))
+    return array_of(column, pa.int64(), -1)
 
 
 def _code(column: pa.ChunkedArray, where: str) -> Longs:
     """Convert small whole numbers that became floats next to missing values, as pandas writes them."""
-    found = np.asarray(_doubles(column, where).fill_null(-1.0))
+    found = array_of(_numerals(column, where), pa.float64(), -1)
     broken = ~(np.abs(found) < 2**53) | (found != np.rint(found))
     if broken.any():
         _reject(where, broken, "the value is not a whole number", "correct it or leave it empty")
@@ -214,10 +214,11 @@ def _number(column: pa.ChunkedArray, where: str) -> Reals:
 
 
 def _double(column: pa.ChunkedArray, where: str) -> Doubles:
-    return np.asarray(_doubles(column, where).fill_null(np.nan), dtype=np.float64)
+    return array_of(_numerals(column, where), pa.float64(), np.nan)
 
 
-def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+def _numerals(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+    """Return numbers, or texts that Arrow reads as such."""
     column = _plain(column)
     if _is_text(column.type):
         found = numbers(column)
@@ -228,7 +229,7 @@ def _doubles(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
         column = found
     elif not _is_number(column.type):
         raise InputError(f"{where} holds values of type {column.type}: they must be numbers")
-    return column.cast(pa.float64())
+    return column
 
 
 def _is_number(kind: Any) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recx.core.errors import InputError, did_you_mean
+from recx.storage.readers.file_bytes import mapped_bytes
 from recx.storage.readers.in_memory import held_frame
 from recx.storage.readers.unpacked import refuse_size, unpacked
 
@@ -42,7 +42,7 @@ def content(path: Path) -> memoryview:
         return frame.data
     with readable(path):
         require_file(path)
-        data = memoryview(pa.memory_map(str(path)).read_buffer()) if path.stat().st_size else memoryview(b"")
+        data = mapped_bytes(path) if path.stat().st_size else memoryview(b"")
     data = unpacked(path, data)
     data = _in_utf8(path, data)
     head = bytes(data[:4096])

@@ -129,6 +129,24 @@ class Delimited:
             return self._without_headers(table, nulls)
         return table, 0
 
+    @property
+    def rows(self) -> memoryview:
+        """The bytes behind the header of a text without quotation marks."""
+        return self._rows(quoted=False)
+
+    def block(self, rows: memoryview, chosen: Sequence[str], nulls: tuple[str, ...]) -> pa.Table:
+        """Return columns of some rows of a text without quotation marks as texts (for the arguments see ``read``).
+
+        Raises:
+            pa.ArrowInvalid: A row has another number of columns than the header, or a column is not text in UTF-8.
+        """
+        names = self._names(quoted=False)
+        place, numbered = [str(names.index(name)) for name in chosen], [str(at) for at in range(len(names))]
+        reading = pacsv.ReadOptions(use_threads=False, block_size=len(rows), column_names=numbered)
+        parsing = pacsv.ParseOptions(delimiter=self.delimiter, quote_char=False)
+        data = pa.BufferReader(pa.py_buffer(rows))
+        return pacsv.read_csv(data, reading, parsing, _converting(place, TEXT, nulls)).rename_columns(list(chosen))
+
     def _refuse_quoted_ids(self, table: pa.Table, ids: Collection[str]) -> None:
         """Check that no id would keep its quotes, for a mark elsewhere that is not closed or a blank before them."""
         reason, blanks = "a blank stands before them: remove it", " +"
@@ -165,18 +183,13 @@ class Delimited:
         """Return columns of one reading; with ``careful``, an error names the row."""
         names = self._names(quoted)
         place = [str(names.index(name)) for name in chosen]
-        rows = self.body if self.given else self.body[matched(self._header(quoted), self.body) :]
+        rows = self._rows(quoted)
         if not bytes(rows[:4096]).strip() and not bytes(rows).strip():
             return pa.table({name: pa.array([], kind) for name in chosen})
         short: list[str] = []
         pad = self.short and self.unpaired is None  # an open quotation mark would tear rows
         parsing = self._parsing(quoted, short if pad else None)
-        converting = pacsv.ConvertOptions(
-            column_types=dict.fromkeys(place, kind),
-            include_columns=place,
-            null_values=list(nulls),
-            strings_can_be_null=bool(nulls),
-        )
+        converting = _converting(place, kind, nulls)
         for block in _BLOCKS:
             numbered, threads = [str(at) for at in range(len(names))], not (careful or pad)
             reading = pacsv.ReadOptions(use_threads=threads, block_size=block, column_names=numbered)
@@ -187,6 +200,9 @@ class Delimited:
                 if "straddl" not in str(error) or block == _BLOCKS[-1] or len(rows) < block:
                     raise
         raise AssertionError("the last block either holds the row or raises")
+
+    def _rows(self, quoted: bool) -> memoryview:
+        return self.body if self.given else self.body[matched(self._header(quoted), self.body) :]
 
     def _parsing(self, quoted: bool, short: list[str] | None) -> pacsv.ParseOptions:
         def torn(row: pacsv.InvalidRow) -> str:
@@ -252,6 +268,15 @@ class Delimited:
             place = f", row {bad.group(2)}" if bad.group(2) else ""
             return f"{self.path}: column {int(bad.group(1)) + 1}{place} is not text in UTF-8: save the file as UTF-8"
         return f"{self.path} cannot be read as a table ({error.splitlines()[0]}): correct the file"
+
+
+def _converting(place: list[str], kind: pa.DataType, nulls: tuple[str, ...]) -> pacsv.ConvertOptions:
+    return pacsv.ConvertOptions(
+        column_types=dict.fromkeys(place, kind),
+        include_columns=place,
+        null_values=list(nulls),
+        strings_can_be_null=bool(nulls),
+    )
 
 
 def names_of(header: str, delimiter: str, quoted: bool = True) -> list[str]:

@@ -31,11 +31,16 @@ def has_row_names(after: bytes, n_names: int, delimiter: str) -> bool:
     return all(len(row) == n_names + 1 and row[0] == str(at) for at, row in enumerate(rows, start=1))
 
 
+def are_words(names: Sequence[str]) -> bool:
+    """Return whether the names of columns are not all whole numbers."""
+    return whole_numbers(pa.chunked_array([pa.array([name for name in names if name], pa.string())])) is None
+
+
 def may_hold_headers(table: pa.Table, names: Sequence[str]) -> bool:
     """Return whether every column that was read, as texts, holds a name of the file's columns."""
-    known = pa.array([name.lower() for name in names if name], pa.string())
-    if any(whole_numbers(column) is not None for column in table.columns) and whole_numbers(known) is None:
+    if are_words(names) and any(whole_numbers(column) is not None for column in table.columns):
         return False
+    known = pa.array([name.lower() for name in names if name], pa.string())
     return all(pc.any(pc.is_in(_plain(pc.unique(column)), known)).as_py() for column in table.columns)
 
 

@@ -40,8 +40,9 @@ def joined(columns: Sequence[pa.ChunkedArray], paths: Sequence[Path], name: str)
 
 
 def same_text(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
-    """Return a column of several delimited texts, as texts where only some files hold whole numbers."""
-    return [column.cast(pa.string()) for column in columns] if _differ(columns) else list(columns)
+    """Return a column of several delimited texts, as texts where only some files hold numbers."""
+    alike = len({_nature(column.type) for column in columns}) == 1
+    return list(columns) if alike else [column.cast(pa.string()) for column in columns]
 
 
 def _differ(columns: Sequence[pa.ChunkedArray]) -> bool:

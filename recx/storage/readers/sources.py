@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from recx.storage.readers.columnar import typed
 from recx.storage.readers.columns import LARGEST_ID, MISSING
 from recx.storage.readers.content import content
 from recx.storage.readers.delimited import Delimited
+from recx.storage.readers.in_blocks import in_blocks
 from recx.storage.readers.marks import MARKS, by_header, header_of, usual, with_one_mark
 from recx.storage.readers.numerals import LARGEST, whole_numbers
 from recx.storage.readers.text_bytes import refuse_nul
@@ -27,7 +28,7 @@ class Texts:
     """Columns of a delimited text.
 
     Attributes:
-        columns: Name -> its texts or, of ids, whole numbers and times, the whole numbers that all of them are.
+        columns: Name -> its texts or, by the kind of column, the numbers that all of them are.
         n_headers: How many rows were left out because they repeat the header.
         last: Whether a column is taken out when it is read, so that its memory is free once it is converted.
     """
@@ -91,10 +92,17 @@ def parse(source: Source, kinds: Mapping[str, str]) -> None:
             part.kept.columns, part.kept.n_headers, part.kept.last = texts.columns, texts.n_headers, False
 
 
-def release(source: Source) -> None:
-    """Let the next reading take kept columns out, so that their memory is free once they are converted."""
+def release(source: Source, names: Collection[str]) -> None:
+    """Let the next reading take kept columns out, so that their memory is free once they are converted.
+
+    Args:
+        source: The table.
+        names: The columns that it reads; others are let go at once.
+    """
     for part in source.files:
         part.kept.last = True
+        for name in part.kept.columns.keys() - set(names):
+            del part.kept.columns[name]
 
 
 def text_columns(
@@ -120,6 +128,11 @@ def text_columns(
 
 
 def _parsed(text: Delimited, kinds: Mapping[str, str]) -> Texts:
+    columns = in_blocks(text, kinds)
+    return _read_whole(text, kinds) if columns is None else Texts(columns)
+
+
+def _read_whole(text: Delimited, kinds: Mapping[str, str]) -> Texts:
     refuse_nul(text.path, text.data)
     say_if_short_of_memory(f"reading {text.path.name}", len(text.data) * OF_TEXT)
     ids = [name for name, kind in kinds.items() if kind.removesuffix("?") == "id"]

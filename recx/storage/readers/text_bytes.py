@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from recx.core.errors import InputError
+from recx.storage.readers.file_bytes import let_go
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST_LINES = re.compile(rb"(?:sep=.(?=[\r\n]))?[\r\n]*+")
@@ -39,7 +40,11 @@ def matched(pattern: re.Pattern[bytes], data: memoryview) -> int:
 def holds(data: memoryview, byte: bytes) -> bool:
     """Return whether a byte is among these."""
     step = 1 << 18  # a memoryview cannot search, and a copy of it all would be large
-    return any(byte in bytes(data[at : at + step]) for at in range(0, len(data), step))
+    for at in range(0, len(data), step):
+        if byte in bytes(data[at : at + step]):
+            return True
+        let_go(data)
+    return False
 
 
 def line_of(data: memoryview, at: int) -> int:

@@ -19,6 +19,7 @@ from recx.core.clock import NANOSECONDS, described, misreading
 from recx.core.entities import UNKNOWN_TIME
 from recx.core.errors import InputError
 from recx.core.types import Array, Bools, Doubles, Longs
+from recx.storage.readers.arrays import array_of
 from recx.storage.readers.dates import parse
 from recx.storage.readers.numerals import whole_numbers
 
@@ -168,13 +169,12 @@ def _counted(column: pa.ChunkedArray, unit: str, relative: bool, where: str, kno
     if unit == "excel":
         return _serial(np.asarray(pc.cast(column, pa.float64()).fill_null(_SERIAL[0])), where)
     if pa.types.is_integer(column.type):
-        column = column.cast(pa.int64())
-        raw = np.asarray(column.fill_null(0) if column.null_count else column)
+        raw = array_of(column, pa.int64())
         _check_unit(raw, unit, relative, where, known)
         factor = max(1, NANOSECONDS[unit] // 1_000_000)
         _check_size((raw > LATEST // factor) | (raw < -(LATEST // factor)), column, unit, where)
-        time: Array = (raw * factor).view(f"datetime64[{unit if unit in ('us', 'ns') else 'ms'}]")
-        return time
+        raw *= factor
+        return raw.view(f"datetime64[{unit if unit in ('us', 'ns') else 'ms'}]")
     return _fractions(column, unit, relative, where, known)
 
 

@@ -273,3 +273,8 @@ def test_whole_ids_stay_numbers(ids: list[int]) -> None:
 def test_other_ids_stay_the_very_text(ids: list[str]) -> None:
     with_a_name = [*ids, "007"]
     assert ids_of(with_a_name, "here").tolist() == with_a_name
+
+
+def test_a_header_may_be_numbers(tmp_path: Path) -> None:
+    found = read(Source(write(tmp_path, b"1,2\n3,4\n5,6\n")), {"2": "id"}, notes={})
+    assert found["2"].tolist() == [4, 6]
