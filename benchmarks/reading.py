@@ -23,9 +23,10 @@ AN_EVENT = 16
 """Bytes of the arrays of an event: item, time and weight."""
 RUNS = 3
 _MEASURE = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 import pyarrow, pyarrow.csv, pandas, numba
+from recx.core.system.memory import peak
 from recx.parts.dataset.table import Table
 
 def read(path, how):
@@ -36,10 +37,9 @@ def read(path, how):
 
 small, path, how = sys.argv[1:]
 read(small, how)  # what is compiled, or imported late, is
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before, clock, processor = peak(), time.perf_counter(), time.process_time()
 read(path, how)
-print(json.dumps([time.perf_counter() - clock, time.process_time() - processor, peak() - before]))
+print(json.dumps([time.perf_counter() - clock, time.process_time() - processor, (peak() - before) * 2**20]))
 """
 
 

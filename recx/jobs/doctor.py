@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,9 @@ from recx.core.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recx.core.types import Interactions
     from recx.experiment.doctor import Finding
+    from recx.experiment.experiment import Experiment
     from recx.jobs.identified import Identified
     from recx.parts.dataset.known_files import Published
 
@@ -86,12 +88,34 @@ def diagnosis(overrides: Sequence[str], seems: Identified | None = None) -> Diag
         from recx.experiment.doctor import cuts_of, examine
         from recx.experiment.published import compared
 
-        experiment = build.plan(config).experiment
+        experiment = _with_loaded(build.plan(config).experiment, seems)
         interactions, folds = experiment.load_and_split()
         findings = examine(interactions, folds, cuts_of(experiment.evaluator), experiment.fold)
         findings += compared(interactions, _published(experiment.dataset))
     size = (interactions.n_users, interactions.n_items, len(interactions))
     return Diagnosis(*size, split, experiment.fold, findings, seems)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A dataset that has been loaded.
+
+    Attributes:
+        events: What was loaded.
+    """
+
+    events: Interactions
+
+    def load(self) -> Interactions:
+        return self.events
+
+
+def _with_loaded(experiment: Experiment, seems: Identified | None) -> Experiment:
+    """Return an experiment that does not read once more what was read to see what it is."""
+    guess = None if seems is None else seems.guess
+    if guess is None or experiment.dataset != replace(guess.table, path=getattr(experiment.dataset, "path", None)):
+        return experiment
+    return replace(experiment, dataset=_Loaded(guess.events))
 
 
 def _published(dataset: object) -> Sequence[Published]:

@@ -32,11 +32,13 @@ class Identified:
         overrides: What a run on it needs.
         what: What it seems to be.
         roles: ``user``, ``item``, ``time`` and ``weight`` -> what it is in the data.
+        guess: What was read to see it, if it is of no known format.
     """
 
     overrides: list[str]
     what: str
     roles: Mapping[str, str]
+    guess: Guess | None = None
 
     @property
     def text(self) -> str:
@@ -136,4 +138,4 @@ def _of_guess(guess: Guess, overrides: Sequence[str]) -> Identified:
         about = guess.seen.get("time_unit" if role == "time" else role, "")
         roles[role] += f" ({about})" if about else ""
     words = _completed(["+experiment=table", *overrides], settings)
-    return Identified(words, "a table with a row per event (dataset=table)", roles)
+    return Identified(words, "a table with a row per event (dataset=table)", roles, guess)

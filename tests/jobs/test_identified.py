@@ -15,6 +15,7 @@ from recx.cli import main
 from recx.core.errors import InputError
 from recx.jobs.identified import identified
 from recx.parts.dataset.known_files import formats
+from recx.parts.dataset.table import Table
 
 COUNTS = {
     **dict.fromkeys(MADE, (USERS, ITEMS, N)),
@@ -81,6 +82,15 @@ def test_a_table_of_no_known_format_is_read_by_the_names_of_its_columns(
     words = shlex.split(told["command"])[3:]
     assert words[0] == "+experiment=table"
     assert {"dataset.user=uid", "dataset.item=sku", "dataset.time=ts", "dataset.time_unit=s"} <= set(words)
+
+
+def test_the_doctor_loads_a_file_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loaded, load = [], Table.load
+    monkeypatch.setattr(Table, "load", lambda table: loaded.append(table) or load(table))
+    file = tmp_path / "ratings.csv"
+    file.write_text("uid,sku,stars,ts\n" + "".join(f"{n % 7},{n % 5},3.5,{1_500_000_000 + n}\n" for n in range(60)))
+    assert doctor(monkeypatch, f"dataset.path={file}") == 0
+    assert len(loaded) == 1
 
 
 def test_what_the_line_says_besides_stays(tmp_path: Path) -> None:

@@ -66,11 +66,12 @@ class MovieLens:
         notes: dict[str, int] = {}
         clock = exact_times(self.time_unit, self.relative_times)
         table = read(source, dict(zip(names, ("id", "id", "number", clock), strict=True)), notes=notes)
-        columns = {role: table[name] for role, name in zip(NAMES, names, strict=True)}
+        columns = {role: table.pop(name) for role, name in zip(NAMES, names, strict=True)}
         low = columns["weight"] < (-np.inf if self.min_rating is None else self.min_rating)
         if low.all():
             raise InputError(f"{path}: no rating reaches dataset.min_rating={self.min_rating}: lower it")
-        columns = {role: values[~low] for role, values in columns.items()}
+        if low.any():
+            columns = {role: values[~low] for role, values in columns.items()}
         events = interactions_of(columns, self.duplicates, relative_times=self.relative_times)
         events = replace(events, notes={**events.notes, **notes, "rows_below_min_rating": int(low.sum())})
         return described(events, [Movies(self.items, names[1])] if self.items else [])

@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from recx.core.clock import NANOSECONDS
 from recx.core.errors import InputError, did_you_mean
+from recx.core.types import Array, Interactions
 from recx.parts.dataset.table import ROLES, Table
-from recx.parts.dataset.table_columns import UNITS, numbers_of, units_of
+from recx.parts.dataset.table_columns import UNITS, units_of
+from recx.storage.readers.columns import MISSING, convert
 from recx.storage.readers.names import GRADES, ITEMS, OPINIONS, TIMES, USERS, recognised
 from recx.storage.readers.sources import Source
-from recx.storage.readers.tables import layouts, read
+from recx.storage.readers.tables import first_rows, layouts
 
 WORDS: Mapping[str, str] = {
     "user": USERS,
@@ -28,6 +32,8 @@ WORDS: Mapping[str, str] = {
     "weight": f"weight|strength|{GRADES}|{OPINIONS}",
 }
 """Role -> the last word of a column's name by which it is recognised, with or without an ``id`` behind it."""
+_BYTES = 1 << 18
+"""Bytes of the first rows, which show what a column holds."""
 NONE = "none"
 """What a flag says for a role without a column."""
 
@@ -58,11 +64,13 @@ class Guess:
     """The settings of ``Table`` for a file.
 
     Attributes:
-        table: The part, which has loaded the file once.
+        table: The part.
+        events: What it loaded, so that the file is read once.
         seen: Setting -> what was seen in the file.
     """
 
     table: Table
+    events: Interactions
     seen: Mapping[str, str]
 
 
@@ -96,7 +104,7 @@ def guess(path: Path, said: Given) -> Guess:
     seen["time"] = "" if columns["time"] else "the rows are taken to be in the order of time"
     seen["time_unit"] = moment
     seen["delimiter"] = "" if usual else f"between {' and '.join(names[:2])}"
-    return Guess(table, {name: text for name, text in seen.items() if text})
+    return Guess(table, events, {name: text for name, text in seen.items() if text})
 
 
 def _layout(path: Path, said: Given) -> tuple[str | None, list[str], bool]:
@@ -160,11 +168,11 @@ def _check_no_times(source: Source, others: Sequence[str], said: Given) -> None:
 
 def _as_time(source: Source, column: str) -> str:
     """Return the first value of a column that holds times, otherwise an empty text."""
-    raw = numbers_of(source, column)
+    raw = _numbers(source, column)
     if raw is not None:
         return f"{raw[0]:.0f}" if units_of(float(np.median(raw))) else ""
     with suppress(InputError):
-        return _moment(read(source, {column: "iso"})[column][0], "ms")[:10]
+        return _moment(_first(source, column, "iso")[0], "ms")[:10]
     return ""
 
 
@@ -173,7 +181,7 @@ def _time_unit(source: Source, column: str | None, said: Given) -> tuple[str, st
     given = said.values.get("time_unit")
     if column is None:
         return given or "ms", ""
-    raw = numbers_of(source, column)
+    raw = _numbers(source, column)
     if raw is None:
         return given or "iso", "" if given else f"the first is {_first_day(source, column, said)}"
     unit = given or next(iter(units_of(float(np.median(raw)))), None)
@@ -192,7 +200,7 @@ def _time_unit(source: Source, column: str | None, said: Given) -> tuple[str, st
 
 def _first_day(source: Source, column: str, said: Given) -> str:
     try:
-        return _moment(read(source, {column: "iso"}, notes={})[column][0], "ms")[:10]
+        return _moment(_first(source, column, "iso")[0], "ms")[:10]
     except InputError as error:
         raise InputError(f"{error}, or leave the times out with {said.way('time', NONE)}") from error
 
@@ -201,7 +209,32 @@ def _moment(value: float, unit: str) -> str:
     return str(np.datetime64(int(min(value * NANOSECONDS[unit] / 1e9, 2e11)), "s"))
 
 
+def _numbers(source: Source, column: str) -> Array | None:
+    """Return the first values of a column, whole numbers exactly; None if one is not a number."""
+    for kind in ("whole", "double"):
+        with suppress(InputError):
+            found = _first(source, column, kind)
+            return found if np.isfinite(found).all() else None
+    return None
+
+
+def _first(source: Source, column: str, kind: str) -> Array:
+    """Return the first values of a column, by which the file need not be read twice.
+
+    Raises:
+        InputError: One is missing or not of this kind.
+    """
+    rows = first_rows(source, _BYTES)
+    where = f"{source.path}: column {column!r}"
+    if rows.column_names.count(column) != 1 or not len(rows):
+        raise InputError(f"{where} cannot be read: correct the file")
+    words = rows[column]
+    if pa.types.is_string(words.type):
+        words = pc.if_else(pc.is_in(words, pa.array(MISSING)), pa.scalar(None, pa.string()), words)
+    return convert(words, kind, where)
+
+
 def _about_opinions(source: Source, column: str) -> str:
-    numbers = numbers_of(source, column)
+    numbers = _numbers(source, column)
     span = "" if numbers is None else f" ({numbers.min():g} to {numbers.max():g})"
     return f"every row counts alike: as the weight, a low {column}{span} would be a hit too, of less gain"
