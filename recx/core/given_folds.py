@@ -20,6 +20,12 @@ WORDS = {
 _CODES = {word: code for code, words in WORDS.items() for word in words}
 
 
+def fold_of(word: str) -> str | None:
+    """Return the fold that a word such as ``dev`` stands for; None: none."""
+    code = _CODES.get(word.strip().lower())
+    return None if code is None else GIVEN[code]
+
+
 def codes_of(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.int8]:
     """Return the codes of words [n], such as ``train`` or ``VAL``.
 

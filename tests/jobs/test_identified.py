@@ -22,7 +22,7 @@ COUNTS = {
     "recbole_sequences": (12, 12, 48),
     "sequences": (12, 11, 48),
     "mind": (12, 31, 36),
-    "beir": (30, 40, 60),
+    **dict.fromkeys(("beir", "beir_test"), (30, 40, 60)),
     "ms_marco": (30, 40, 60),
     "svmlight": (30, 120, 80),
     "svmlight_folder": (90, 120, 240),

@@ -124,19 +124,19 @@ def files() -> Iterator[tuple[str, dict[str, str]]]:
             "news.tsv": "".join(f"N{i}\tnews\tlocal\tTitle {i}\tAbstract\thttps://x\t[]\t[]\n" for i in range(31)),
         },
     )
-    grades = "".join(f"q{q}\td{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40))
+    beir = {
+        "corpus.jsonl": "".join(
+            f'{{"_id": "d{d}", "title": "Title {d}", "text": "red word{d}", "metadata": {{}}}}\n' for d in range(40)
+        ),
+        "queries.jsonl": "".join(f'{{"_id": "q{q}", "text": "word{q} blue", "metadata": {{}}}}\n' for q in range(33)),
+    }
+    grades = [f"q{q}\td{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40)]
+    title = "query-id\tcorpus-id\tscore\n"
     yield (
         "beir",
-        {
-            "corpus.jsonl": "".join(
-                f'{{"_id": "d{d}", "title": "Title {d}", "text": "red word{d}", "metadata": {{}}}}\n' for d in range(40)
-            ),
-            "queries.jsonl": "".join(
-                f'{{"_id": "q{q}", "text": "word{q} blue", "metadata": {{}}}}\n' for q in range(30)
-            ),
-            "qrels/test.tsv": f"query-id\tcorpus-id\tscore\n{grades}",
-        },
+        {**beir, "qrels/test.tsv": "".join([title, *grades[:20]]), "qrels/train.tsv": title + "".join(grades[20:])},
     )
+    yield "beir_test", {**beir, "qrels/test.tsv": "".join([title, *grades])}
     yield (
         "ms_marco",
         {

@@ -13,7 +13,7 @@ from recx.core.errors import InputError
 from recx.core.nouns import OF_SEARCH
 from recx.core.types import Interactions
 from recx.parts.dataset.files import expand_home, require_folder, require_path
-from recx.parts.dataset.judged_files import STEMS, file_of, read_texts
+from recx.parts.dataset.judged_files import STEMS, file_of, read_parts, read_texts
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.search_order import worth_of
 
@@ -31,7 +31,9 @@ class Judged:
         path: a folder.
         queries: file of the queries; None: the one with a usual name, such as queries.csv.
         documents: file of the documents; None: the one with a usual name, such as documents.jsonl.
-        grades: file of the grades; None: the one with a usual name, such as qrels.txt.
+        grades: file of the grades; None: the one with a usual name, such as qrels.txt. If it is a folder of train.tsv,
+            dev.tsv and test.tsv, or some of them, as BEIR's, these give the queries their ``part``, and a query without
+            a grade is left out and counted (``queries_without_grades``).
         candidates: file of the documents that a first search found for each query (a TREC run, or columns query,
             document and optionally score and rank). These are then the slates, in the search's order, with the column
             ``search_score`` (the score, or else minus the rank), and a document without a grade counts as not relevant.
@@ -50,9 +52,12 @@ class Judged:
 
     @property
     def depends_on(self) -> list[Path]:
-        """The named files, which may lie outside the folder (see ``recx.storage.cache.keys``)."""
-        named = (self.queries, self.documents, self.grades, self.candidates)
-        return [expand_home(self.path) / name for name in named if self.path and name]
+        """The named files, which may lie outside the folder, and folders in it (see ``recx.storage.cache.keys``)."""
+        if not self.path:
+            return []
+        folder, named = expand_home(self.path), (self.queries, self.documents, self.grades, self.candidates)
+        inner = [folder / stem for stem in STEMS["grades"] if not self.grades and (folder / stem).is_dir()]
+        return [*(folder / name for name in named if name), *inner]
 
     def load(self) -> Interactions:
         """Return the judged documents: see ``recx.parts.dataset.judgements``.
@@ -64,10 +69,13 @@ class Judged:
             InputError: a file is missing or cannot be used, or no grade belongs to a known query and document.
         """
         folder = require_folder(require_path(self.path, "FOLDER"))
-        queries, documents = self._read(folder, "queries"), self._read(folder, "documents")
+        queries, documents, grades = (self._read(folder, name) for name in ("queries", "documents", "grades"))
+        left_out: dict[str, int] = {}
+        if "part" in grades:
+            queries, left_out["queries_without_grades"] = _with_parts(queries, grades, folder)
         users, notes = _entities(queries, "query", "queries")
         items, more = _entities(documents, "document", "documents")
-        graded, unknown = _pairs(self._read(folder, "grades"), users, items, "grades")
+        graded, unknown = _pairs(grades, users, items, "grades")
         if not len(graded.user):
             raise InputError(
                 f"{folder}: no grade belongs to a query and a document of the other files: compare the ids"
@@ -77,13 +85,29 @@ class Judged:
             offered, lost = _pairs(self._read(folder, "candidates"), users, items, "candidates")
             unknown |= lost
         made = judged(graded, users, items, offered)
-        return replace(made, notes={**notes, **more, **unknown, **made.notes})
+        return replace(made, notes={**notes, **left_out, **more, **unknown, **made.notes})
 
     def _read(self, folder: Path, table: str) -> pd.DataFrame:
         file = file_of(folder, getattr(self, table), table)
         if file is None:
             raise InputError(f"{folder} has no file of {table}, such as {table}.csv: name it with dataset.{table}=FILE")
-        return read_texts(file, table)
+        return read_parts(file) if table == "grades" and file.is_dir() else read_texts(file, table)
+
+
+def _with_parts(queries: pd.DataFrame, grades: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, int]:
+    """Return the queries that have grades, with the part that these are of, and how many have none.
+
+    Raises:
+        InputError: The queries have parts of their own.
+    """
+    if "part" in queries:
+        raise InputError(
+            f"{folder}: the queries have a column of parts, and the files of grades are parts too: drop the column, or "
+            "name one file with dataset.grades=FILE"
+        )
+    part = queries["query"].map(dict(zip(grades["query"], grades["part"], strict=True)))
+    graded = part.notna()
+    return queries[graded].assign(part=part[graded]), int((~graded).sum())
 
 
 def _entities(frame: pd.DataFrame, role: str, whose: str) -> tuple[Entities, dict[str, int]]:

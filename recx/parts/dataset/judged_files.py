@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recx.core.errors import InputError, did_you_mean
+from recx.core.given_folds import fold_of
 from recx.core.precision import WHOLE, floats_of, is_inexact
 from recx.parts.dataset.files import read_text, refuse_first
 from recx.parts.dataset.judgements import LARGEST
@@ -104,6 +105,35 @@ def read_texts(path: Path, table: str) -> pd.DataFrame:
     for role in frame.columns.intersection(["grade", "score", "rank"]):
         frame[role] = _numbers(frame[role], role, path)
     return frame
+
+
+def read_parts(folder: Path) -> pd.DataFrame:
+    """Return the grades of a folder's files, such as train.tsv, dev.tsv and test.tsv, with a column ``part``.
+
+    Raises:
+        InputError: A file is called otherwise or cannot be read, or two of them have grades of one query.
+    """
+    import pandas as pd
+
+    frames = []
+    for file in sorted(one for one in folder.iterdir() if not one.name.startswith(".")):
+        part = fold_of(file.name.partition(".")[0])
+        if part is None:
+            raise InputError(
+                f"{file}: its name is none of train, valid (dev) and test, which say whose grades a file of a folder "
+                f"has: rename it, or name one file, such as dataset.grades={folder.name}/{file.name}"
+            )
+        frame = read_texts(file, "grades").assign(part=part)
+        frames.append(frame if "grade" in frame else frame.assign(grade=1.0))
+    if not frames:
+        raise InputError(f"{folder} has no file of grades, such as test.tsv: name it with dataset.grades=FILE")
+    grades = pd.concat(frames, ignore_index=True)
+    of_query = grades[["query", "part"]].drop_duplicates()
+    twice = of_query["query"][of_query["query"].duplicated()]
+    if len(twice):
+        parts = " and ".join(of_query["part"][of_query["query"] == twice.iloc[0]])
+        raise InputError(f"{folder}: the query {twice.iloc[0]!r} has grades in {parts}: leave it in one of these files")
+    return grades
 
 
 def _require_ids(ids: pd.Series[str], role: str, path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.judged import Judged
+from recx.parts.split.by_query import ByQuery
+from recx.storage.cache.keys import key_of_part
 from recx.testing import check_dataset
 
 QUERIES = {"7": "red fox", "8": "猫 مرحبا 🐈"}
@@ -71,6 +73,37 @@ def test_all_formats_give_the_same_data(tmp_path: Path, write: object) -> None:
     assert made.slates is not None
     assert not made.slates.columns
     check_dataset(Judged(str(tmp_path)))
+
+
+def test_files_of_train_dev_and_test_grades_give_the_queries_their_parts(tmp_path: Path) -> None:
+    beir_files(tmp_path)
+    (tmp_path / "qrels.tsv").unlink()
+    (tmp_path / "qrels").mkdir()
+    title = "query-id\tcorpus-id\tscore\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(f"{title}7\ta\t2\n7\tb\t1\n")
+    everything = set(Judged(str(tmp_path)).load().users.ids.tolist())
+    assert everything == {"7"}  # the test queries and no others
+    (tmp_path / "qrels" / "dev.tsv").write_text(f"{title}8\tc\t1\n")
+    key = key_of_part(Judged(str(tmp_path)))
+    made = Judged(str(tmp_path)).load()
+    assert dict(zip(made.users.ids, made.users.table["part"], strict=True)) == {"7": "test", "8": "valid"}
+    assert made.notes["queries_without_grades"] == len(QUERIES) - 2
+    assert graded(made) == {("7", "a"): 2, ("7", "b"): 1, ("8", "c"): 1}
+    fold = ByQuery().split(made, "test").fold
+    assert made.users.ids[fold.requests.user].tolist() == ["7"]
+    (tmp_path / "qrels" / "dev.tsv").write_text(f"{title}8\tb\t1\n")
+    assert key_of_part(Judged(str(tmp_path))) != key
+    for name, text, said in (
+        ("train.tsv", f"{title}7\tc\t1\n", r"qrels: the query '7' has grades in test and train: leave it in one"),
+        ("all.tsv", f"{title}7\tc\t1\n", r"all.tsv: its name is none of train, valid \(dev\) and test"),
+    ):
+        (tmp_path / "qrels" / name).write_text(text)
+        with pytest.raises(InputError, match=said):
+            Judged(str(tmp_path)).load()
+        (tmp_path / "qrels" / name).unlink()
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "7", "text": "fox", "part": "test"}))
+    with pytest.raises(InputError, match=r"the queries have a column of parts, and the files of grades are parts too"):
+        Judged(str(tmp_path)).load()
 
 
 def test_candidates_are_the_slates_and_an_unretrieved_answer_remains_an_answer(tmp_path: Path) -> None:
