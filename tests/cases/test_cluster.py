@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -59,7 +59,7 @@ STAND_INS = '''\
 import json, os, signal, sys, threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -178,13 +178,19 @@ def head(environment: dict[str, str]) -> Iterator[tuple[str, subprocess.Popen[by
             yield f"127.0.0.1:{port}", process
 
 
+class Cluster(NamedTuple):
+    """Its address, its head, and the node that is not the head."""
+
+    address: str
+    head: subprocess.Popen[bytes]
+    other: subprocess.Popen[bytes]
+
+
 @pytest.fixture(scope="module")
-def cluster(environment: dict[str, str]) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Return the address of a cluster of two nodes, and the node that is not the head."""
-    with ExitStack() as stack:
-        address, _ = stack.enter_context(head(environment))
-        other = stack.enter_context(node(environment, f"--address={address}"))
-        yield address, other
+def cluster(environment: dict[str, str]) -> Iterator[Cluster]:
+    """Return a cluster of two nodes, which the first test and the last each rob of one."""
+    with head(environment) as (address, of_head), node(environment, f"--address={address}") as other:
+        yield Cluster(address, of_head, other)
 
 
 @contextmanager
@@ -236,13 +242,12 @@ def status(folder: Path) -> list[str]:
 
 
 def test_a_cluster_gives_the_same_figures_as_one_core_although_a_node_is_killed(
-    tmp_path: Path, environment: dict[str, str], cluster: tuple[str, subprocess.Popen[bytes]]
+    tmp_path: Path, environment: dict[str, str], cluster: Cluster
 ) -> None:
-    address, other = cluster
     alone, many = tmp_path / "alone", tmp_path / "many"
-    with started(many, environment, "engine=ray", f"engine.address={address}") as process:
+    with started(many, environment, "engine=ray", f"engine.address={cluster.address}") as process:
         first, second = workers(many, 2, process)
-        os.killpg(other.pid, signal.SIGKILL)
+        os.killpg(cluster.other.pid, signal.SIGKILL)
         until(lambda: not (Path(f"/proc/{first}").exists() and Path(f"/proc/{second}").exists()))
         (many / "go").touch()
         out, err = process.communicate(timeout=240)
@@ -257,14 +262,12 @@ def test_a_cluster_gives_the_same_figures_as_one_core_although_a_node_is_killed(
     assert lists[0].read_bytes() == lists[1].read_bytes()
 
 
-def test_what_becomes_of_blocks_on_a_cluster(
-    tmp_path: Path, environment: dict[str, str], cluster: tuple[str, subprocess.Popen[bytes]]
-) -> None:
+def test_what_becomes_of_blocks_on_a_cluster(tmp_path: Path, environment: dict[str, str], cluster: Cluster) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "only_here.py").write_text("class Thing: pass\n")
     (tmp_path / "stand_ins.py").write_text(STAND_INS)
     done = subprocess.run(
-        [sys.executable, "stand_ins.py", cluster[0], str(tmp_path / "lib")],
+        [sys.executable, "stand_ins.py", cluster.address, str(tmp_path / "lib")],
         cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -303,13 +306,13 @@ def test_ctrl_c_in_mid_run_leaves_no_process(tmp_path: Path, environment: dict[s
     assert not (tmp_path / "run" / "run" / "metrics.json").exists()
 
 
-def test_a_cluster_that_is_gone_ends_the_run_in_one_sentence(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_cluster_that_is_gone_ends_the_run_in_one_sentence(
+    tmp_path: Path, environment: dict[str, str], cluster: Cluster
+) -> None:
     folder = tmp_path / "run"
-    with ExitStack() as stack:
-        address, of_head = stack.enter_context(head(environment))
-        process = stack.enter_context(started(folder, environment, "engine=ray", f"engine.address={address}"))
+    with started(folder, environment, "engine=ray", f"engine.address={cluster.address}") as process:
         workers(folder, 1, process)
-        os.killpg(of_head.pid, signal.SIGKILL)
+        os.killpg(cluster.head.pid, signal.SIGKILL)
         _, err = process.communicate(timeout=240)
     assert process.returncode == 1
     assert re.search(r"engine=ray: (the cluster is gone|the head of the cluster, .*, does not answer any more)", err)
