@@ -18,6 +18,8 @@ from recx.cli import main as cli
 from recx.core import project as own_project
 from recx.core.errors import InputError
 
+from .conftest import CommandIn
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PARTS = '''
@@ -583,8 +585,9 @@ best = Longest()
 """
 
 
-@pytest.mark.slow
-def test_an_object_may_be_typed_or_named_by_an_own_option_file(project: Path, tmp_path: Path) -> None:
+def test_an_object_may_be_typed_or_named_by_an_own_option_file(
+    project: Path, tmp_path: Path, command_in: CommandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own_site.py").write_text(RERANKER)
@@ -594,14 +597,14 @@ def test_an_object_may_be_typed_or_named_by_an_own_option_file(project: Path, tm
         file.write_text(f"_target_: recx.parts.ranker.callable.Callable\nobject: {name}:best\n")
     texts = ["+experiment=rerank", "dataset=synthetic_judged", "dataset.queries=30", "dataset.vocabulary=200"]
     words = [*texts, "feature=documents", "tracker=console", "--config-dir", "conf"]
-    path = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
-    typed = recx_in(project, *words, "ranker=callable", "ranker.object=own_site:best", **path)
-    assert (typed.returncode, typed.stderr) == (0, "")
-    own = recx_in(project, *words, "ranker=own_best", **path)
-    assert (own.returncode, own.stderr) == (0, "")
-    foreign = recx_in(project, *words, "ranker=own_site", **path)
-    assert foreign.returncode == 2
-    assert foreign.stderr.startswith("ranker.object=own_site:best: there is no module 'own_site' in")
+    monkeypatch.syspath_prepend(site)
+    typed = command_in(project, *words, "ranker=callable", "ranker.object=own_site:best")
+    assert (typed.code, typed.err) == (0, "")
+    own = command_in(project, *words, "ranker=own_best")
+    assert (own.code, own.err) == (0, "")
+    foreign = command_in(project, *words, "ranker=own_site")
+    assert foreign.code == 2
+    assert foreign.err.startswith("ranker.object=own_site:best: there is no module 'own_site' in")
 
 
 @pytest.mark.slow

@@ -153,12 +153,12 @@ def test_every_project_is_written(line: str, here: Path, monkeypatch: pytest.Mon
 
 
 def not_run(line: str) -> bool:
-    """Return whether a line does not run here: it needs the plugin of the page, what is not installed, or Ray.
+    """Return whether a line does not run here: it needs the plugin of the page, what is not installed, or processes.
 
-    tests/jobs/sweep/test_ray.py and tests/cases/test_cluster.py run Ray, which takes long to start.
+    tests/jobs/sweep, tests/cli/test_main.py and tests/cases/test_cluster.py run the launchers and Ray.
     """
-    on_ray = not {"engine=ray", "hydra/launcher=ray"}.isdisjoint(line.split())
-    return on_ray or ("mine" in line and OWN not in line) or bool(needs(line))
+    elsewhere = "hydra/launcher=" in line or "engine=ray" in line
+    return elsewhere or ("mine" in line and OWN not in line) or bool(needs(line))
 
 
 @pytest.mark.parametrize(
