@@ -121,7 +121,7 @@ class JudgedLists:
         kept, n_ideal = chosen[self.hit_user], np.diff(self.ideal_indptr)
         return replace(
             self,
-            lists=replace(lists.picked(rows), user=lists.user[chosen], indptr=indptr),
+            lists=lists.picked(rows, user=lists.user[chosen], indptr=indptr),
             hit_row=(self.hit_row + shift[self.hit_user])[kept],
             hit_gain=self.hit_gain[kept],
             ideal_indptr=indptr_of(n_ideal[chosen]),

@@ -263,8 +263,7 @@ class RankedLists:
             return self
         stop = max(start, stop)
         rows = slice(int(self.indptr[start]), int(self.indptr[stop]))
-        indptr = self.indptr[start : stop + 1] - self.indptr[start]
-        return replace(self.picked(rows), user=self.user[start:stop], indptr=indptr)
+        return self.picked(rows, user=self.user[start:stop], indptr=self.indptr[start : stop + 1] - self.indptr[start])
 
     def take(self, lists: Array) -> RankedLists:
         """Return the chosen lists (numbers or a mask [n_lists]) in the given order."""
@@ -272,12 +271,12 @@ class RankedLists:
         if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (numbers[1:] - numbers[:-1] == 1).all():
             return self[int(numbers[0]) : int(numbers[-1]) + 1]  # without copying
         rows = np.repeat(lists, self.lengths) if lists.dtype == bool else rows_of_groups(self.indptr, numbers)
-        return replace(self.picked(rows), user=self.user[numbers], indptr=indptr_of(self.lengths[numbers]))
+        return self.picked(rows, user=self.user[numbers], indptr=indptr_of(self.lengths[numbers]))
 
     def top(self, k: int) -> RankedLists:
         """Return the first ``k`` of every list."""
         rows, indptr = first_rows(self.indptr, k)
-        return self if isinstance(rows, slice) else replace(self.picked(rows), indptr=indptr)
+        return self if isinstance(rows, slice) else self.picked(rows, indptr=indptr)
 
     def reorder(self, score: Array) -> RankedLists:
         """Return the same pairs sorted by a new score [n] (float32, or else float64), best first, ties in their order.
@@ -295,7 +294,7 @@ class RankedLists:
         new, item, *columns = sorted_in_groups(new, self.indptr, self.item, *self.columns.values())
         return replace(self, item=item, score=new, columns=dict(zip(self.columns, columns, strict=True)))
 
-    def picked(self, rows: Array | slice) -> RankedLists:
-        """Return chosen rows (numbers, a slice or a mask [n]) with the old borders, which the caller must replace."""
+    def picked(self, rows: Array | slice, **lists: Any) -> RankedLists:
+        """Return chosen rows (numbers, a slice or a mask [n]), with ``user`` and ``indptr`` as given if they change."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return replace(self, item=self.item[rows], score=self.score[rows], columns=columns)
+        return replace(self, item=self.item[rows], score=self.score[rows], columns=columns, **lists)

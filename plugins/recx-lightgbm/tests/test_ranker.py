@@ -211,7 +211,7 @@ def test_lists_of_one_and_of_targets_alone_are_taken(world: Callable[..., Any]) 
     wanted = np.isin(lists.item, past.fold.target.item)
     for kept in (lists.rank <= 1, wanted):
         lengths = np.add.reduceat(kept, lists.indptr[:-1], dtype=np.int64)
-        some = replace(lists.picked(kept), indptr=indptr_of(lengths))
+        some = lists.picked(kept, indptr=indptr_of(lengths))
         model = Lambdamart(past.features, **QUICK).fit(some, past.fold)
         ranked = model.rank(learnable(past), past.fold.history, past.fold.requests)
         assert np.isfinite(ranked.score).all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from recx.core.contracts import check_lists
@@ -43,4 +41,4 @@ def retrieved(retriever: FittedRetriever, history: Interactions, requests: Reque
 def rows_only(lists: RankedLists, rows: Bools) -> RankedLists:
     """Return the lists with the rows only for which a mask [n_rows] is true."""
     lengths = np.bincount(lists.list_of_row[rows], minlength=lists.n_lists)
-    return replace(lists.picked(rows), indptr=indptr_of(lengths))
+    return lists.picked(rows, indptr=indptr_of(lengths))
