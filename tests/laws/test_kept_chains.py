@@ -19,6 +19,8 @@ RUNS = {
     "platt": [*NEWS, "ranker.probabilities=platt"],
     "index": [*NEWS, "retriever=faiss", "retriever.index=HNSW8"],
     "ease": [*NEWS, "retriever=ease", "ranker=identity"],
+    "rp3beta": [*NEWS, "retriever=rp3beta", "ranker=identity"],
+    "slim": [*NEWS, "retriever=slim", "ranker=identity"],
     "random": [*NEWS, "retriever=random", "feature=basic"],
     "tools": ["+experiment=tools", "dataset.tasks=80"],
     "classic": ["+experiment=tools", "dataset.tasks=80", "feature=tools_classic", "encoder=lsa"],

@@ -10,19 +10,17 @@ from scipy import sparse
 
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.compiled import compiled
-from recx.core.errors import InputError
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, blocks_of_groups, indptr_of
+from recx.core.ragged import blocks_of_groups, indptr_of
 from recx.core.row_order import borders_and_rows
 from recx.core.similar import Similar
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.shared.heap import push, sort_heap
-from recx.parts.shared.top_k import Eligibility, Rules, lists_of
+from recx.parts.shared.heap import push
+from recx.parts.shared.item_weights import best_of_weights
 
 PIECES = 64  # of the items, about equal in their events, counted side by side
-LISTS = 10_000  # requests answered by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -109,26 +107,9 @@ class FittedItemKNN:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
-        if self.similarity.shape != (history.n_items, history.n_items):
-            raise InputError(
-                f"retriever=item_knn was fitted on {self.similarity.shape[0]} items, and this history has "
-                f"{history.n_items}: use one of the same items"
-            )
-        settings, eligibility = self.settings, Eligibility(history, self.settings.seen)
-        worth = (settings.recency ** np.arange(settings.last)).astype(np.float32)
-        table = (self.similarity.indptr.astype(np.int64), self.similarity.indices, self.similarity.data)
-
-        n_lists = len(requests)
-        item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
-        length = np.zeros(n_lists, dtype=np.int64)
-
-        def find(piece: tuple[int, int]) -> None:
-            block = slice(*piece)
-            rules = eligibility.rules(requests[block])
-            _retrieve(*table, worth, history.indptr, history.item, rules, item[block], score[block], length[block])
-
-        side_by_side(find, blocks(n_lists if k else 0, LISTS))
-        return lists_of(requests.user, length, item, score)
+        worth = (self.settings.recency ** np.arange(self.settings.last)).astype(np.float32)
+        found = ("retriever=item_knn", self.similarity, history, worth)
+        return best_of_weights(*found, history, requests, k, self.settings.seen)
 
 
 @compiled("item", "weight", "length")
@@ -194,62 +175,3 @@ def _count(
                 size = push(best, best_item, size, len(best), value, other)
         length[at] = size
         written += size
-
-
-@compiled("item", "score", "length")
-def _retrieve(
-    borders: Longs,
-    neighbour: Ints,
-    weight: Floats,
-    worth: Floats,
-    indptr: Longs,
-    clicked: Ints,
-    rules: Rules,
-    item: Ints,
-    score: Floats,
-    length: Longs,
-) -> None:
-    """Write the best items of each request into ``item`` and ``score`` [n_lists, k], their number into ``length``.
-
-    Args:
-        borders: Where the neighbours of each item begin [n_items + 1].
-        neighbour: The neighbours [n].
-        weight: Their weights [n].
-        worth: The weight of a user's last click, of the one before, and so on [last].
-        indptr: Borders of the users' events [n_users + 1].
-        clicked: The items of those events.
-        rules: Which items may be shown.
-        item: The items found, to write into.
-        score: Their scores, to write into.
-        length: The number of items of each list, to write into [n_lists].
-    """
-    k, n_items = item.shape[1], len(borders) - 1
-    total, touched = np.zeros(n_items, dtype=np.float32), np.empty(n_items, dtype=np.int32)
-    for at in range(len(length)):
-        user, n = rules.user[at], 0
-        newest = indptr[user + 1] - 1
-        for back in range(min(len(worth), newest + 1 - indptr[user])):
-            query = clicked[newest - back]
-            for place in range(borders[query], borders[query + 1]):
-                near, value = neighbour[place], worth[back] * weight[place]
-                if total[near] == 0 and value > 0:
-                    touched[n] = near
-                    n += 1
-                total[near] += value
-        for event in range(rules.indptr[user], rules.indptr[user + 1]):
-            total[rules.seen[event]] = 0
-        best, best_item, size = score[at], item[at], 0
-        for place in range(n):
-            near = touched[place]
-            value = total[near]
-            total[near] = 0
-            if (
-                value == 0
-                or (size == k and value < best[0])
-                or (len(rules.now) > 0 and rules.since[near] >= rules.now[at])
-            ):
-                continue
-            if size < k or value > best[0] or near < best_item[0]:
-                size = push(best, best_item, size, k, value, near)
-        sort_heap(best, best_item, size)
-        length[at] = size

@@ -11,6 +11,8 @@ from recx.parts.retriever.given import Given
 from recx.parts.retriever.item_knn import ItemKNN
 from recx.parts.retriever.popularity import Popularity
 from recx.parts.retriever.random import Random
+from recx.parts.retriever.rp3beta import RP3Beta
+from recx.parts.retriever.slim import SLIM
 from recx.parts.retriever.union import Union
 from recx.testing import check_retriever, tiny_world
 
@@ -29,6 +31,10 @@ RETRIEVERS: dict[str, Retriever] = {
     "faiss, HNSW": Faiss(index="HNSW8", factors=4),
     "faiss, IVF": Faiss(index="IVF4,Flat", nprobe=2, factors=4),
     "ease": EASE(l2=2.0),
+    "rp3beta": RP3Beta(neighbours=4),
+    "rp3beta, seen kept": RP3Beta(alpha=0.5, beta=0.0, seen="keep"),
+    "slim": SLIM(l1=0.1, l2=1.0),
+    "slim, seen kept": SLIM(l1=0.0, seen="keep"),
     "union, reciprocal rank": Union(SOURCES, weights={"faiss": 0.3}),
     "union, score": Union(SOURCES, method="score"),
 }

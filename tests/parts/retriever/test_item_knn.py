@@ -11,6 +11,7 @@ from recx.core.errors import InputError
 from recx.core.types import Interactions, Requests
 from recx.parts.retriever import item_knn as module
 from recx.parts.retriever.item_knn import ItemKNN
+from recx.parts.shared import item_weights
 from recx.parts.shared.top_k import Eligibility
 
 H = 3_600_000  # ms
@@ -183,6 +184,6 @@ def test_threads_and_blocks_change_no_bit(monkeypatch: pytest.MonkeyPatch, drawn
     whole = made()
     assert len(whole[-1]) > 40
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.setattr(module, "LISTS", 3)
+    monkeypatch.setattr(item_weights, "LISTS", 3)
     monkeypatch.setattr(module, "PIECES", 5)
     assert made() == whole
