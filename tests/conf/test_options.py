@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -13,10 +14,12 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 import recx
-from recx.config import option_sources
+from recx.config import factory, option_sources
 from recx.config.compose import Schema, compose, plain
 from recx.core.chosen import CHOSEN
+from recx.core.errors import InputError
 from recx.experiment import build
+from recx.storage.cache.keys import key_of_part
 from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in option_sources.options().items() if "/" in name}
@@ -28,6 +31,8 @@ MAIN = [
     if not name.startswith(("feature/", "filter/"))
     and f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")
 ]
+KEPT = ("dataset/", "split/", "encoder/", "retriever/", "ranker/", "evaluator/")
+"""Groups whose parts make what the stage cache keeps."""
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
 CHAINS = [name for name in EXPERIMENTS if name != "rerank_benchmark"]  # which has tests/benchmark
 
@@ -86,6 +91,27 @@ def test_annotations_can_be_read_so_that_types_are_checked(name: str, written: C
     for _, part in parts_of(written(name), name):
         kind = class_of(part)
         assert set(get_type_hints(kind)) >= {field.name for field in fields(kind)}
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name.startswith(KEPT)])
+def test_every_setting_counts_in_the_key_of_what_is_kept(name: str, placed: Callable[[str], DictConfig]) -> None:
+    """A value of another type or size is another key, or is refused."""
+    group = name.partition("/")[0]
+    part = factory.build(OmegaConf.to_container(placed(name)[group], resolve=True), group)
+    if not getattr(part, "cacheable", True):
+        return
+    before = key_of_part(part)
+    for setting in fields(part):
+        value = getattr(part, setting.name)
+        other = {bool: not value, int: 7, float: 0.125, str: "another", type(None): "another"}.get(type(value))
+        if other is None or other == value:
+            continue
+        changed = copy.copy(part)
+        object.__setattr__(changed, setting.name, other)
+        try:
+            assert key_of_part(changed) != before, setting.name
+        except InputError:  # of a part that looks at its settings once more
+            continue
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -97,42 +98,44 @@ def called(tmp_path: Path, home: Path) -> Callable[[str], list[str]]:
     return call
 
 
-def test_a_later_process_loads_what_an_earlier_one_compiled(called: Callable[..., list[str]], home: Path) -> None:
+def test_a_later_process_loads_what_an_earlier_one_compiled_unless_the_code_has_changed(
+    called: Callable[..., list[str]], home: Path
+) -> None:
+    """That of a kernel which it calls, in another file, too."""
     assert called() == ["6.0", "0", "1"]
     assert called() == ["6.0", "1", "0"]
+    assert called("-") == ["-6.0", "0", "1"]
     assert home.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.slow
-def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(called: Callable[..., list[str]]) -> None:
-    assert called() == ["6.0", "0", "1"]
-    assert called("-") == ["-6.0", "0", "1"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
-def test_nothing_is_kept_in_a_folder_that_others_can_use(
-    called: Callable[..., list[str]], home: Path, mode: int
-) -> None:
+def others_can_use(home: Path, mode: int) -> None:
     home.mkdir(parents=True)
     home.chmod(mode)
-    assert [called(), called()] == [["6.0", "0", "1"]] * 2
-    assert list(home.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_nothing_is_kept_behind_a_link(called: Callable[..., list[str]], home: Path, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir(mode=0o700)
+def behind_a_link(home: Path) -> None:
     home.parent.mkdir(parents=True)
-    home.symlink_to(tmp_path / "elsewhere")
-    assert [called(), called()] == [["6.0", "0", "1"]] * 2
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+    (home.parent / "elsewhere").mkdir(mode=0o700)
+    home.symlink_to(home.parent / "elsewhere")
 
 
-@pytest.mark.slow
-def test_without_a_place_for_it_nothing_is_kept(called: Callable[..., list[str]], home: Path) -> None:
-    home.parent.write_text("a file")
-    assert [called(), called()] == [["6.0", "0", "1"]] * 2
+@pytest.mark.parametrize(
+    "lay_out",
+    [
+        *(partial(others_can_use, mode=mode) for mode in (0o770, 0o707, 0o777)),
+        behind_a_link,
+        lambda home: home.parent.write_text("a file"),
+    ],
+    ids=["group", "others", "all", "link", "file"],
+)
+def test_nothing_is_kept_where_others_could_have_written_or_nobody_can(
+    home: Path, lay_out: Callable[[Path], object]
+) -> None:
+    lay_out(home)
+    kernel = Kernel(larger.function, ())
+    assert kernel(1.0, 2.0) == 2
+    assert kernel.dispatcher.stats.cache_path is None
+    assert not home.is_dir() or not any(home.iterdir())
 
 
 def test_what_was_not_used_for_a_month_is_removed(home: Path) -> None:
