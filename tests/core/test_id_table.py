@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core import id_table
@@ -14,7 +14,6 @@ from recx.core.id_table import IdTable
 WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 20) | st.integers(0, 40).map(lambda n: n << 40)
 
 
-@settings(max_examples=200, deadline=None)
 @given(blocks=st.lists(st.lists(WHOLE, max_size=40), max_size=5), first=st.sampled_from([2, 4, 64]))
 def test_ids_are_numbered_by_first_appearance_whatever_the_blocks(blocks: list[list[int]], first: int) -> None:
     """Ids of both signs, close together or multiples of a power of 2; tables that must grow, also within a block."""

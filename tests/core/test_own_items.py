@@ -36,7 +36,7 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("threads")
 def test_rows_that_show_an_item_of_the_history() -> None:
     @given(some_items, some_items)
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=settings.default.max_examples // 2)
     def law(had: list[list[int]], shown: list[list[int]]) -> None:
         history, rng = events_of(had), np.random.default_rng(len(shown))
         user = rng.integers(len(had), size=len(shown)).astype(np.int32)
@@ -52,7 +52,7 @@ def test_rows_that_show_an_item_of_the_history() -> None:
 @pytest.mark.parametrize("timed", [True, False])
 def test_repeats_of_a_user_at_once_and_later(timed: bool) -> None:
     @given(some_items)
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=settings.default.max_examples // 2)
     def law(items: list[list[int]]) -> None:
         expected: Counter[str] = Counter()
         for own in items:

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from threadpoolctl import threadpool_limits
@@ -320,7 +320,6 @@ some_differences = st.lists(st.integers(-8, 8), min_size=2, max_size=12).map(lam
 
 
 @given(some_differences)
-@settings(max_examples=60, deadline=None)
 def test_the_other_way_round_is_the_same_test(differences: Doubles) -> None:
     assert sign_flip(-differences, draws=200) == sign_flip(differences, draws=200)
     low, high = bootstrap(differences, resamples=200)
@@ -329,7 +328,6 @@ def test_the_other_way_round_is_the_same_test(differences: Doubles) -> None:
 
 
 @given(some_differences)
-@settings(max_examples=60, deadline=None)
 def test_an_interval_lies_within_the_values(differences: Doubles) -> None:
     low, high = bootstrap(differences, resamples=200)
     assert differences.min() - 1e-12 <= low[0] <= high[0] <= differences.max() + 1e-12

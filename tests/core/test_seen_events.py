@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
@@ -57,7 +57,6 @@ def test_another_time_is_another_event() -> None:
 CLICKS = st.lists(st.tuples(st.sampled_from("uvw"), st.sampled_from("ab"), st.integers(0, 5)), max_size=8)
 
 
-@settings(deadline=None)  # the first frame imports pandas
 @given(CLICKS, CLICKS)
 def test_it_is_what_a_loop_finds(seen: list[Any], history: list[Any]) -> None:
     def of(rows: list[Any], user: str) -> list[Any]:

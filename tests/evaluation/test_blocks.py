@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recx
@@ -153,7 +153,6 @@ WORLDS = {
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
 @given(**WORLDS, curve=st.booleans())
 def test_every_figure_of_a_run_is_the_same_in_blocks(shown, targets, rows, threshold, seed, curve) -> None:
     """Ties, empty lists, users without a list or a target, grades on both sides of the threshold, any block."""
@@ -168,7 +167,6 @@ def test_every_figure_of_a_run_is_the_same_in_blocks(shown, targets, rows, thres
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(**WORLDS, order=st.permutations(range(N_USERS)))
 def test_every_figure_of_tables_is_the_same_in_blocks(shown, targets, rows, threshold, seed, order) -> None:
     """Users of the lists in another order than those of the truth, items that are shown twice."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -190,7 +190,6 @@ CANDIDATES = st.lists(st.integers(0, 7), unique=True, max_size=8)
 GRADES = st.dictionaries(st.integers(0, 9), st.sampled_from([0.5, 1.0, 2.0]), max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     world=st.dictionaries(st.integers(0, 9), st.tuples(CANDIDATES, GRADES), min_size=1, max_size=6),
     scores=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=48, max_size=48),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
@@ -70,7 +70,6 @@ def test_truth_has_grade_1_where_it_has_none():
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 9), st.sampled_from([0.0, 0.25, 0.5, 1.0])), max_size=40)
 
 
-@settings(max_examples=200, deadline=None)
 @given(rows=ROWS.filter(len), text=st.booleans())
 def test_lists_equal_a_stable_sort_of_each_users_rows(rows, text):
     table = pd.DataFrame(rows, columns=["user", "item", "score"])
@@ -141,7 +140,6 @@ def test_a_missing_column_suggests_the_near_match():
         lists_of(frame(user=[1], item=[2], score=["high"]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     columns=st.lists(
         st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 50), max_size=12), min_size=1, max_size=3

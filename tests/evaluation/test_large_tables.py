@@ -44,7 +44,7 @@ def same(one: Evaluation, other: Evaluation) -> None:
     assert one.protocol == other.protocol
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(ROW, min_size=3, max_size=30, unique_by=lambda row: row[:2]),
     truth=st.lists(TARGET, min_size=3, max_size=20),

@@ -69,14 +69,13 @@ some_differences = st.lists(st.integers(-8, 8), min_size=2, max_size=12).map(lam
 
 
 @given(some_differences)
-@settings(max_examples=60, deadline=None)
 def test_the_other_way_round_is_the_same_test(differences: Doubles) -> None:
     np.testing.assert_array_equal(paired_t(-differences), paired_t(differences))
     np.testing.assert_array_equal(cohens_dz(-differences), -cohens_dz(differences))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 def test_holm_never_lowers_and_keeps_the_order(p: Doubles) -> None:
     adjusted = holm(p)
     assert (adjusted >= p).all()

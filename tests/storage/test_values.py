@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -67,7 +67,6 @@ def assert_same(one: Any, other: Any) -> None:
         assert one == other
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_a_value_comes_back_as_it_was(value: Any) -> None:
     with TemporaryDirectory() as folder:

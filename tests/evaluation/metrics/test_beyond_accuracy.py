@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.entities import Entities
@@ -285,7 +285,6 @@ def random_world(world, parts):
     return world(**{**parts, "grades": grades})
 
 
-@settings(max_examples=200, deadline=None)
 @given(parts=WORLDS, k=st.none() | st.integers(1, 10))
 def test_every_figure_equals_the_textbook_loop(world, parts, k):
     """Empty and missing lists, k beyond the list, users with the same item twice, unknown vectors and categories."""
@@ -294,7 +293,6 @@ def test_every_figure_equals_the_textbook_loop(world, parts, k):
         assert value(name, judged, k) == pytest.approx(textbook(name, judged, k), abs=1e-6), name
 
 
-@settings(max_examples=50, deadline=None)
 @given(parts=WORLDS, k=st.none() | st.integers(1, 10), rows=st.integers(1, 5))
 def test_blocks_change_nothing(world, parts, k, rows):
     judged = random_world(world, parts)
@@ -305,7 +303,6 @@ def test_blocks_change_nothing(world, parts, k, rows):
             assert np.array_equal(value(name, replace(judged), k), at_once[name]), name
 
 
-@settings(max_examples=100, deadline=None)
 @given(parts=WORLDS)
 def test_bounds_and_what_a_longer_cut_may_do(world, parts):
     judged = random_world(world, parts)
@@ -323,7 +320,6 @@ def test_bounds_and_what_a_longer_cut_may_do(world, parts):
         assert 0 <= entropy <= math.log2(max(coverage * N_ITEMS, 1)) + 1e-12
 
 
-@settings(max_examples=50, deadline=None)
 @given(parts=WORLDS)
 def test_order_within_a_whole_list_does_not_matter(world, parts):
     backwards = {user: items[::-1] for user, items in parts["shown"].items()}

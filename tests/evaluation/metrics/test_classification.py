@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -182,7 +182,6 @@ def flat(lists):
     return [value for inner in lists for value in inner]
 
 
-@settings(max_examples=100, deadline=None)
 @given(world=worlds())
 def test_auc_and_log_loss_equal_scikit_learn(judge, world):
     judged, (labels, scores) = scored(judge, *world), rows_of(world)
@@ -204,7 +203,6 @@ def test_auc_and_log_loss_equal_scikit_learn(judge, world):
         assert NOTES["logloss"](judged, None) == {"logloss_clipped": sum(p in (0, 1) for p in s)}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     world=worlds().filter(lambda world: any(world[0].values())),
     threshold=st.sampled_from([0.0, 0.3125, 0.5, 0.9, 2.0]),

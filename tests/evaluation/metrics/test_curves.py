@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
@@ -160,7 +160,6 @@ def rows_of(world):
     return labels, np.array([score for _, _, score in pairs])
 
 
-@settings(max_examples=60, deadline=None)
 @given(world=worlds())
 def test_roc_curve_counts_the_rows_from_each_threshold_on(judge, world):
     judged, (y, score) = scored(judge, *world), rows_of(world)
@@ -178,7 +177,6 @@ def test_roc_curve_counts_the_rows_from_each_threshold_on(judge, world):
     assert area == pytest.approx(auc_pooled(judged, None))
 
 
-@settings(max_examples=60, deadline=None)
 @given(world=worlds(), threshold=st.sampled_from([0.0, 0.3125, 0.5, 0.9]), beta=st.sampled_from([0.5, 1.0, 2.0]))
 def test_tables_at_a_threshold_equal_scikit_learn(judge, world, threshold, beta):
     judged, (y, score) = scored(judge, *world), rows_of(world)
@@ -195,7 +193,6 @@ def test_tables_at_a_threshold_equal_scikit_learn(judge, world, threshold, beta)
     assert table["support"][:2].tolist() == by_class[3].tolist()
 
 
-@settings(max_examples=60, deadline=None)
 @given(world=worlds(), bins=st.integers(1, 12))
 def test_reliability_equals_scikit_learn(judge, world, bins):
     judged, (y, score) = scored(judge, *world), rows_of(world)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
@@ -208,7 +208,6 @@ ITEMS = st.lists(st.integers(0, 11), unique=True, max_size=12)
 GRADES = st.dictionaries(st.integers(0, 11), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     world=st.dictionaries(st.integers(0, 9), st.tuples(st.none() | ITEMS, GRADES), min_size=1, max_size=6),
     k=st.none() | st.integers(1, 15),
@@ -231,7 +230,6 @@ def test_every_figure_equals_the_textbook_loop(judge, world, k, threshold):
 
 
 @given(world=st.dictionaries(st.integers(0, 9), st.tuples(ITEMS, GRADES), min_size=1, max_size=6))
-@settings(max_examples=50, deadline=None)
 def test_no_normalised_figure_leaves_0_to_1_and_a_longer_cut_never_shows_less(judge, world):
     grades = {user: grades for user, (_, grades) in world.items()}
     assume(any(grade >= 1 for row in grades.values() for grade in row.values()))

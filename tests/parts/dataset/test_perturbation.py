@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recx.parts.dataset.perturbation import Perturbation, with_edge, with_moved_edge, without_edge, without_tool
@@ -28,7 +28,6 @@ def trees(draw: st.DrawFn) -> Tree:
 
 @given(trees(), st.integers(1, 20), st.integers(0, 1000))
 @example(Tree(("task", "tool3"), ((0, 1),)), 10, 150)  # a dozen failed attempts at a tool must not end the search
-@settings(max_examples=60, deadline=None)
 def test_perturbed_trees_have_all_promised_properties(truth: Tree, n: int, seed: int) -> None:
     made, by_edge = PERTURBATION.around(truth, n, Random(seed))
     assert 0 <= by_edge <= n // 2

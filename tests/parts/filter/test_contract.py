@@ -86,7 +86,7 @@ def test_a_filter_keeps_its_contract(part: Filter) -> None:
 
 
 @pytest.mark.parametrize("part", FILTERS.values(), ids=FILTERS.keys())
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(world=WORLDS)
 def test_a_filter_applied_twice_changes_nothing_more(part: Filter, world: Interactions) -> None:
     once = part.apply(world)
@@ -103,7 +103,6 @@ def plain_core(rows: list[tuple[int, int]], of_user: int, of_item: int) -> list[
         rows = [row for row in rows if row != bad]
 
 
-@settings(max_examples=100)
 @given(world=WORLDS, of_user=st.integers(0, 4), of_item=st.integers(0, 4))
 def test_the_core_is_that_of_a_plain_loop(world: Interactions, of_user: int, of_item: int) -> None:
     core = KCore(of_user, of_item).apply(world)
@@ -116,7 +115,6 @@ def test_the_core_is_that_of_a_plain_loop(world: Interactions, of_user: int, of_
     assert (core.lengths >= of_user).all()
 
 
-@settings(max_examples=60)
 @given(world=WORLDS, keep=st.sampled_from(["first", "last"]))
 def test_repeats_leave_one_event_of_each_pair(world: Interactions, keep: Any) -> None:
     expected = {}

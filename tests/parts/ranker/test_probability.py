@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
@@ -49,7 +49,6 @@ def test_platt_lowers_the_loss_of_probabilities_too_sure_and_leaves_right_ones_a
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30, unique=True), st.integers(0, 1000))
-@settings(max_examples=50, deadline=None)
 def test_the_order_stays_and_probabilities_are_strictly_inside(values: list[float], seed: int) -> None:
     p = np.sort(np.array(values))
     calibrated = Platt.fit(p, np.random.default_rng(seed).random(len(p)) < 0.3)(p)

@@ -61,7 +61,7 @@ def test_two_targets_by_hand() -> None:
 
 
 @given(seed=st.integers(0, 10_000), graded=st.booleans(), l2=st.sampled_from([0.0, 0.01, 3.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_value_and_gradient_are_those_of_the_formula(seed: int, graded: bool, l2: float) -> None:
     objective = problem(seed, users=7, l2=l2, graded=graded)
     weights = np.random.default_rng(seed + 1).normal(size=3) * 2
@@ -194,7 +194,7 @@ def test_curvature_is_the_hessian_anywhere() -> None:
 
 
 @given(seed=st.integers(0, 10_000), cells=st.integers(1, 400))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_blocks_change_nothing(seed: int, cells: int) -> None:
     objective, weights = problem(seed, users=20, graded=True), np.array([1.0, -1.0, 0.5])
     whole = objective.value_and_gradient(weights)

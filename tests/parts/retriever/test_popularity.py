@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.entities import Entities
@@ -86,7 +86,6 @@ def drawn_later(world: Interactions, by: int) -> Interactions:
     )
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30)), max_size=12),
     st.lists(st.integers(0, 40), min_size=1, max_size=5),

@@ -87,7 +87,7 @@ def worlds(draw: st.DrawFn) -> tuple[Floats, Interactions, Requests]:
     return stored, history, Requests(np.arange(n_users, dtype=np.int32), rng.integers(0, 120, n_users))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     worlds(),
     st.integers(1, 20),

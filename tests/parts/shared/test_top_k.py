@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -68,7 +68,6 @@ def test_a_score_that_is_not_a_number_is_an_error_and_no_empty_list() -> None:
         top_of_table(np.array([[1.0, np.nan, 2.0]], dtype=np.float32), 1)
 
 
-@settings(max_examples=50)
 @given(st.data(), TABLES.filter(len), st.integers(1, 12))
 def test_a_sparse_table_gives_what_a_dense_one_gives(data: st.DataObject, table: Any, k: int) -> None:
     n, width = table.shape

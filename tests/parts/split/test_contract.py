@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.entities import Entities
@@ -57,7 +57,6 @@ def world_of(times: list[list[int]]) -> Interactions:
     )
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.integers(0, 120), max_size=6), min_size=1, max_size=8),
     st.sampled_from(list(SPLITS.values())),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
@@ -143,7 +143,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=150)
 @given(rows=ROWS, timed=st.booleans())
 def test_faults_are_found_as_by_plain_loops(rows: list[tuple[int, int, int, str]], timed: bool) -> None:
     columns = ["user", "item", "time", "fold"]

@@ -7,7 +7,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.report.charts import charts
@@ -362,7 +362,6 @@ ANY = st.one_of(st.none(), st.floats(), st.integers(-(10**6), 10**6))
 FLOATS = st.one_of(st.floats(), st.floats(-100, 100))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.text(), st.lists(st.tuples(FLOATS, ANY), max_size=12), max_size=8), st.booleans(), st.booleans()
 )
@@ -371,7 +370,6 @@ def test_any_lines_are_drawn(series: dict[str, list[tuple[float, float | None]]]
     assert "nan" not in _drawn(parsed(figure))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.text(), ANY, ANY, ANY), max_size=12))
 def test_any_bars_and_parts_are_drawn(
     rows: list[tuple[str, float | None, float | None, float | None]],
@@ -382,7 +380,6 @@ def test_any_bars_and_parts_are_drawn(
     assert "nan" not in _drawn(parsed(charts.stacked("t", dict(zip(names, values, strict=True)))))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(FLOATS, min_size=1, max_size=8), st.data())
 def test_any_histogram_and_matrix_is_drawn(edges: list[float], data: st.DataObject) -> None:
     row = st.lists(ANY, min_size=len(edges) - 1, max_size=len(edges) - 1)
@@ -393,7 +390,6 @@ def test_any_histogram_and_matrix_is_drawn(edges: list[float], data: st.DataObje
     assert parsed(charts.matrix("t", list(counts), [str(edge) for edge in edges[1:]], values)) is not None
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.builds(Point, st.text(), FLOATS, FLOATS, st.booleans(), ANY, ANY), max_size=20), st.booleans())
 def test_any_points_are_drawn(given_: list[Point], log_x: bool) -> None:
     assert "nan" not in _drawn(parsed(charts.scatter("t", "x", "y", given_, log_x=log_x)))

@@ -95,7 +95,7 @@ def test_a_run_that_reached_the_limit_says_so_once(tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.booleans()), max_size=12))
 def test_the_total_is_never_above_the_limit(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool]]

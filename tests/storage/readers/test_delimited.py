@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.errors import InputError
@@ -62,7 +62,6 @@ def plainly(text: str, mark: str) -> list[Row]:
 def test_what_is_written_in_any_dialect_is_read_back() -> None:
     counts: Counter[str] = Counter()
 
-    @settings(max_examples=250, deadline=None)
     @given(
         rows=st.lists(st.tuples(PLAIN, PLAIN, TEXT), min_size=1, max_size=8),
         mark=MARK,
@@ -96,7 +95,6 @@ def test_a_stray_quotation_mark_loses_no_row() -> None:
     counts: Counter[str] = Counter()
     values = st.text("ab7é猫 .-'", min_size=1, max_size=5)
 
-    @settings(max_examples=250, deadline=None)
     @given(
         rows=st.lists(st.tuples(values, values, values), min_size=1, max_size=8),
         mark=MARK,
@@ -226,7 +224,6 @@ def test_headers_between_the_rows_are_left_out_and_counted(tmp_path: Path) -> No
         read(Source(tmp_path / "t.csv"), {"user": "id"})
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     seconds=st.lists(st.integers(10**9, 2 * 10**9), min_size=1, max_size=6),
     unit=st.sampled_from(["s", "ms", "us", "ns", "iso"]),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recx
@@ -100,7 +100,6 @@ WORD = st.text("abq019-_", min_size=1, max_size=4).filter(lambda word: word != "
 def test_qrels_with_and_without_header_agree_with_a_plain_loop() -> None:
     counts: Counter[str] = Counter()
 
-    @settings(max_examples=150, deadline=None)
     @given(
         rows=st.lists(st.tuples(WORD, WORD, st.integers(-2, 4)), min_size=1, max_size=10),
         form=st.sampled_from(["q\t0\td\tg", "q Q0 d g", "q\td\tg", "q d g", "header"]),
