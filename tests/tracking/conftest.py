@@ -85,9 +85,9 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
             server.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return a server that the tests of a module share."""
+    """Return a server that all tests share, each with experiments and models of names of its own."""
     started = _start(tmp_path_factory.mktemp("server"))
     yield started
     started.stop()

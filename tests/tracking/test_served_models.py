@@ -49,7 +49,7 @@ folder.mkdir(parents=True)
 (folder / "model.json").write_text("{}")
 fields = [Field("user", "long")]
 form = ModelForm("recx.pyfunc", ["numpy==2.4.6"], fields, [], fields, {"user": [1]})
-with MLflow(uri=sys.argv[2], register="news").run("news", {}) as run:
+with MLflow(uri=sys.argv[2], register="race").run("race", {}) as run:
     run.log_files(folder.parent)
     run.log_model(KeptModel(folder, 2, False, form, Contest()))
 print("done", flush=True)
@@ -131,10 +131,17 @@ def test_a_run_s_model_is_served_by_mlflow(
     store = request.getfixturevalue("server").uri if remote else f"sqlite:///{clicks}/outputs/mlflow.db"
     name = f"clicks-{remote}"
     recx.run(
-        [*CHAIN, "hydra.run.dir=outputs/run", "tracker=mlflow", f"tracker.uri={store}", f"tracker.register={name}"]
+        [
+            *CHAIN,
+            "hydra.run.dir=outputs/run",
+            "tracker=mlflow",
+            f"tracker.uri={store}",
+            f"tracker.register={name}",
+            "name=served",
+        ]
     )
     client = open_client(store)
-    [found] = client.search_logged_models([client.get_experiment_by_name("table").experiment_id])
+    [found] = client.search_logged_models([client.get_experiment_by_name("served").experiment_id])
     [registered] = client.search_registered_models(f"name = '{name}'")
     assert (str(found.status), found.model_type) == ("READY", "recommender")
     assert {"end_to_end/ndcg_at_5", "time/total"} <= {metric.key for metric in found.metrics}
@@ -142,16 +149,15 @@ def test_a_run_s_model_is_served_by_mlflow(
     assert registered.aliases == {}
     assert json.loads(found.tags["mlflow.modelVersions"])[0]["name"] == name
     model = Model.of(clicks / "outputs" / "run" / "model")
-    for address in [f"runs:/{found.source_run_id}/model", f"models:/{name}/1"][: 1 + remote]:
-        url = serve(address, store)
-        status, answer = ask(url, {"dataframe_split": {"columns": ["user"], "data": [[7], [3]]}, "params": {"k": 3}})
-        expected = model.recommend([7, 3], k=3)
-        assert status == 200
-        assert answer["predictions"] == json.loads(expected.to_json(orient="records", double_precision=15))
-        status, answer = ask(url, {"dataframe_records": [{"user": 1, "time": 5}]})
-        assert (status, answer["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
-        assert "time is that of an event, which needs the column item too" in answer["message"]
-        assert "stack_trace" not in answer
+    url = serve(f"models:/{name}/1" if remote else f"runs:/{found.source_run_id}/model", store)
+    status, answer = ask(url, {"dataframe_split": {"columns": ["user"], "data": [[7], [3]]}, "params": {"k": 3}})
+    expected = model.recommend([7, 3], k=3)
+    assert status == 200
+    assert answer["predictions"] == json.loads(expected.to_json(orient="records", double_precision=15))
+    status, answer = ask(url, {"dataframe_records": [{"user": 1, "time": 5}]})
+    assert (status, answer["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
+    assert "time is that of an event, which needs the column item too" in answer["message"]
+    assert "stack_trace" not in answer
 
 
 def test_a_model_comes_back_from_a_server_byte_by_byte(server: Any, clicks: Path) -> None:
@@ -183,10 +189,10 @@ def test_processes_that_register_at_once_and_one_that_is_killed(
     request: pytest.FixtureRequest, here: Path, remote: bool, kept: Any, contest_of: Any
 ) -> None:
     if remote:
-        store = request.getfixturevalue("start_server")().uri
+        store = request.getfixturevalue("server").uri
     else:
         store = f"sqlite:///{here}/outputs/mlflow.db"
-        with MLflow().run("news", {}):
+        with MLflow().run("race", {}):
             pass
     killed = start("killed", store)
     assert killed.stdout is not None
@@ -203,17 +209,17 @@ def test_processes_that_register_at_once_and_one_that_is_killed(
         assert out.endswith(b"done\n")
         assert process.returncode == 0
     client = open_client(store)
-    versions = {int(one.version): one for one in client.search_model_versions("name = 'news'")}
+    versions = {int(one.version): one for one in client.search_model_versions("name = 'race'")}
     assert sorted(versions) == [1, 2, 3]
-    assert str(client.get_registered_model("news").aliases[CHAMPION]) in ("2", "3")
+    assert str(client.get_registered_model("race").aliases[CHAMPION]) in ("2", "3")
     texts = [versions[number].tags[COMPARED] for number in (1, 2, 3)]
     assert texts[0] == "never compared with the champion, since its process ended before"
     assert WAITING not in texts
     statuses = [client.get_run(versions[number].run_id).info.status for number in (1, 2, 3)]
     assert statuses == ["KILLED", "FINISHED", "FINISHED"]
     model = kept(here / "third", contest=contest_of(better=False))
-    with MLflow(uri=store, register="news").run("news", {}) as run:
+    with MLflow(uri=store, register="race").run("race", {}) as run:
         run.log_files(here / "third")
         run.log_model(model)
     assert TAG in client.get_run(run.run_id).data.tags
-    assert client.get_model_version("news", "4").tags[COMPARED].endswith("it loses")
+    assert client.get_model_version("race", "4").tags[COMPARED].endswith("it loses")

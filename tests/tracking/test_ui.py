@@ -81,9 +81,17 @@ def test_the_server_listens_here_only_and_no_argument_holds_the_password(
     assert "postgresql://me:***@db/mlflow" in capsys.readouterr().out
 
 
+SERVER = """
+import sys
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.parametrize(("stop", "is_mlflow"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals, is_mlflow: bool) -> None:
+    """MLflow's server takes seconds to start, so that one of the two is a small one in its place."""
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     client, experiment = store.open_experiment(uri, tmp_path / "artifacts", "news", lambda tags: {})
     run_id = client.create_run(experiment).info.run_id
@@ -92,6 +100,11 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> 
         port = free.getsockname()[1]
     program = f"from recx.tracking.ui import open_ui; open_ui({run_id[:8]!r}, {uri!r}, {port})"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    if not is_mlflow:
+        (tmp_path / "site" / "mlflow").mkdir(parents=True)
+        (tmp_path / "site" / "mlflow" / "__init__.py").touch()
+        (tmp_path / "site" / "mlflow" / "__main__.py").write_text(SERVER)
+        environment["PYTHONPATH"] += f"{os.pathsep}{tmp_path / 'site'}"
     pipe = subprocess.PIPE
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True
