@@ -28,7 +28,7 @@ test-all: $(RAY) ## run every test, including the slow ones; installs Ray
 
 test-plugins: $(PLUGINS) ## check the types and run the tests of the plugins
 	$(BIN)/mypy $(foreach name,$(TESTED),plugins/recx-$(name)/recx_$(name))
-	$(BIN)/python -m pytest $(foreach name,$(TESTED),plugins/recx-$(name)/tests) $(ARGS)
+	$(PYTEST) $(foreach name,$(TESTED),plugins/recx-$(name)/tests) $(ARGS)
 
 lint: $(STAMP) ## check style, formatting, types and imports between packages
 	$(BIN)/ruff check .

@@ -238,21 +238,22 @@ def test_the_version_is_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert capsys.readouterr().out == f"recx-lab {__version__}\n"
 
 
-@pytest.mark.slow
-def test_a_mode_of_hydra_is_a_flag_of_ours(tmp_path: Path) -> None:
+def test_a_mode_of_hydra_is_a_flag_of_ours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*TINY, "ranker=identity", "cache=off"]
-    done = recx(tmp_path, *words, "hydra.mode=MULTIRUN", "seed=1,2")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(list(tmp_path.glob("outputs/sweeps/*/trials/*.json"))) == 2
-    assert recx(tmp_path, *words, "hydra.mode=RUN").returncode == 0
-    assert len(list(tmp_path.glob("outputs/2*/*/metrics.json"))) == 1
+    assert run_main(monkeypatch, *words, "hydra.mode=MULTIRUN", "seed=1,2") == 0
+    assert len(list(here.glob("outputs/sweeps/*/trials/*.json"))) == 2
+    assert run_main(monkeypatch, *words, "hydra.mode=RUN") == 0
+    assert len(list(here.glob("outputs/2*/*/metrics.json"))) == 1
 
 
-def test_a_glob_sweeps_over_the_options_that_match(tmp_path: Path) -> None:
-    done = recx(tmp_path, "-m", *TINY, "ranker=identity", "cache=off", "split=glob(leave_last*)")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "job 1: " in done.stdout
-    [sweep] = (tmp_path / "outputs" / "sweeps").iterdir()
+def test_a_glob_sweeps_over_the_options_that_match(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, "-m", *TINY, "ranker=identity", "cache=off", "split=glob(leave_last*)") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "job 1: " in out
+    [sweep] = (here / "outputs" / "sweeps").iterdir()
     assert {path.name for path in sweep.iterdir() if path.is_dir()} == {"0", "1", "trials", "summary"}
     table = sweep / "summary" / "sweep.csv"
     splits = {name.removeprefix("split/") for name in option_sources.options() if name.startswith("split/leave_last")}
@@ -267,11 +268,9 @@ def test_verbose_shows_what_hydra_and_the_libraries_log(tmp_path: Path) -> None:
     assert "Installed Hydra Plugins" in done.stdout + done.stderr
 
 
-@pytest.mark.slow
-def test_hydras_own_files_are_written_where_asked(tmp_path: Path) -> None:
-    done = recx(tmp_path, *TINY, "ranker=identity", "cache=off", "hydra.output_subdir=.hydra")
-    assert (done.returncode, done.stderr) == (0, "")
-    [overrides] = tmp_path.glob("outputs/*/*/.hydra/overrides.yaml")
+def test_hydras_own_files_are_written_where_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_main(monkeypatch, *TINY, "ranker=identity", "cache=off", "hydra.output_subdir=.hydra") == 0
+    [overrides] = here.glob("outputs/*/*/.hydra/overrides.yaml")
     assert "- ranker=identity" in overrides.read_text()
 
 
@@ -297,10 +296,13 @@ def test_submitit_runs_trials_in_processes_of_its_own(tmp_path: Path) -> None:
     assert sorted(line.split(",")[2] for line in table.read_text().splitlines()[1:]) == ["1", "2"]
 
 
-def test_the_configuration_can_be_shown(tmp_path: Path) -> None:
-    done = recx(tmp_path, "+experiment=news", "ranker.l2=0.5", "--cfg", "job")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "l2: 0.5" in done.stdout
+def test_the_configuration_can_be_shown(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, "+experiment=news", "ranker.l2=0.5", "--cfg", "job") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "l2: 0.5" in out
 
 
 def test_a_run_writes_into_the_working_directory(tmp_path: Path) -> None:

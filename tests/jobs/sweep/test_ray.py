@@ -1,4 +1,7 @@
-"""Sweeps on a real Ray: workers that are killed in mid-trial, a trial that always kills its worker, Ctrl-C."""
+"""Sweeps on a real Ray: workers that are killed in mid-trial, a trial that always kills its worker, Ctrl-C.
+
+Ray and each of its workers take seconds to start, so that one cluster serves all tests that need no Ray of their own.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +29,7 @@ pytest.importorskip(
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "retriever=popularity"]
 SWEEP = [*SMALL, "ranker=patient", "feature=basic", "runtime.threads=1", "fold=valid", "sweep_id=mine"]
-FIVE = "ranker.number=0,1,2,3,4"
+THREE = "ranker.number=0,1,2"
 ON_RAY = ["hydra/launcher=ray", "hydra.launcher.ray.init.num_cpus=2"]
 CLUSTER = """\
 import sys, ray
@@ -118,9 +122,14 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-def figures(folder: Path) -> pd.DataFrame:
-    table = pd.read_csv(folder / "outputs" / "sweeps" / "mine" / "summary" / "sweep.csv")
-    return table.drop(columns=["seconds", "cached"])
+def summary(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "outputs" / "sweeps" / "mine" / "summary" / "sweep.csv")
+
+
+def objectives(folder: Path) -> dict[int, float]:
+    """Return the objective of each trial that has one, by its number."""
+    finished: dict[int, float] = summary(folder).set_index("ranker.number")["objective"].dropna().to_dict()
+    return finished
 
 
 def runs(folder: Path) -> dict[str, list[str]]:
@@ -135,19 +144,50 @@ def runs(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def serial(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> pd.DataFrame:
+def serial(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[int, float]:
     folder = tmp_path_factory.mktemp("serial")
-    code, said = sweep(folder, environment, FIVE)
+    code, said = sweep(folder, environment, THREE)
     assert code == 0, said
-    table = figures(folder)
-    assert len(set(table["objective"])) == 5
-    return table
+    found = objectives(folder)
+    assert len({*found.values()}) == 3
+    return found
 
 
-def test_a_trial_whose_worker_is_killed_is_tried_again_and_nothing_is_lost(
-    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that runs already.
+
+    Attributes:
+        launcher: The overrides of a sweep on it.
+        environment: The variables of its processes, and of those that join it.
+        folder: Its working directory.
+    """
+
+    launcher: list[str]
+    environment: dict[str, str]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    environment = {**environment, "RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    command, pipe = [sys.executable, "-c", CLUSTER], subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        yield Cluster(["hydra/launcher=ray", f"hydra.launcher.ray.init.address={address}"], environment, folder)
+        assert process.stdin
+        process.stdin.close()
+
+
+def test_trials_whose_workers_are_killed_are_tried_again_and_one_that_always_kills_its_own_is_marked(
+    tmp_path: Path, cluster: Cluster, serial: dict[int, float]
 ) -> None:
-    with started(tmp_path, environment, FIVE, *ON_RAY) as process:
+    words = ["ranker.number=0,1,13,2", *cluster.launcher, "hydra.launcher.ray.remote.max_retries=2"]
+    with started(tmp_path, cluster.environment, *words) as process:
         killed, stopped = worker(tmp_path, 0), worker(tmp_path, 1)
         assert killed != stopped
         os.kill(killed, signal.SIGKILL)
@@ -155,73 +195,52 @@ def test_a_trial_whose_worker_is_killed_is_tried_again_and_nothing_is_lost(
         until(lambda: None if alive(killed) or alive(stopped) else 0)
         (tmp_path / "go").touch()
         out, err = process.communicate(timeout=240)
-    assert process.returncode == 0, out + err
-    pd.testing.assert_frame_equal(figures(tmp_path), serial)
+    assert process.returncode == 1, out + err
+    assert objectives(tmp_path) == serial
+    table = summary(tmp_path)
+    assert list(table["ranker.number"])[3] == 13
+    assert table["reason"][3] == "its worker died 2 times (out of memory, killed or crashed)"
+    ended = runs(tmp_path)
+    assert ended.pop("ranker.number=13") == ["KILLED", "KILLED"]
     once, twice = ["FINISHED"], ["FINISHED", "KILLED"]
-    expected = {f"ranker.number={number}": twice if number < 2 else once for number in range(5)}
-    assert runs(tmp_path) == {"sweep of ranker.number": once, "best": once, **expected}
+    expected = {f"ranker.number={number}": twice if number < 2 else once for number in range(3)}
+    assert ended == {"sweep of ranker.number": once, "best": once, **expected}
     assert not (tmp_path / "mlruns").exists()
+    assert list(cluster.folder.iterdir()) == []  # the trials work in the folder of the sweep
 
 
-def test_a_trial_that_always_kills_its_worker_is_marked_and_the_others_go_on(
-    tmp_path: Path, environment: dict[str, str]
+def test_ctrl_c_ends_the_trials_in_order_and_the_sweep_can_go_on_with_code_beside_the_folder_of_options(
+    tmp_path: Path, environment: dict[str, str], serial: dict[int, float]
 ) -> None:
-    words = ["ranker.number=0,13,2", *ON_RAY, "hydra.launcher.ray.remote.max_retries=2"]
-    code, said = sweep(tmp_path, environment, *words)
-    assert code == 1, said
-    table = figures(tmp_path)
-    assert list(table["ranker.number"])[2] == 13
-    assert table["reason"][2] == "its worker died 2 times (out of memory, killed or crashed)"
-    assert table["objective"].notna().sum() == 2
-    assert "RUNNING" not in {status for statuses in runs(tmp_path).values() for status in statuses}
-
-
-def test_ctrl_c_ends_the_trials_in_order_and_the_sweep_can_go_on(
-    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
-) -> None:
-    with started(tmp_path, environment, FIVE, *ON_RAY) as process:
-        workers = [worker(tmp_path, 0), worker(tmp_path, 1)]
+    home, here = tmp_path / "home", tmp_path / "here"
+    (home / "conf").mkdir(parents=True)
+    here.mkdir()
+    (home / "own_patient.py").write_text(PART)
+    words = ["--config-dir", str(home / "conf"), "ranker._target_=own_patient.Patient", THREE, *ON_RAY]
+    with started(here, environment, *words) as process:
+        workers = [worker(here, 0), worker(here, 1)]
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err.endswith("interrupted\n")
     assert not any(alive(pid) for pid in workers)
     killed = ["KILLED"]
-    assert runs(tmp_path) == {"sweep of ranker.number": killed, "ranker.number=0": killed, "ranker.number=1": killed}
-    code, said = sweep(tmp_path, environment, FIVE, *ON_RAY)
+    assert runs(here) == {"sweep of ranker.number": killed, "ranker.number=0": killed, "ranker.number=1": killed}
+    code, said = sweep(here, environment, *words)
     assert code == 0, said
-    pd.testing.assert_frame_equal(figures(tmp_path), serial)
-
-
-def test_a_cluster_that_runs_already_works_in_the_folder_of_the_sweep(
-    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
-) -> None:
-    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
-    here.mkdir()
-    elsewhere.mkdir()
-    both = {**environment, "RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    with subprocess.Popen(
-        [sys.executable, "-c", CLUSTER],
-        cwd=elsewhere, env=both, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    ) as cluster:  # fmt: skip
-        assert cluster.stdout
-        address = cluster.stdout.readline().strip()
-        code, said = sweep(here, both, FIVE, "hydra/launcher=ray", f"hydra.launcher.ray.init.address={address}")
-        assert cluster.stdin
-        cluster.stdin.close()
-    assert code == 0, said
-    pd.testing.assert_frame_equal(figures(here), serial)
-    assert list(elsewhere.iterdir()) == []
+    assert objectives(here) == serial
 
 
 def test_an_address_where_nobody_answers_is_told_at_once(tmp_path: Path, environment: dict[str, str]) -> None:
-    code, said = sweep(tmp_path, environment, FIVE, "hydra/launcher=ray", "hydra.launcher.ray.init.address=127.0.0.1:9")
+    code, said = sweep(
+        tmp_path, environment, THREE, "hydra/launcher=ray", "hydra.launcher.ray.init.address=127.0.0.1:9"
+    )
     assert code == 2
     assert "hydra.launcher.ray.init.address=127.0.0.1:9: no server answers there" in said
 
 
-def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, environment: dict[str, str]) -> None:
-    with started(tmp_path, environment, "ranker.number=0,1,2", *ON_RAY) as process:
+def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, cluster: Cluster) -> None:
+    with started(tmp_path, cluster.environment, THREE, *cluster.launcher) as process:
         worker(tmp_path, 0)
         worker(tmp_path, 1)
         (tmp_path / "outputs" / "sweeps" / "mine" / "sweep.json").unlink()  # before the third begins
@@ -230,17 +249,3 @@ def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, en
     assert process.returncode == 1
     assert "does not see this folder of the sweep: all machines of a cluster need the same working directory" in err
     assert err.count("\n") == 1
-
-
-def test_code_beside_the_folder_of_options_reaches_the_workers(
-    tmp_path: Path, environment: dict[str, str], serial: pd.DataFrame
-) -> None:
-    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
-    (home / "conf").mkdir(parents=True)
-    elsewhere.mkdir()
-    (home / "own_patient.py").write_text(PART)
-    own = ["--config-dir", str(home / "conf"), "ranker._target_=own_patient.Patient"]
-    code, said = sweep(elsewhere, environment, *own, "ranker.number=0,1", *ON_RAY)
-    assert code == 0, said
-    both = serial.set_index("ranker.number")["objective"][[0, 1]]
-    assert figures(elsewhere).set_index("ranker.number")["objective"].sort_index().to_dict() == both.to_dict()
