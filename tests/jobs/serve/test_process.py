@@ -121,11 +121,10 @@ def test_a_worker_that_dies_is_started_again_and_none_outlives_a_server_that_is_
         assert server.get("/recommend?users=u05&k=3")[0] == 200  # waits until one of them serves
         server.until(lambda: "recx_worker_starts_total 4" in server.get("/metrics")[1])
         assert 'recx_requests_total{endpoint="recommend",code="200"} 11' in server.get("/metrics")[1]
-        workers = server.workers()
+        workers, printed = server.workers(), "".join(server.lines)
         server.process.kill()
         server.until(lambda: not any(map(is_alive, workers)))
         assert refused(server.port)
-    printed = "".join(server.lines)
     assert printed.count("was killed by SIGKILL (out of memory?): it is started again") == 2
     assert "Traceback" not in printed
 

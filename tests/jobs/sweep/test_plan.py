@@ -75,15 +75,11 @@ RANKING = "objective=ranking/mrr"
 @pytest.mark.parametrize(
     ("words", "key"),
     [
-        (["retriever=random,item_knn"], "retriever"),
-        (["retriever=random,item_knn", "ranker.l2=1,2"], "retriever"),
-        (["retriever=item_knn", "retriever.last=5,10"], "retriever.last"),
+        (["retriever=item_knn", "retriever.last=5,10", "ranker.l2=1,2"], "retriever.last"),
         (["n_candidates=10,20"], "n_candidates"),
         (["seen=drop,keep"], "seen"),
         (["refit=true,false"], "refit"),
-        (["seed=1,2"], "seed"),
         (["encoder=tfidf,lsa"], "encoder"),
-        (["dataset.days=3,4"], "dataset.days"),
         (["split=leave_last,by_time"], "split"),
         (["+sweep=retriever"], "retriever"),
         (["hydra.sweeper.leave_out=encoder"], "encoder"),
