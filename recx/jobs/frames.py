@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recx.storage.readers.in_memory import Frame, HeldFrame
 
 Columns = Mapping[str, str | int | None]
-SETTINGS = {"data": "path", "items": "items", "users": "users"}
+SETTINGS = {"data": "path", **{name: name for name in ("valid", "test", "slates", "items", "users")}}
 """Argument -> the setting of ``dataset`` that names its file."""
 OF_TABLES = ("+experiment=table",)
 """What a run of frames adds if it chooses neither an experiment nor a primary configuration of its own."""
@@ -66,8 +66,8 @@ def given_frames(
     """Return frames with the overrides that name them.
 
     Args:
-        tables: Argument (``data``, ``items``, ``users``) -> its frame; None: it is not given.
-        columns: Role (user, item, time, weight, fold) -> the column of ``data``.
+        tables: Argument (a key of ``SETTINGS``) -> its frame; None: it is not given.
+        columns: Role (user, item, time, weight, fold) -> the column of ``data``, and of ``valid`` and ``test``.
         words: The other overrides.
         added: Overrides that are added if no word chooses an experiment or a dataset.
 

@@ -27,6 +27,9 @@ def run(
     overrides: str | Sequence[str] = (),
     *,
     data: Frame | None = None,
+    valid: Frame | None = None,
+    test: Frame | None = None,
+    slates: Frame | None = None,
     items: Frame | None = None,
     users: Frame | None = None,
     columns: Columns | None = None,
@@ -41,10 +44,15 @@ def run(
         overrides: Such as ``["+experiment=news", "ranker.l2=0.1"]``, or one text that is split like a command line.
         data: A data frame of events (pandas, Polars, PyArrow), which ``dataset=table`` reads like a file with the same
             content (``dataset.path``); without an experiment or a dataset, ``+experiment=table`` is run.
+        valid: A data frame of the valid events, with the columns of ``data``, which then holds those of train
+            (``dataset.valid``), for ``split=given``.
+        test: A data frame of the test events, like ``valid`` (``dataset.test``).
+        slates: A data frame of candidate lists for ``retriever=given``, with columns user, item and, optionally, score
+            or rank (``dataset.slates``).
         items: A data frame with one row per item, like ``dataset.items``.
         users: A data frame with one row per user, like ``dataset.users``.
         columns: Role -> column of ``data``, such as ``{"user": "uid"}``, like ``dataset.user``: user, item, time,
-            weight, fold; None: there is no such column.
+            weight, fold (and of ``valid`` and ``test``); None: there is no such column.
         config_dir: Folders of option files, like ``--config-dir``; parts may be defined in modules beside a folder.
         config_name: Name of the primary configuration, like ``--config-name``.
 
@@ -57,7 +65,8 @@ def run(
     from recx.jobs.launch import folder_of_run, launch
 
     words = _words(overrides)
-    given = given_frames({"data": data, "items": items, "users": users}, columns, words, _added(config_name))
+    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
+    given = given_frames(frames, columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         check_single(words)
         config = compose([*given.words, *words])
@@ -70,6 +79,9 @@ def sweep(
     overrides: str | Sequence[str] = (),
     *,
     data: Frame | None = None,
+    valid: Frame | None = None,
+    test: Frame | None = None,
+    slates: Frame | None = None,
     items: Frame | None = None,
     users: Frame | None = None,
     columns: Columns | None = None,
@@ -81,6 +93,9 @@ def sweep(
     Args:
         overrides: Such as ``["+experiment=news", "ranker.l2=0.1,1"]``, or one text that is split like a command line.
         data: A data frame of events, as of ``run``; its trials run in this process (no ``hydra/launcher``).
+        valid: A data frame of the valid events.
+        test: A data frame of the test events.
+        slates: A data frame of candidate lists.
         items: A data frame of the items.
         users: A data frame of the users.
         columns: Role -> column of ``data``.
@@ -103,7 +118,8 @@ def sweep(
     from recx.jobs.sweep.summary import table
 
     words = _words(overrides)
-    given = given_frames({"data": data, "items": items, "users": users}, columns, words, _added(config_name))
+    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
+    given = given_frames(frames, columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         of_all = put_aside([*given.words, *words])
         trials = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
@@ -116,6 +132,9 @@ def doctor(
     data: Frame | None = None,
     overrides: str | Sequence[str] = (),
     *,
+    valid: Frame | None = None,
+    test: Frame | None = None,
+    slates: Frame | None = None,
     items: Frame | None = None,
     users: Frame | None = None,
     columns: Columns | None = None,
@@ -128,6 +147,9 @@ def doctor(
         data: A data frame of events, as of ``run``; None: the overrides name the data. Without an experiment or a
             dataset, it says what the data seems to be, which columns play which part, and how to run on it.
         overrides: Those of a run on this data.
+        valid: A data frame of the valid events.
+        test: A data frame of the test events.
+        slates: A data frame of candidate lists.
         items: A data frame of the items.
         users: A data frame of the users.
         columns: Role -> column of ``data``.
@@ -144,7 +166,8 @@ def doctor(
     from recx.jobs.identified import identified
 
     words = _words(overrides)
-    given = given_frames({"data": data, "items": items, "users": users}, columns, words)
+    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
+    given = given_frames(frames, columns, words)
     with given.at_hand(), _project(words, config_dir, config_name):
         words = [*given.words, *words]
         seems = identified(words)

@@ -58,6 +58,23 @@ def test_a_run_of_a_frame_is_that_of_a_file(here: Path, capsys: pytest.CaptureFi
     assert len(table)
 
 
+def test_folds_and_lists_of_frames_are_those_of_files(here: Path) -> None:
+    last = EVENTS.groupby("uid").cumcount(ascending=False)
+    folds = {"data": EVENTS[last > 1], "valid": EVENTS[last == 1], "test": EVENTS[last == 0]}
+    folds["slates"] = pd.DataFrame({"user": np.repeat(EVENTS["uid"].unique(), 25)}).assign(
+        item=lambda lists: lists.index % 25, score=lambda lists: RNG.random(len(lists))
+    )
+    for name, frame in folds.items():
+        frame.to_parquet(f"{name}.parquet")
+    words = ["+experiment=table", "split=given", "retriever=given", "ranker=identity", "tracker=console", "cache=off"]
+    given = [f"dataset.{'path' if name == 'data' else name}={name}.parquet" for name in folds]
+    of_files = recx.run([*words, *given, "dataset.user=uid", "dataset.item=sku", "dataset.time=ts"])
+    of_frames = recx.run(words, **folds, columns=COLUMNS)
+    np.testing.assert_equal(figures(of_frames), figures(of_files))
+    assert of_frames.metrics["data/requests"] == (EVENTS["uid"].value_counts() > 0).sum()
+    assert recx.doctor(overrides=words, **folds, columns=COLUMNS).events == len(EVENTS.drop_duplicates())
+
+
 def test_the_model_of_a_frame_recommends_later(here: Path) -> None:
     recx.run(SILENT, data=EVENTS, columns=COLUMNS)
     frame = recx.load_model("last").recommend([3], k=2)
