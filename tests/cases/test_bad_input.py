@@ -302,7 +302,8 @@ def test_a_news_folder_may_lack_what_is_optional(
 ) -> None:
     whole = {"articles.csv": ARTICLES, "articles_emb.csv": EMBEDDINGS, "testA_click_log.csv": TEST_A} | {name: content}
     files = {f"d/{file}": text for file, text in whole.items() if text is not None}
-    assert recx("news", {"d/train_click_log.csv": clicks(NEWS), **files}, ["dataset.path=d"]) == (0, "")
+    words = ["dataset.path=d", "ranker.resamples=0"]
+    assert recx("news", {"d/train_click_log.csv": clicks(NEWS), **files}, words) == (0, "")
     notes = recx.notes()
     assert {key: notes[key] for key in counts} == counts
 

@@ -27,6 +27,8 @@ from recx.storage.cache import full_disk, store
 from recx.storage.cache.entries import describe, entries
 from recx.tracking.mlflow import MlflowRun
 
+from .conftest import CommandIn
+
 TINY = ["+experiment=news", "dataset.readers=60", "dataset.articles=40", "tracker=console", "ranker=identity"]
 OUTPUTS = Path("outputs")
 
@@ -45,7 +47,7 @@ def mounted(here: Path) -> Iterator[Callable[[int], Path]]:
 
     yield of
     os.chdir(here)
-    subprocess.run(["umount", place], check=True)
+    subprocess.run(["umount", "-l", place], check=True)
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -53,22 +55,22 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.slow
-def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], Path]) -> None:
-    done = command(mounted(8000), *TINY, "dataset.readers=300")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "the cache keeps no load (only 7 MB of its disk are free): check the disk" in done.stdout
-    assert done.stdout.count("the cache keeps no") == 1
+def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], Path], command_in: CommandIn) -> None:
+    done = command_in(mounted(8000), *TINY, "dataset.readers=300")
+    assert (done.code, done.err) == (0, "")
+    assert "the cache keeps no load (only 7 MB of its disk are free): check the disk" in done.out
+    assert done.out.count("the cache keeps no") == 1
 
 
-@pytest.mark.slow
-def test_a_run_that_does_not_fit_is_neither_finished_nor_the_last(mounted: Callable[[int], Path]) -> None:
-    done = command(mounted(100), *TINY, "dataset.readers=2000", "dataset.articles=1000")
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device" in done.stderr
-    assert "no runs under outputs yet" in command(mounted(8000), "runs").stderr
-    assert "no run has finished" in command(mounted(8000), "explain", "last", "--worst", "1").stderr
+def test_a_run_that_does_not_fit_is_neither_finished_nor_the_last(
+    mounted: Callable[[int], Path], command_in: CommandIn
+) -> None:
+    done = command_in(mounted(100), *TINY, "dataset.readers=2000", "dataset.articles=1000")
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "No space left on device" in done.err
+    assert "no runs under outputs yet" in command_in(mounted(8000), "runs").err
+    assert "no run has finished" in command_in(mounted(8000), "explain", "last", "--worst", "1").err
 
 
 def full(*_: object, **__: object) -> Any:
