@@ -136,10 +136,10 @@ def test_lists_are_those_of_a_loop_whatever_the_pieces_and_threads(
         at: dict[tuple[int, str], tuple[float, int]] = {}
         for name, source in named.items():
             pairs = source.lists.get(user, [])[:k]
-            largest = max([1e-12, *(np.float32(abs(score)) for _, score in pairs)])
+            largest = max([1e-12, *(stored(abs(score)) for _, score in pairs)])
             for rank, (item, score) in enumerate(pairs, 1):
                 by_rank = round(2**48 * weights[name] / (1 + rank)) / 2**48
-                share = by_rank if method == "reciprocal_rank" else weights[name] * float(np.float32(score) / largest)
+                share = by_rank if method == "reciprocal_rank" else weights[name] * (stored(score) / largest)
                 sums[item] = sums.get(item, 0.0) + share
                 at[item, name] = (np.float32(score), rank)
         best = sorted(sums, key=lambda item: (-sums[item], item))[:k]
