@@ -10,7 +10,7 @@ from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Array, Floats, Interactions, Longs, RankedLists, Requests
+from recx.core.types import Array, Bools, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.clicks import ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
@@ -83,8 +83,10 @@ class PeerClicks:
         if requests.time is None:
             return np.zeros(len(candidates), dtype=np.float32)
         window = milliseconds(self.window, "feature.window")
-        clicks = peers.before(candidates, requests, 0) - peers.before(candidates, requests, window)
-        return np.where(peers.own(candidates, requests) >= 0, np.log1p(clicks), 0).astype(np.float32)
+        clicks = _before_requests(candidates, peers, requests, 0) - _before_requests(
+            candidates, peers, requests, window
+        )
+        return np.where(_kinds(candidates, peers, requests)[1], np.log1p(clicks), 0).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +108,6 @@ class _Peers:
     def for_users(self, history: Interactions) -> _Peers:
         return replace(self, group=history.users.table[self.column])
 
-    def own(self, candidates: RankedLists, requests: Requests) -> Array:
-        """Return the group of each row's user [n_rows]."""
-        return of_rows(self.group[requests.user], candidates)
-
-    def before(self, candidates: RankedLists, requests: Requests, earlier: int) -> Longs:
-        """Return the clicks of the user's group on each row's item up to ``earlier`` ms before the request [n_rows]."""
-        return _clicks_of_peers(candidates, self, requests, earlier)
-
 
 @once_per_input
 def _peers(history: Interactions, column: str) -> _Peers:
@@ -126,7 +120,14 @@ def _peers(history: Interactions, column: str) -> _Peers:
 
 
 @once_per_input
-def _clicks_of_peers(candidates: RankedLists, peers: _Peers, requests: Requests, earlier: int) -> Longs:
+def _kinds(candidates: RankedLists, peers: _Peers, requests: Requests) -> tuple[Longs, Bools]:
+    """Return the kind of a click by the user's group on each row's item, and whether the group is known [n_rows]."""
+    own = of_rows(peers.group[requests.user], candidates)
+    return candidates.item.astype(np.int64) * peers.n_groups + own, own >= 0
+
+
+@once_per_input
+def _before_requests(candidates: RankedLists, peers: _Peers, requests: Requests, earlier: int) -> Longs:
+    """Return the clicks by the user's group on each row's item up to ``earlier`` ms before the request [n_rows]."""
     assert requests.time is not None
-    kind = candidates.item.astype(np.int64) * peers.n_groups + peers.own(candidates, requests)
-    return peers.counter.before(kind, requests.time - earlier, candidates.indptr)
+    return peers.counter.before(_kinds(candidates, peers, requests)[0], requests.time - earlier, candidates.indptr)

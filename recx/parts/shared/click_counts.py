@@ -13,7 +13,7 @@ import numpy as np
 
 from recx.core.compiled import compiled
 from recx.core.memo import once_per_input
-from recx.core.ragged import blocks_of_groups, check_borders, check_numbers, indptr_of
+from recx.core.ragged import blocks_of_groups, check_borders, indptr_of
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Interactions, Ints, Longs
 
@@ -114,16 +114,15 @@ class PairCounter:
             time: The time of each list [n_lists]: pairs before it count.
             indptr: Borders of the lists' rows [n_lists + 1].
         """
-        check_numbers(first + 1, len(self.clicks) + 1)  # a history of other items would lead the kernel astray
-        check_numbers(second, len(self.clicks))
         tick, counts = np.searchsorted(self.times, time), np.zeros(len(second), dtype=np.int64)
         stored = self.indptr, self.entry, self.clicks, self.both_ways
 
-        def count(lists: tuple[int, int]) -> None:
+        def count(lists: tuple[int, int]) -> bool:
             start, stop = lists
-            _count_pairs(*stored, first[start:stop], second, indptr[start : stop + 1], tick[start:stop], counts)
+            return _count_pairs(*stored, first[start:stop], second, indptr[start : stop + 1], tick[start:stop], counts)
 
-        side_by_side(count, blocks_of_groups(indptr, ROWS))
+        if not all(side_by_side(count, blocks_of_groups(indptr, ROWS))):
+            raise ValueError(f"numbers of items that are not all below {len(self.clicks)}")
         return counts
 
 
@@ -249,7 +248,7 @@ def _count_pairs(
     borders: Longs,
     tick: Longs,
     count: Longs,
-) -> None:
+) -> bool:
     """Write the number of pairs of each row's item and its list's first item into ``count``.
 
     Args:
@@ -262,18 +261,26 @@ def _count_pairs(
         borders: Borders of the lists' rows [n_lists + 1].
         tick: The tick of each list [n_lists]: pairs before it count.
         count: The counts [n_rows], 0 before.
+
+    Returns:
+        Whether all items are known; the counts of other ones would be of what lies elsewhere in memory.
     """
     for q in range(len(tick)):
+        if first[q] >= len(clicks):
+            return False
         if first[q] < 0:
             continue
         for row in range(borders[q], borders[q + 1]):
             a, b = np.int64(first[q]), np.int64(second[row])
+            if b < 0 or b >= len(clicks):
+                return False
             if both_ways and (clicks[b] < clicks[a] or (clicks[b] == clicks[a] and b < a)):
                 a, b = b, a
             stop = indptr[a + 1]
             start = _first_from(entry, indptr[a], stop, b << 32)
             if start < stop and entry[start] >> 32 == b:
                 count[row] = _first_from(entry, start, stop, b << 32 | tick[q]) - start
+    return True
 
 
 def pairs_within(history: Interactions, distance: int) -> Iterator[tuple[int, Longs, Longs]]:

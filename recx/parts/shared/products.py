@@ -23,31 +23,37 @@ def products(users: Vectors, items: Vectors) -> Floats:
 def products_of_pairs(users: Vectors, user: Longs, items: Vectors, item: Ints) -> Floats:
     """Return the product of row ``user[i]`` and row ``item[i]`` for each pair [n]."""
     found = np.empty(len(user), dtype=np.float32)
-    check_numbers(user, users.shape[0])
-    check_numbers(item, items.shape[0])
 
-    def multiply(pairs: tuple[int, int]) -> None:
+    def multiply(pairs: tuple[int, int]) -> bool:
         start, stop = pairs
         if isinstance(users, np.ndarray):
-            _multiply_pairs(users, user[start:stop], items, item[start:stop], found[start:stop])
-        else:
-            one, other = users[user[start:stop]], items[item[start:stop]]
-            found[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+            return _multiply_pairs(users, user[start:stop], items, item[start:stop], found[start:stop])
+        check_numbers(user[start:stop], users.shape[0])
+        check_numbers(item[start:stop], items.shape[0])
+        one, other = users[user[start:stop]], items[item[start:stop]]
+        found[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+        return True
 
-    side_by_side(multiply, blocks(len(user), ROWS))
+    if not all(side_by_side(multiply, list(blocks(len(user), ROWS)))):
+        raise ValueError(f"numbers of rows that are not all among {users.shape[0]} and {items.shape[0]}")
     return found
 
 
 @compiled("found")
-def _multiply_pairs(users: Floats, user: Longs, items: Floats, item: Ints, found: Floats) -> None:
+def _multiply_pairs(users: Floats, user: Longs, items: Floats, item: Ints, found: Floats) -> bool:
     """Write the product of row ``user[i]`` and row ``item[i]`` for each pair into ``found`` [n].
 
     Four sums instead of one: an addition need not wait for the one before it.
+
+    Returns:
+        Whether there are all these rows.
     """
     d = users.shape[1]
     whole = d - d % 4
     for pair in range(len(user)):
         u, i = user[pair], item[pair]
+        if u < 0 or u >= len(users) or i < 0 or i >= len(items):
+            return False
         a = b = c = rest = np.float32(0)
         for at in range(0, whole, 4):
             a += users[u, at] * items[i, at]
@@ -57,6 +63,7 @@ def _multiply_pairs(users: Floats, user: Longs, items: Floats, item: Ints, found
         for at in range(whole, d):
             rest += users[u, at] * items[i, at]
         found[pair] = (a + b) + (c + rest)
+    return True
 
 
 def products_of_lists(lists: RankedLists, queries: Vectors, items: Vectors) -> Floats:
