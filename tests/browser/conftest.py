@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -15,7 +12,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from recx.cli.main import main
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root has none in a container
@@ -125,12 +123,12 @@ def small() -> tuple[str, ...]:
 def recx(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return a function that runs recx with arguments in one folder for the session, and returns that folder."""
     folder = tmp_path_factory.mktemp("runs")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
     def run(*words: str) -> Path:
-        command = [sys.executable, "-m", "recx", *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            patch.setattr("sys.argv", ["recx", *words])
+            assert main() == 0
         return folder
 
     return run

@@ -52,10 +52,14 @@ IN_PROSE = re.compile(
     flags=re.IGNORECASE,
 )
 REQUIRED = re.compile(rf"(?:dependencies|requires|install_requires) ?= ?\[[^\]]*?[\"']({OURS})[^\"']*[\"']")
+NEEDED = re.compile(r"recx|\{\}", flags=re.IGNORECASE)
+"""Every fault has one of these in it: most texts have none, and are looked at no further."""
 
 
 def faults(text: str) -> list[str]:
     """Return what in a text would be looked for on an index, or reads as if it were there."""
+    if not NEEDED.search(text):
+        return []
     text = re.sub(r"\\\n", " ", text)
     found = [word for command in INSTALLER.finditer(text) for word in _bare(command["words"].split())]
     plain = " ".join(text.replace("`", "").split())
@@ -155,6 +159,8 @@ def texts(file: Path) -> Iterator[str]:
             yield "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
             yield node.value
+    if not re.search(rf"#.*(?:{NEEDED.pattern})", content, flags=re.IGNORECASE):
+        return
     comments = [
         token for token in tokenize.generate_tokens(io.StringIO(content).readline) if token.type == tokenize.COMMENT
     ]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from recx_transformer.circle import circle, small
 
+import recx
 from recx.plugin import Pruned
 from recx.testing import FirstFit, noted, watched
 
@@ -58,7 +55,7 @@ def test_a_training_that_is_resumed_reports_its_earlier_epochs_first(
 
 
 @pytest.mark.slow
-def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path) -> None:
+def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     world = ["+experiment=news", "dataset.readers=60", "dataset.articles=50", "n_candidates=10", "fold=valid"]
     network = {"factors": 8, "epochs": 3, "warmup": 0, "recent": "[]", "batch_size": 32, "validation_users": 40}
@@ -66,18 +63,8 @@ def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path) -> None:
     strict = ["pruner=median", "pruner.startup_trials=2", "pruner.percentile=1"]  # only the best goes on
     settings = [f"retriever.{key}={value}" for key, value in network.items()]
     words = [*world, *parts, *strict, *settings, "retriever.learning_rate=0.05,1e-10,1e-11,0.02"]
-    done = subprocess.run(
-        [sys.executable, "-m", "recx", "-m", *words],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    [sweep] = (tmp_path / "outputs" / "sweeps").iterdir()
-    table = pd.read_csv(sweep / "summary" / "sweep.csv")
+    monkeypatch.chdir(tmp_path)
+    table = recx.sweep(words)
     ended = table["reason"] == "pruned at epoch 2"
     assert ended.any()
     assert (table["objective"].isna() == ended).all()
@@ -91,5 +78,5 @@ def test_a_trial_behind_the_others_is_ended_and_marked(tmp_path: Path) -> None:
     pruned = [run for run in trials if run.data.tags.get("recx.pruned") == "pruned at epoch 2"]
     assert (len(trials), len(pruned)) == (4, ended.sum())
     for run in trials:
-        curve = "pruning/reached" if run in pruned else NDCG
+        curve = "pruning/reached" if run in pruned else f"valid/{NDCG}"
         assert len(client.get_metric_history(run.info.run_id, curve)) == (2 if run in pruned else 3)
