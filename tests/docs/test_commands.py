@@ -265,6 +265,26 @@ def impressions(folder: Path) -> None:
     (folder / "news.tsv").write_text("\n".join(news) + "\n", encoding="utf-8")
 
 
+def impressions_with_histories(folder: Path) -> None:
+    """Write EB-NeRD's files: four days of impressions, and three clicks before them for each reader."""
+    rng, start = np.random.default_rng(0), np.datetime64("2023-05-20", "us")
+    shown = [rng.choice(30, 6, replace=False).tolist() for _ in range(200)]
+    log = {
+        "impression_id": range(200),
+        "user_id": [number % 40 for number in range(200)],
+        "impression_time": start + np.timedelta64(29, "m") * np.arange(200),
+        "article_ids_inview": shown,
+        "article_ids_clicked": [some[:1] for some in shown],
+    }
+    past = {
+        "user_id": range(40),
+        "impression_time_fixed": [(start - np.timedelta64(1, "D") * np.arange(3, 0, -1)).tolist()] * 40,
+        "article_id_fixed": [rng.choice(30, 3, replace=False).tolist() for _ in range(40)],
+    }
+    pd.DataFrame(log).to_parquet(folder / "behaviors.parquet")
+    pd.DataFrame(past).to_parquet(folder / "history.parquet")
+
+
 def small(line: str, here: Path) -> list[str]:
     """Return the words of a command on data that is small enough for a test: generated, or written into ``here``."""
     words = shlex.split(line)
@@ -288,6 +308,9 @@ def small(line: str, here: Path) -> list[str]:
         sizes = []
     elif path == "DIR" and "dataset=mind" in words:
         impressions(here)
+        sizes = []
+    elif path == "DIR" and "dataset=ebnerd" in words:
+        impressions_with_histories(here)
         sizes = []
     elif path == "DIR" and experiment.startswith("news"):
         synthetic(["readers=120", "articles=80", "days=3"], here)
@@ -342,7 +365,11 @@ def own_files(folder: Path) -> None:
 
 
 def beside(folder: Path) -> None:
-    """Write users and lists for the log of ``clicks``."""
+    """Write users, lists and items for the log of ``clicks``; five of the items have no clicks."""
+    rng = np.random.default_rng(0)
+    items = {"sku": range(30), "category": ["tea", "coffee", "milk"] * 10, "created": "2023-11-01"}
+    vectors = {f"e{place}": rng.normal(size=30).round(3) for place in range(4)}
+    pd.DataFrame({**items, **vectors}).to_csv(folder / "items.csv", index=False)
     users = range(0, 60, 2)
     (folder / "users.txt").write_text("\n".join(map(str, users)), encoding="utf-8")
     rows = [f"{user},{item},{item}" for user in users for item in range(5, 25)]

@@ -65,6 +65,14 @@ def test_impressions_have_a_history_with_times_then_their_clicks(tmp_path: Path)
     assert {name: events.notes[name] for name in wanted} == wanted
 
 
+def test_a_history_counts_once_for_each_impression_of_its_reader(tmp_path: Path) -> None:
+    events = Ebnerd(str(write(tmp_path))).load()
+    assert dict(zip(events.items.ids.tolist(), events.clicks.tolist(), strict=True)) == {
+        **{1: 1, 2: 2, 3: 2},  # 2 and 3 are of the history, 1 and 5 clicks of impressions
+        **{4: 0, 5: 1, 6: 0, 9: 0},
+    }
+
+
 def test_without_clicks_all_are_to_predict(tmp_path: Path) -> None:
     events = Ebnerd(str(write(tmp_path, test=True))).load()
     assert events.to_predict is not None
