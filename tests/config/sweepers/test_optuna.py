@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +16,6 @@ import pytest
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
-from recx.cli.main import main
 from recx.config.compose import compose
 from recx.config.hydra_internals import is_swept, key_of, parse
 from recx.config.sweepers.optuna import Search
@@ -25,6 +26,7 @@ _spec = importlib.util.spec_from_file_location("sweeps", Path(__file__).parents[
 assert _spec is not None
 assert _spec.loader is not None
 sweeps = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = sweeps  # a dataclass looks its module up there
 _spec.loader.exec_module(sweeps)
 
 SMALL = [*(word for word in sweeps.SMALL if not word.startswith("retriever=")), "fold=valid"]
@@ -147,19 +149,15 @@ def install(site: Path, package: str, code: str) -> None:
 
 
 @pytest.fixture
-def swept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def swept(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Return a function that runs a sweep in a folder, with the plugins laid out there, and returns what is printed."""
 
     def sweep(folder: Path, *words: str) -> str:
-        folder.mkdir(exist_ok=True)
-        capsys.readouterr()
         with monkeypatch.context() as patch:
-            patch.chdir(folder)
             patch.syspath_prepend(folder)
-            patch.setattr("sys.argv", ["recx", "-m", *words])
-            code, (out, err) = main(), capsys.readouterr()
-        assert (code, err) == (0, "")
-        return out
+            done = sweeps.recx(folder, *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        return str(done.stdout)
 
     return sweep
 
@@ -222,13 +220,15 @@ def test_trials_behind_the_others_end_early(tmp_path: Path, swept: Callable[...,
 
 @pytest.mark.slow
 def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(
-    tmp_path: Path, swept: Callable[..., str]
+    tmp_path: Path, swept: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     of_optuna = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=6", "hydra.sweeper.sampler.n_startup_trials=2"]
     words = [*of_optuna, "retriever.quality=interval(0,10)", "sweep_id=mine"]
     assert "pruned at epoch" in swept(whole, *epochs(whole), *words)
-    sweeps.kill_and_resume(killed, [(2, 0.3), (4, 0.3)], *epochs(killed), *words)
+    monkeypatch.syspath_prepend(killed)
+    monkeypatch.setitem(sweeps.ENVIRONMENT, "PYTHONPATH", os.pathsep.join([str(sweeps.ROOT), str(killed)]))
+    sweeps.kill_and_resume(killed, [(3, 0.3)], *epochs(killed), *words)
     pd.testing.assert_frame_equal(sweeps.figures(killed), sweeps.figures(whole))
 
 
