@@ -46,7 +46,7 @@ def check_single(overrides: Sequence[str]) -> None:
     """Raise InputError for an override of a sweep, which a single run would pass over."""
     for override in overrides:
         key, _, value = override.lstrip("+").partition("=")
-        if key in ("sweep", "sweep_id", "resume") or (key, value) == ("hydra.mode", "MULTIRUN"):
+        if key in ("sweep", "sweep_id", "resume", "baseline", "choose") or (key, value) == ("hydra.mode", "MULTIRUN"):
             raise InputError(
                 f"{override}: this is for a sweep, which runs many trials: put -m in front (from Python: recx.sweep)"
             )

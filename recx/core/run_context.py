@@ -19,7 +19,7 @@ class RunContext:
         parent: The id of the parent run, or "".
         sweep: The id of the sweep, or "".
         name: What the run's name says beside data and chain: what its sweep varies in it; "": its chosen settings.
-        role: What the run is in its sweep: ``best``, or "" for a trial.
+        role: What the run is in its sweep: ``best``, ``baseline``, or "" for a trial.
         chosen_by: The folder of the trial of ``fold=valid`` by whose figures the run was chosen, or "".
     """
 

@@ -104,8 +104,9 @@ def sweep(
 
     Returns:
         One row per trial, best first: ``trial``, ``objective`` (NaN where it failed or was pruned), every setting that
-        differs, ``seconds``, ``cached`` (stages from the cache), ``reason`` (why there is no objective) and ``folder``
-        (for ``recx.results.load``).
+        differs, ``seconds``, ``cached`` (stages from the cache), ``reason`` (why there is no objective), ``difference``
+        (from the baseline) with its 95 % interval ``low`` to ``high``, ``p``, ``p_holm`` (adjusted over the trials),
+        ``p_best`` (against the best, adjusted) and ``folder`` (for ``recx.results.load``).
 
     Raises:
         InputError: An override is wrong, the sweep would tune on test, or it is running already.
@@ -115,16 +116,15 @@ def sweep(
     from recx.config.put_aside import put_aside
     from recx.jobs import hydra_job
     from recx.jobs.sweep import run as sweeps
-    from recx.jobs.sweep.summary import table
 
     words = _words(overrides)
     frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
     given = given_frames(frames, columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         of_all = put_aside([*given.words, *words])
-        trials = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials])).trials
-    folders = {trial.number: trial.folder for trial in trials}
-    frame = pd.DataFrame(table(trials))
+        outcome = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials]))
+    folders = {trial.number: trial.folder for trial in outcome.trials}
+    frame = pd.DataFrame(dict(outcome.table))
     return frame.assign(folder=frame["trial"].map(folders))
 
 

@@ -17,7 +17,7 @@ from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
 from recx.tracking import store
 from recx.tracking.found_runs import runs_of
-from recx.tracking.past_run import NAN, PastRun, configuration_in
+from recx.tracking.past_run import BESIDE, NAN, PastRun, configuration_in
 from recx.tracking.sqlite_runs import stored_runs
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
     else:
         stored = stored_runs(database) if database.is_file() else []
     runs = stored if uri else [*stored, *_untracked(outputs, {run.folder for run in stored})]
-    n_trials = Counter(run.parent for run in runs if not run.is_best)
+    n_trials = Counter(run.parent for run in runs if not run.is_beside)
     sweeps = {run.id: run for run in runs if run.tags.get("recx.role") == "sweep"}
     best = {run.parent: run for run in runs if run.parent in sweeps and run.folder == sweeps[run.parent].folder}
     parts: dict[str, list[PastRun]] = defaultdict(list)
@@ -146,7 +146,7 @@ def _runs_of_sweep(folder: Path, finished: Sequence[PastRun], outputs: Path) -> 
         tags={"recx.role": "sweep", "recx.sweep": folder.name, "recx.varied": ", ".join(differing(trials))},
     )
     for name, run in by_name.items():
-        yield replace(run, parent=folder.relative_to(outputs).as_posix(), name=name if name == "best" else "")
+        yield replace(run, parent=folder.relative_to(outputs).as_posix(), name=name if name in BESIDE else "")
     for trial in trials:
         if Path(trial.folder).name not in by_name:
             yield _without_figures(trial, folder, outputs, some)

@@ -41,20 +41,27 @@ def of_run(result: Result, config: Mapping[str, Any], advice: Sequence[str]) -> 
     return "\n\n".join(parts)
 
 
-def of_sweep(title: str, columns: Mapping[str, Sequence[object]], objective: str) -> str:
-    """Return the summary of a sweep: its trials, best first.
+def of_sweep(title: str, sentences: Sequence[str], columns: Mapping[str, Sequence[object]], objective: str) -> str:
+    """Return the summary of a sweep: its conclusion, then its settings, best first.
 
     Args:
         title: What was swept.
-        columns: The table of its trials (see ``recx.jobs.sweep.summary``).
+        sentences: The conclusion.
+        columns: The table of its settings (see ``recx.jobs.sweep.output``).
         objective: The metric that the trials are compared by.
     """
-    head = [objective if name == "objective" else name for name in columns if name != "cached"]
-    cells = zip(*(values for name, values in columns.items() if name != "cached"), strict=True)
+    shown = [name for name, values in columns.items() if name != "cached" and any(map(_says_something, values))]
+    head = [objective if name == "objective" else name for name in shown]
+    cells = zip(*(columns[name] for name in shown), strict=True)
     rows = [[figure(cell) if isinstance(cell, float) else escaped(str(cell)) for cell in row] for row in cells]
-    shown = rows[:LONGEST_TABLE]
-    more = [f"{len(rows) - len(shown)} more in `sweep.csv`"] if len(shown) < len(rows) else []
-    return "\n\n".join([f"**{escaped(title)}**", table(list(map(escaped, head)), shown), *more])
+    more = [f"{len(rows) - LONGEST_TABLE} more in `settings.csv`"] if len(rows) > LONGEST_TABLE else []
+    said = "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+    parts = (f"**{escaped(title)}**", said, table(list(map(escaped, head)), rows[:LONGEST_TABLE]))
+    return "\n\n".join([*filter(None, parts), *more])
+
+
+def _says_something(cell: object) -> bool:
+    return cell not in ("", None) and cell == cell
 
 
 def of_benchmark(sentences: Sequence[str], columns: Mapping[str, Sequence[object]]) -> str:

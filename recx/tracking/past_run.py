@@ -16,6 +16,8 @@ from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat
 
 NAN = float("nan")
+BESIDE = frozenset({"best", "baseline", "own"})
+"""Roles of runs, and names of their folders, that a sweep makes beside its trials."""
 DECIDING = ("dataset", "encoder", "filter", "n_candidates", "refit", "retriever", "seed", "seen", "split")
 """Settings that decide which items are candidates."""
 SHOWN = ("retriever", "ranker")
@@ -90,6 +92,11 @@ class PastRun:
     def is_best(self) -> bool:
         """Whether it is the run of a sweep's best trial on the test fold."""
         return "best" in (self.tags.get("recx.role"), self.name)
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it is a run that a sweep made beside its trials."""
+        return not BESIDE.isdisjoint((self.tags.get("recx.role", ""), self.name))
 
     @cached_property
     def retrieval(self) -> Mapping[str, str]:

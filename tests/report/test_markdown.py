@@ -31,16 +31,17 @@ def test_the_summary_of_a_prediction_has_no_figures() -> None:
     assert text.startswith("**union\\_news + identity** on news (made up), fold predict\n\n| setting | value |")
 
 
-def test_the_summary_of_a_sweep_is_its_table() -> None:
-    columns = {"trial": [1, 0], "objective": [0.5, float("nan")], "a": ["x", "y|z"], "cached": [0, 0]}
-    text = of_sweep("sweep of a", columns, "valid/end_to_end/mrr")
+def test_the_summary_of_a_sweep_is_its_conclusion_and_its_table() -> None:
+    absent = {"p": [float("nan")] * 2, "reason": ["", ""]}
+    columns = {"trial": [1, 0], "objective": [0.5, float("nan")], "a": ["x", "y|z"], "cached": [0, 0], **absent}
+    text = of_sweep("sweep of a", ["best: trial 1 (a=x)"], columns, "valid/end_to_end/mrr")
     head = "| trial | valid/end\\_to\\_end/mrr | a |\n| :-- | --: | --: |"
-    assert text == f"**sweep of a**\n\n{head}\n| 1 | 0.5000 | x |\n| 0 | – | y\\|z |"
+    assert text == f"**sweep of a**\n\n- best: trial 1 (a=x)\n\n{head}\n| 1 | 0.5000 | x |\n| 0 | – | y\\|z |"
 
 
 def test_a_long_table_of_a_sweep_is_cut() -> None:
-    text = of_sweep("s", {"trial": list(range(25)), "objective": [0.5] * 25}, "mrr")
-    assert text.endswith("| 19 | 0.5000 |\n\n5 more in `sweep.csv`")
+    text = of_sweep("s", [], {"trial": list(range(25)), "objective": [0.5] * 25}, "mrr")
+    assert text.endswith("| 19 | 0.5000 |\n\n5 more in `settings.csv`")
 
 
 def test_a_table_has_one_line_per_row() -> None:

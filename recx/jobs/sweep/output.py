@@ -1,90 +1,167 @@
-"""The output of a sweep: its table on the console and as CSV, and a chart of every setting against the objective."""
+"""The output of a sweep: its conclusion and tables on the console, as files and as the page of the sweep."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from recx.core.system.atomic import replacing, write_text
-from recx.report.charts.charts import Point, dots
+from recx.core.system.serialize import plain
+from recx.jobs.sweep.charts import charts_of
+from recx.jobs.sweep.conclusion import Conclusion
+from recx.jobs.sweep.page import html_of
+from recx.jobs.sweep.sentences import sentences
+from recx.jobs.sweep.summary import STANDING, WITHOUT, table
+from recx.jobs.sweep.variants import left_out
 from recx.report.charts.figures import document
-from recx.report.charts.svg import Chart
-from recx.report.terminal.formats import ABSENT, figure
-from recx.report.terminal.text_table import cut, room, show, table, whole
+from recx.report.terminal import text_table
+from recx.report.terminal.formats import figure, p_value
+from recx.report.terminal.text_table import bullets, cut, room, section, show, whole
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-WIDEST_CELL, MOST_ROWS, MOST_PANELS = 32, 40, 6
-NOT_SETTINGS = ("trial", "objective", "seconds", "cached", "reason")
-DIGITS = {"objective": 4, "seconds": 1}
+    from recx.jobs.sweep.journal import Trial
+
+WIDEST_CELL, MOST_ROWS = 32, 40
+PAGE = "sweep.html"
+HEADS = {"low": "95 % low", "high": "95 % high", "p_holm": "Holm", "p_best": "Holm,\nbest"}
+"""Column -> what the console calls it, where that is another word."""
+P_VALUES = ("p", "p_holm", "p_best")
 
 Columns = Mapping[str, Sequence[Any]]
 
 
-def print_sweep(console: Console, columns: Columns, objective: str, folder: Path) -> None:
-    """Print the best trials, at most 40 of them, and the path of the whole table.
+def print_sweep(console: Console, conclusion: Conclusion, folder: Path) -> None:
+    """Print at most 40 settings, the best first, the conclusion, and the paths of the whole table and the page.
 
     Args:
         console: Where to print.
-        columns: See ``recx.jobs.sweep.summary.table``.
-        objective: The name of the metric that is maximized.
+        conclusion: What the sweep says.
         folder: The folder of the sweep.
     """
-    shown = {name: _cells(name, values[:MOST_ROWS]) for name, values in columns.items()}
-    if not any(columns["reason"]):
-        del shown["reason"]
-    head = [objective if name == "objective" else name for name in shown]
-    rows = list(zip(*shown.values(), strict=True))
-    parts: list[RenderableType] = ["", table(head, rows, left=range(len(head)), indent=False)]
+    columns = settings_table(conclusion)
+    shown = {name: values[:MOST_ROWS] for name, values in columns.items() if _says_something(name, values)}
+    head = [_head(name, conclusion.objective) for name in shown]
+    rows = list(zip(*(_cells(name, values) for name, values in shown.items()), strict=True))
+    styles = ["bold" if conclusion.differs(one) else "" for one in conclusion.variants[:MOST_ROWS]]
+    parts: list[RenderableType] = [
+        "",
+        text_table.table(head, rows, left=range(len(head)), indent=False, styles=styles),
+    ]
     if len(columns["trial"]) > MOST_ROWS:
         parts.append(f"… {len(columns['trial']) - MOST_ROWS} more")
-    known = [value for value in columns["objective"] if value == value]
+    known = [trial.objective for one in conclusion.variants for trial in one.done if trial.objective is not None]
     if len(known) > 1:
-        parts.append(f"{len(known)} trials: mean {mean(known):.4f}, standard deviation {stdev(known):.4f}")
-    show(console, [*parts, whole(f"table {folder / 'summary' / 'sweep.csv'}")], room(console))
+        parts.append(f"{len(known)} trials: mean {fmean(known):.4f}, standard deviation {stdev(known):.4f}")
+    show(console, parts, room(console))
+    show(console, section("conclusion", bullets(sentences(conclusion))))
+    paths = {"table": folder / "summary" / "sweep.csv", "page": folder / PAGE}
+    show(console, ["", *(whole(f"{name} {path}") for name, path in paths.items())], room(console))
 
 
-def write_sweep(columns: Columns, objective: str, folder: Path) -> None:
-    """Write ``sweep.csv``, and ``sweep.svg`` if there is a setting to draw.
+def write_sweep(
+    conclusion: Conclusion, trials: Sequence[Trial], title: str, words: str, folder: Path
+) -> dict[str, Columns]:
+    """Write the page ``sweep.html``, and in ``summary`` the tables, the conclusion, the figures and the page again.
 
     Args:
-        columns: See ``recx.jobs.sweep.summary.table``.
-        objective: The name of the metric that is maximized.
-        folder: The folder for the files.
+        conclusion: What the sweep says.
+        trials: Its trials.
+        title: What was swept.
+        words: Its overrides.
+        folder: The folder of the sweep.
+
+    Returns:
+        The tables by name: ``trials``, and ``settings``, where trials that differ in their seed alone are one row.
     """
     import pandas as pd
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "sweep.csv") as temporary:
-        pd.DataFrame(dict(columns)).to_csv(temporary, index=False)
-    settings = [name for name in columns if name not in NOT_SETTINGS][:MOST_PANELS]
-    if settings and any(value == value for value in columns["objective"]):
-        write_text(folder / "sweep.svg", document([_panel(columns, name, objective) for name in settings]))
+    summary = folder / "summary"
+    summary.mkdir(parents=True, exist_ok=True)
+    of_trial = {trial.number: conclusion.standing(one) for one in conclusion.variants for trial in one.trials}
+    tables: dict[str, Columns] = {"trials": table(trials, of_trial), "settings": settings_table(conclusion)}
+    charts, named = charts_of(conclusion), tables["settings"]
+    if charts:
+        write_text(summary / "sweep.svg", document(charts))
+    content = {
+        "title": title,
+        "words": words,
+        "objective": conclusion.objective,
+        "conclusion": sentences(conclusion),
+        "baseline": conclusion.baseline and conclusion.baseline.name,
+        "best": conclusion.best and conclusion.best.name,
+        "chosen": conclusion.chosen and conclusion.chosen.name,
+        "why_chosen": conclusion.why_chosen,
+        "not_told_apart_from_best": [one.name for one in conclusion.alike],
+        "tests": conclusion.tested,
+        "untested": conclusion.untested,
+        "on_test": conclusion.on_test and {**asdict(conclusion.on_test), "regret": conclusion.on_test.regret},
+        "importances": [asdict(one) for one in conclusion.importances],
+        "settings": [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)],
+    }
+    write_text(summary / "sweep.json", json.dumps(plain(content), indent=2, ensure_ascii=False) + "\n")
+    html = html_of(conclusion, title, words, folder.name, charts)
+    for path in (folder / PAGE, summary / PAGE):  # for people, and among the files that a tracker gets
+        write_text(path, html)
+    for name, columns in (("settings", named), ("sweep", tables["trials"])):
+        with replacing(summary / f"{name}.csv") as temporary:
+            pd.DataFrame(dict(columns)).to_csv(temporary, index=False)
+    return tables
+
+
+def settings_table(conclusion: Conclusion) -> dict[str, list[Any]]:
+    """Return one row per setting, the best first.
+
+    Returns:
+        Column -> one value per setting: ``rank``, ``trial`` (the numbers of its trials), ``is`` (baseline, best,
+        chosen), ``objective`` (the mean), ``seeds`` and ``spread`` (standard deviation over them), its standing (see
+        ``recx.evaluation.standings``), the settings as typed, ``seconds``, ``cached`` and ``reason``.
+    """
+    variants = conclusion.variants
+    rows = [conclusion.standing(one) for one in variants]
+    return {
+        "rank": [conclusion.rank(one) if one.done else None for one in variants],
+        "trial": [one.name for one in variants],
+        "is": [conclusion.roles(one) for one in variants],
+        "objective": [one.objective for one in variants],
+        "seeds": [one.seeds for one in variants],
+        "spread": [one.spread for one in variants],
+        **{column: [row[column] for row in rows] for column in STANDING},
+        **{name: [one.settings[name] for one in variants] for name in (variants[0].settings if variants else ())},
+        "seconds": [one.seconds for one in variants],
+        "cached": [one.cached for one in variants],
+        "reason": [one.reason for one in variants],
+    }
+
+
+def _says_something(name: str, values: Sequence[Any]) -> bool:
+    """Return whether a column is worth its room on the console."""
+    if name in ("seeds", "spread"):
+        return max(values, default=0) > 1 if name == "seeds" else any(value == value for value in values)
+    return name not in ("is", "reason", *STANDING) or any(value == value and value != "" for value in values)
+
+
+def _head(name: str, objective: str) -> str:
+    if name == "objective":
+        return "/\n".join(objective.rsplit("/", 1))
+    return HEADS.get(name, name)
 
 
 def _cells(name: str, values: Sequence[Any]) -> list[str]:
-    if name in DIGITS:
-        return [figure(value, digits=DIGITS[name]) for value in values]
-    return [str(value) if name == "reason" else cut(str(value), WIDEST_CELL) for value in values]
-
-
-def _panel(columns: Columns, name: str, objective: str) -> Chart:
-    """Draw one setting against the objective: numbers on an axis (logarithmic if they span much), else categories."""
-    trials = [f"trial {trial}" for trial in columns["trial"]]
-    rows = list(zip(trials, columns[name], columns["objective"], strict=True))
-    try:
-        given = [Point(trial, float(value), height) for trial, value, height in rows if value != ""]
-    except ValueError:
-        given = []
-    if given:
-        numbers = [point.x for point in given]
-        return dots(name, name, objective, given, log_x=min(numbers) > 0 and max(numbers) > 50 * min(numbers))
-    texts = [str(value) or ABSENT for value in columns[name]]
-    categories = list(dict.fromkeys(texts))
-    points = [
-        Point(trial, height, categories.index(text)) for text, (trial, _, height) in zip(texts, rows, strict=True)
-    ]
-    return dots(name, objective, name, points, rows=categories)
+    if name in ("objective", "spread"):
+        return [figure(value, digits=4) for value in values]
+    if name in ("difference", "low", "high"):
+        return [figure(value, "+", digits=4) for value in values]
+    if name in P_VALUES:
+        return [p_value(value) for value in values]
+    if name == "seconds":
+        return [figure(value, digits=1) for value in values]
+    if name == WITHOUT:
+        values = [left_out(value) for value in values]
+    texts = ["" if value is None else str(value) for value in values]
+    return texts if name == "reason" else [cut(text, WIDEST_CELL) for text in texts]

@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recx.config import factory, option_sources
+from recx.config import option_sources
 from recx.core import project
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.atomic import write_text
-from recx.core.system.threads import cores as cores_here
-from recx.jobs.sweep import edited, words
+from recx.jobs.sweep import checks, edited, words
+from recx.jobs.sweep.baseline import check_named
+from recx.jobs.sweep.checks import FIXED
 from recx.jobs.sweep.journal import FILE, TrialJournal, description_of
 
 if TYPE_CHECKING:
@@ -30,16 +30,11 @@ LOCK = ".lock"
 """The file in the folder of a sweep that is locked while it runs."""
 OPTUNA, HYDRAS_OPTUNA = "recx.config.sweepers.optuna.Search", "hydra_plugins.hydra_optuna_sweeper"
 """Our sweeper for Optuna, and the one that it is built on."""
-FIXED = ("fold", "objective")
-"""Settings that must be the same in all trials of a sweep, so that they can be compared."""
-AFTER_RETRIEVAL = ("ranker", "feature", "cache", "engine", "name", "pruner", "report", "runtime", "tracker")
-"""First words of the keys that cannot change which users have a target among their candidates."""
-LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 HOW_MANY = ("hydra/launcher", "hydra.launcher", "hydra.sweeper.n_", "hydra.sweeper.max_")
-EXTRAS = {"_ray_": "ray", "_submitit_": "slurm"}
-"""Part of a package's name -> the extra that installs it; all others come with ``sweep``."""
-OWN = ("sweep_id", "resume")
-"""Keys that name the sweep itself and are not part of a configuration."""
+OWN = ("sweep_id", "resume", "baseline", "choose")
+"""Keys of the sweep itself, which are not part of a configuration."""
+BEST, SIMPLEST = "best", "simplest"
+"""How the trial that runs on test is chosen: by its mean, or the simplest that is not told apart from the best."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,10 @@ class Sweep:
         optimises: Whether its sweeper optimizes.
         ray: How Ray is started or joined if it runs the trials (see ``conf/hydra/launcher/ray.yaml``), else None.
         grid: Its trials, if its sweeper is the grid: they are known before any runs.
+        base: The overrides of a trial without those that differ between trials: the experiment as it is.
+        baseline: The trial that the others are held against: its number, or settings that it alone has; "": the
+            experiment as it is.
+        choose: ``best`` or ``simplest``.
     """
 
     id: str
@@ -65,6 +64,9 @@ class Sweep:
     optimises: bool
     ray: dict[str, Any] | None = None
     grid: Plan | None = None
+    base: tuple[str, ...] = ()
+    baseline: str = ""
+    choose: str = BEST
 
     @property
     def of_hydra(self) -> list[str]:
@@ -90,6 +92,7 @@ class Sweep:
         """
         # on these the trials depend; the others say where and how many of them run
         overrides = [one for one in self.overrides if not one.lstrip("+~").startswith(HOW_MANY)]
+        overrides += [f"choose={self.choose}"] if self.choose != BEST else []
         own = project.current()
         overrides += [f"--config-dir={folder}" for folder in own.folders]
         overrides += [f"--config-name={own.config_name}"] if own.config_name != project.CONFIG_NAME else []
@@ -140,9 +143,9 @@ def read(overrides: Sequence[str]) -> Sweep:
     found = words.read(kept)
     composed = found.first
     sweeper, launcher = composed.hydra.sweeper, composed.hydra.launcher
-    _check_installed("sweeper", HYDRAS_OPTUNA if sweeper._target_ == OPTUNA else sweeper._target_)
-    _check_installed("launcher", launcher._target_)
-    _check_search(found.base)
+    checks.check_installed("sweeper", HYDRAS_OPTUNA if sweeper._target_ == OPTUNA else sweeper._target_)
+    checks.check_installed("launcher", launcher._target_)
+    checks.check_search(found.base)
 
     config = plain(composed)
     optimises = "direction" in sweeper
@@ -150,11 +153,15 @@ def read(overrides: Sequence[str]) -> Sweep:
         raise InputError(f"hydra.sweeper.direction={sweeper.direction}: recx's objectives are maximized")
     chooses = optimises or "sweep" in composed.hydra.runtime.choices
     varied = _varied(found.overrides, sweeper)
-    _check_comparable(config, varied, chooses)
+    checks.check_comparable(config, varied, chooses)
     changed = [sweeper.leave_out if key == "without" else key for key in varied]
-    _check_same_users(str(config["objective"]), changed)
-    _check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
-    _check_engine(config["engine"], "ray" in launcher)
+    checks.check_same_users(str(config["objective"]), changed)
+    checks.check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
+    checks.check_engine(config["engine"], "ray" in launcher)
+    choose, baseline = own.get("choose", BEST), own.get("baseline", "")
+    checks.check_choice(choose, (BEST, SIMPLEST), config)
+    if found.grid is not None and baseline:
+        check_named(baseline, found.grid.trials)
     ray: Any = OmegaConf.to_container(launcher.ray.init, resolve=True) if "ray" in launcher else None
     return Sweep(
         _id(own, str(config["name"])),
@@ -165,7 +172,17 @@ def read(overrides: Sequence[str]) -> Sweep:
         optimises,
         ray,
         found.grid,
+        _base(found.overrides),
+        baseline,
+        choose,
     )
+
+
+def _base(parsed: Sequence[Override]) -> tuple[str, ...]:
+    """Return the overrides of a trial that are the same in all of them."""
+    from recx.config.hydra_internals import is_of_hydra, is_swept, typed
+
+    return tuple(typed(one) for one in parsed if not is_swept(one) and not is_of_hydra(one))
 
 
 def _varied(parsed: Sequence[Override], sweeper: DictConfig) -> tuple[str, ...]:
@@ -178,107 +195,8 @@ def _varied(parsed: Sequence[Override], sweeper: DictConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*keys, *(["without"] if sweeper.get("leave_out") else [])]))
 
 
-def _check_comparable(config: dict[str, Any], varied: Sequence[str], chooses: bool) -> None:
-    """Raise InputError if the trials could not be compared, or if the best would be chosen on the test fold."""
-    fold, objective, tuning = (config[key] for key in (*FIXED, "allow_tuning_on_test"))
-    if type(tuning) is not bool:
-        raise InputError(f"allow_tuning_on_test={tuning}: it must be true or false")
-    for key in (*FIXED, "allow_tuning_on_test"):
-        if key in varied:
-            raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")
-    if LOWER_IS_BETTER.match(str(objective)):
-        raise InputError(
-            f"objective={objective}: lower values are better, but a sweep maximizes its objective: choose a metric "
-            "such as end_to_end/ndcg_at_5"
-        )
-    if chooses and fold != "valid" and not tuning:
-        raise InputError(
-            f"fold={fold}: a sweep that chooses the best by this fold would tune on it: write fold=valid, and the best "
-            "trial runs once on test; or allow_tuning_on_test=true"
-        )
-
-
-def _check_same_users(objective: str, changed: Sequence[str]) -> None:
-    """Raise InputError if the objective is a mean over the users with a retrieved target, and these may differ."""
-    stage, _, metric = objective.partition("/")
-    key = next((key for key in changed if _place(key) not in AFTER_RETRIEVAL), None)
-    if stage == "ranking" and key is not None:
-        raise InputError(
-            f"objective={objective}: it is a mean over the users whose target was retrieved, and with {key} these may "
-            "differ from trial to trial, so that one which finds fewer targets may win: write "
-            f"objective=end_to_end/{metric}, or vary the ranker and its features only"
-        )
-
-
-def _place(key: str) -> str:
-    """Return the first word of where a key or group belongs in the configuration."""
-    group, _, package = key.partition("@")
-    return re.split("[./]", package or group)[0]
-
-
-def _check_installed(kind: str, target: str) -> None:
-    """Raise InputError if Hydra's plugin for the chosen sweeper or launcher is not installed."""
-    package = ".".join(target.split(".")[:2])
-    try:
-        found = find_spec(package)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        extra = next((extra for mark, extra in EXTRAS.items() if mark in package), "sweep")
-        raise InputError(
-            f"hydra/{kind}: the package {package} is not installed: install recx-lab again, with its extra {extra!r} "
-            "(docs/install.md)"
-        )
-
-
-def _check_engine(engine: object, trials_on_ray: bool) -> None:
-    """Raise InputError if trials on Ray would wait for each other's blocks."""
-    if trials_on_ray and isinstance(engine, dict) and engine.get("_target_") == "recx.experiment.engine.ray.Ray":
-        raise InputError(
-            "engine=ray with hydra/launcher=ray: the trials would occupy the cores that their own blocks wait for: "
-            "choose engine=local, or leave out the launcher, so that each trial in turn uses the whole cluster"
-        )
-
-
-def _check_threads(jobs: object, threads: object) -> None:
-    """Raise InputError if parallel trials would use more threads than there are cores."""
-    if not isinstance(jobs, int) or not isinstance(threads, int):
-        return
-    cores = cores_here()
-    jobs = jobs if jobs > 0 else max(1, cores + 1 + jobs)  # as joblib counts
-    if jobs * threads > cores:
-        raise InputError(
-            f"runtime.threads={threads} in {jobs} parallel trials is more than the {cores} cores, which would slow all "
-            "of them down several times: leave runtime.threads out, and the trials share the cores"
-        )
-
-
-def _check_search(composed: DictConfig) -> None:
-    """Raise InputError if a range under ``hydra.sweeper.when`` is of an unknown setting, or otherwise wrong."""
-    from recx.config.compose import compose
-    from recx.config.hydra_errors import explained
-    from recx.config.sweepers.when import branches
-
-    custom = str(composed.hydra.sweeper.get("custom_search_space") or "")
-    if custom and not factory.is_trusted(custom):
-        raise InputError(
-            f"hydra.sweeper.custom_search_space={custom}: it must be a function of recx or of an installed plugin: "
-            "write ranges that depend on a choice under hydra.sweeper.when, or put it into a plugin "
-            "(`python -m recx new-plugin NAME`)"
-        )
-    with explained():
-        found = branches(composed.hydra.sweeper.get("when"))
-    given = [*composed.hydra.overrides.hydra, *composed.hydra.overrides.task]
-    by_key = {override.partition("=")[0].lstrip("+"): override for override in given}
-    needed: dict[str, dict[str, str]] = {}  # key that a branch proposes -> the choices that make it exist
-    for branch in found:
-        tried = {**needed.get(branch.key, {}), **branch.first()}
-        needed.update({key: tried for key in branch.first() if key != branch.key})
-        compose(list({**by_key, **tried}.values()))
-
-
 def _id(own: dict[str, str], name: str) -> str:
-    if len(own) > 1:
+    if {"sweep_id", "resume"} <= own.keys():
         raise InputError("sweep_id and resume both name the sweep: give one of them")
     if "sweep_id" in own:
         if not re.fullmatch(r"\w[\w.-]{0,99}", own["sweep_id"], flags=re.ASCII):

@@ -17,14 +17,14 @@ from recx.core.run_context import ALONE, RunContext
 from recx.core.system.locks import turn
 from recx.core.system.own_folder import OwnFolder
 from recx.core.system.screen import echo
+from recx.jobs.sweep.checks import FIXED
 from recx.jobs.sweep.edited import hash_of
 from recx.jobs.sweep.journal import Trial, TrialJournal, description_of
-from recx.jobs.sweep.plan import FIXED
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-TAKEN = ("trials", "final", "best", "summary")
+TAKEN = ("trials", "final", "best", "summary", "own", "baseline")
 """What lies in the folder of a sweep beside its trials."""
 
 
@@ -39,6 +39,7 @@ class TrialRunner:
         journal: Where its result is written.
         context: What its tracked run belongs to.
         whole: Whether to write all files of a run, and never to prune it.
+        prunable: Whether a pruner may end it where it need not be whole.
         fixed: Settings that its configuration must have, since trials are compared by them.
     """
 
@@ -48,6 +49,7 @@ class TrialRunner:
     journal: TrialJournal
     context: RunContext = ALONE
     whole: bool = False
+    prunable: bool = True
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, config: Callable[[], Mapping[str, Any]]) -> Trial:
@@ -83,7 +85,7 @@ class TrialRunner:
             for key, value in self.fixed.items():
                 if settings[key] != value:
                     raise InputError(f"{key}={settings[key]}: the trials of this sweep are compared by {key}={value}")
-            if settings["pruner"] and not self.whole:
+            if settings["pruner"] and self.prunable and not self.whole:
                 pruner = factory.build(settings["pruner"], "pruner")
                 fit.prunes = lambda course: pruner.prune(course, self._earlier_courses())
             with watched(fit), entered(replace(current(), overrides=tuple(self.overrides))):

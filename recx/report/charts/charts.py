@@ -50,8 +50,8 @@ class Point:
         x: Its place on the horizontal axis.
         y: Its place on the vertical axis.
         on_front: Whether it is on the Pareto front.
-        low: Lower end of the interval of y.
-        high: Upper end of the interval of y.
+        low: Lower end of the interval of y; in rows, of x.
+        high: Its upper end.
     """
 
     name: str
@@ -237,14 +237,21 @@ def scatter(title: str, x_label: str, y_label: str, points: Sequence[Point], *, 
 def dots(
     title: str, x_label: str, y_label: str, points: Sequence[Point], *, log_x: bool = False, rows: Sequence[str] = ()
 ) -> Chart:
-    """Draw points whose names are shown on hovering; with ``rows``, y is an index into these names."""
+    """Draw points with intervals, their names shown on hovering; with ``rows``, y is an index into these names."""
     known = _placed(points, log_x)
     if not known:
         return no_data(title)
+    ends = [end for point in known for end in (point.low, point.high) if finite(end)]
     xs, ys = [point.x for point in known], [point.y for point in known]
-    axes = named_plane(xs, rows) if rows else plane(xs, ys, log_x=log_x)
-    marks = [mark(*axes.at((point.x, point.y)), 0, title=point.name) for point in known]
-    return Chart(title, axes.height, [*axes.frame(x_label, y_label), *marks], about=f"{x_label} against {y_label}.")
+    axes = named_plane([*xs, *ends], rows) if rows else plane(xs, [*ys, *ends], log_x=log_x)
+    drawn = axes.frame(x_label, y_label)
+    for point in known:
+        x, y = axes.at((point.x, point.y))
+        if finite(point.low) and finite(point.high):
+            low, high = (((axes.x.at(end), y) if rows else (x, axes.y.at(end))) for end in (point.low, point.high))
+            drawn.append(whisker(low, high))
+        drawn.append(mark(x, y, 0, title=point.name))
+    return Chart(title, axes.height, drawn, about=f"{x_label} against {y_label}.")
 
 
 def matrix(title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Numbers]) -> Chart:

@@ -481,6 +481,7 @@ def test_a_sweep_shows_the_figures_of_its_best_run(compact: Store, capsys: pytes
     compact.add(B, at=2, config=chosen("union_news", "valid", **{"ranker.l2": "0.1"}), tags=inner)
     best = {**inner, "recx.role": "best", "recx.folder": "/there/best"}
     compact.add(C, at=1, config=chosen("union_news", **{"ranker.l2": "0.1"}), tags=best, metrics=FIGURES)
+    compact.add(D, at=1, config=chosen("union_news"), tags={**inner, "recx.role": "baseline"})
     [row] = as_rows(capsys)
     assert row["what"] == "sweep x: 1 trials of ranker.l2"
     assert row["end_to_end/ndcg_at_5"] == "0.25"

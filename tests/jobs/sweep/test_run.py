@@ -211,7 +211,7 @@ def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
     for name, parent in parents.items():
         trials = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent]
         begun = sorted(run.info.run_name.partition(": ")[0].partition(",")[0] for run in trials)
-        assert begun == ["best", "ranker.l2=0.1", "ranker.l2=1"]
+        assert begun == ["baseline on test", "best", "ranker.l2=0.1", "ranker.l2=1"]
         assert {run.data.tags["recx.sweep"] for run in trials} == {name}
 
 
@@ -244,4 +244,53 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     assert parent.data.metrics == {}, "they would stand twice in every chart"
     assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker: ")
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert files == {"sweep.csv", "sweep.svg", "trials.json", "files.json"}
+    tables, kinds = {"trials.json", "settings.json", "settings.csv"}, ("csv", "html", "json", "svg")
+    assert files == {*tables, "files.json", *(f"sweep.{kind}" for kind in kinds)}
+
+
+@pytest.mark.slow
+def test_the_conclusion_of_a_sweep_over_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import recx
+
+    monkeypatch.chdir(tmp_path)
+    table = recx.sweep([*SMALL, "fold=valid", "ranker=identity,linear", "seed=0,1", "choose=simplest", "sweep_id=mine"])
+    assert len(table) == 4
+    assert list(table.columns[-7:]) == ["difference", "low", "high", "p", "p_holm", "p_best", "folder"]
+    home = tmp_path / "outputs" / "sweeps" / "mine"
+    said = json.loads((home / "summary" / "sweep.json").read_text())
+    by_name = {row["trial"]: row for row in said["settings"]}
+    assert set(by_name) == {"0, 1", "2, 3"}
+    assert by_name["2, 3"]["is"].startswith("baseline"), "linear, as the experiment has it"
+    means = {name: table.loc[table["trial"].isin(numbers), "objective"].mean() for name, numbers in TRIALS.items()}
+    assert {name: row["objective"] for name, row in by_name.items()} == pytest.approx(means)
+    assert by_name["0, 1"]["difference"] == pytest.approx(means["0, 1"] - means["2, 3"])
+    assert said["not_told_apart_from_best"] == [said["best"], *({*TRIALS} - {said["best"]})], "of so few users"
+    assert said["chosen"] == "0, 1", "without any features"
+    on_test = [
+        json.loads((home / run / "metrics.json").read_text())["end_to_end/ndcg_at_5"] for run in ("best", "baseline")
+    ]
+    assert [said["on_test"][name] for name in ("chosen", "baseline")] == on_test
+    assert said["on_test"]["difference"] == pytest.approx(on_test[0] - on_test[1])
+    assert "seed: 0" in (home / "best" / "config.yaml").read_text()
+    assert (home / "sweep.html").is_file()
+
+
+TRIALS = {"0, 1": [0, 1], "2, 3": [2, 3]}
+
+
+@pytest.mark.slow
+def test_a_search_runs_the_experiment_as_it_is_beside_its_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
+    import recx
+
+    monkeypatch.chdir(tmp_path)
+    words = [*SMALL, "fold=valid", "hydra/sweeper=optuna", "ranker.l2=tag(log,interval(1e-4,1))", "sweep_id=mine"]
+    for _ in range(2):  # the second time nothing is left to do
+        table = recx.sweep([*words, "hydra.sweeper.n_trials=3"])
+        assert sorted(table["trial"]) == [0, 1, 2]
+        said = json.loads((tmp_path / "outputs" / "sweeps" / "mine" / "summary" / "sweep.json").read_text())
+        assert said["baseline"] == "the experiment"
+        assert said["conclusion"][0].startswith("baseline: the experiment, run beside the search: rank ")
+        assert said["tests"] == 3

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from recx.evaluation.metrics.curves import TABLES
-from recx.jobs.sweep.output import write_sweep
 from recx.report.charts import charts, figures
 from recx.report.charts.charts import Point
 
@@ -144,23 +143,3 @@ def test_charts_are_laid_out_two_side_by_side(tmp_path: Path) -> None:
         assert words(tree).count("t") == n
     assert sizes[0][0] < sizes[1][0] == sizes[2][0]
     assert sizes[0][1] == sizes[1][1] == sizes[2][1] / 2
-
-
-def test_a_sweep_is_drawn_by_setting(tmp_path: Path) -> None:
-    columns = {
-        "trial": [0, 1, 2],
-        "objective": [0.25, NAN, 0.5],
-        "ranker": ["linear", "identity", ""],
-        "ranker.lr": ["0.001", "", "1"],
-        "seconds": [1.0, 1.0, 1.0],
-        "cached": [0, 0, 0],
-        "reason": ["", "failed", ""],
-    }
-    write_sweep(columns, "ndcg", tmp_path)
-    tree = read(tmp_path / "sweep.svg")
-    shown = words(tree)
-    assert {"ranker", "ranker.lr", "linear", "identity", "–", "0.001", "1"} <= set(shown)
-    assert shown.count("ndcg") == 2
-    assert [title.text for title in tree.iter(f"{SVG}title")] == ["trial 0", "trial 2"] * 2
-    write_sweep({**columns, "objective": [NAN, NAN, NAN]}, "ndcg", tmp_path / "failed")
-    assert [path.name for path in (tmp_path / "failed").iterdir()] == ["sweep.csv"]

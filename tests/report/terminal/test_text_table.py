@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from recx.jobs.sweep.output import print_sweep
 from recx.report.terminal.text_table import bullets, cut, entries, show, table, where
 
 
@@ -95,23 +94,3 @@ def test_a_path_is_never_wrapped() -> None:
 
 def test_a_long_text_is_cut_at_its_end() -> None:
     assert (cut("abcdef", 6), cut("abcdef", 5), cut("新闻推荐", 5)) == ("abcdef", "abcd…", "新闻…")
-
-
-def test_a_sweep_shows_at_most_40_trials_and_the_spread_of_all() -> None:
-    n = 42
-    columns = {
-        "trial": list(range(n)),
-        "objective": [0.5] * (n - 2) + [0.25, float("nan")],
-        "ranker.l2": ["x" * 40] * n,
-        "seconds": [1.25] * n,
-        "cached": [0] * n,
-        "reason": [""] * n,
-    }
-    out = io.StringIO()
-    print_sweep(Console(file=out, width=100), columns, "ndcg", Path("here"))
-    blank, head, *rows, more, spread, where = out.getvalue().splitlines()
-    assert (blank, len(rows), more) == ("", 40, "… 2 more")
-    assert head.split() == ["trial", "ndcg", "ranker.l2", "seconds", "cached"]
-    assert rows[0].split() == ["0", "0.5000", "x" * 31 + "…", "1.2", "0"]
-    assert spread == "41 trials: mean 0.4939, standard deviation 0.0390"
-    assert where == "table here/summary/sweep.csv"
