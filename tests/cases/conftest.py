@@ -29,6 +29,7 @@ CommandIn = Callable[..., Done]
 def command_in(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> CommandIn:
     """Return a function of a folder and words that runs the command line there, in this process."""
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # which a run sets: restored afterwards
 
     def run(folder: Path, *words: str) -> Done:
         folder.mkdir(exist_ok=True)
@@ -44,9 +45,8 @@ def command_in(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def call(here: Path, command_in: CommandIn, monkeypatch: pytest.MonkeyPatch) -> Call:
+def call(here: Path, command_in: CommandIn) -> Call:
     """Return a function that runs the command line in this process and returns its exit code and stderr."""
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # restored afterwards
 
     def run(*words: str) -> tuple[int, str]:
         done = command_in(here, *words)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 import time
@@ -23,6 +22,8 @@ from recx.core import project
 from recx.parts.retriever.popularity import Popularity
 from recx.storage.cache import code_version, keys, libraries
 from recx.testing import check_retriever, part_of
+
+from .conftest import CommandIn, Done
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -382,38 +383,34 @@ class Boost:
 """
 
 
-def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "RECX_DEBUG": "0", **variables}
-    command = [sys.executable, "-m", "recx", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
 NEWS = ("+experiment=news", "dataset.readers=100", "dataset.articles=50", "ranker=identity")
 
 
 @pytest.mark.slow
-def test_fault_04_a_file_in_the_working_directory_and_a_variable(tmp_path: Path) -> None:
+def test_fault_04_a_file_in_the_working_directory_and_a_variable(
+    tmp_path: Path, command_in: CommandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "boosts.py").write_text(BOOST)
     (tmp_path / "conf" / "retriever").mkdir(parents=True)
     option = "_target_: boosts.Boost\nscores: scores.txt # the file\nseen: ${seen} # drop or keep\n"
     (tmp_path / "conf" / "retriever" / "boost.yaml").write_text(option)
 
-    def figures(name: str, *words: str, **variables: str) -> tuple[float, float]:
+    def figures(name: str, *words: str) -> tuple[float, float]:
         words = ("--config-dir", "conf", *NEWS, "tracker=console", "retriever=boost", f"hydra.run.dir={name}", *words)
-        done = run(tmp_path, *words, **variables)
-        assert done.returncode == 0, done.stderr
+        done = command_in(tmp_path, *words)
+        assert done.code == 0, done.err
         written = json.loads((tmp_path / name / "metrics.json").read_text())
         return written["end_to_end/ndcg_at_5"], written.get("data/cache_hits", 0)
 
     found = []
-    cases: list[tuple[str, dict[str, str]]] = [("1", {}), ("2", {}), ("2", {"BOOST": "5"})]
-    for number, (seed, variables) in enumerate(cases):
+    for number, (seed, boost) in enumerate([("1", "0"), ("2", "0"), ("2", "5")]):
         (tmp_path / "scores.txt").write_text(seed)
-        first = figures(f"{number}a", **variables)
-        assert first[0] == figures(f"{number}b", "cache=off", **variables)[0]
+        monkeypatch.setenv("BOOST", boost)
+        first = figures(f"{number}a")
+        assert first[0] == figures(f"{number}b", "cache=off")[0]
         found.append(first[0])
     assert len(set(found)) == 3
-    again = figures("again", **variables)
+    again = figures("again")
     assert again[0] == first[0]
     assert again[1] > first[1]  # what has not changed comes from the cache
 
@@ -421,14 +418,14 @@ def test_fault_04_a_file_in_the_working_directory_and_a_variable(tmp_path: Path)
 SWEEP = ("--config-dir", "own", *NEWS, "tracker=console", "sweep_id=edited")
 
 
-def swept(folder: Path, *words: str, edit: tuple[str, str] = ("", "")) -> subprocess.CompletedProcess[str]:
+def swept(run: CommandIn, folder: Path, *words: str, edit: tuple[str, str] = ("", "")) -> Done:
     """Run a sweep whose last trial is gone, after an edit of one of its option files."""
     if not (folder / "own").exists():
         (folder / "own" / "retriever").mkdir(parents=True)
         text = (ROOT / "conf" / "retriever" / "popularity.yaml").read_text()
         for name in ("mine", "other"):
             (folder / "own" / "retriever" / f"{name}.yaml").write_text(text)
-        assert run(folder, "-m", *SWEEP, *words).returncode == 0
+        assert run(folder, "-m", *SWEEP, *words).code == 0
     (folder / "outputs" / "sweeps" / "edited" / "trials" / "2.json").unlink()
     option = folder / "own" / "retriever" / "mine.yaml"
     option.write_text(option.read_text().replace(*edit) if edit[0] else option.read_text())
@@ -436,30 +433,31 @@ def swept(folder: Path, *words: str, edit: tuple[str, str] = ("", "")) -> subpro
 
 
 @pytest.mark.slow
-def test_fault_14_a_sweep_is_not_taken_up_with_edited_options(tmp_path: Path) -> None:
+def test_fault_14_a_sweep_is_not_taken_up_with_edited_options(tmp_path: Path, command_in: CommandIn) -> None:
     words = ("retriever=mine", "seed=1,2,3")
-    done = swept(tmp_path, *words, edit=("half_life: null", "half_life: 1h"))
-    assert done.returncode == 2
-    assert done.stderr.strip() == (
+    done = swept(command_in, tmp_path, *words, edit=("half_life: null", "half_life: 1h"))
+    assert done.code == 2
+    assert done.err.strip() == (
         "sweep_id=edited: the option files were edited since this sweep ran trial 0, 1 with retriever.half_life=null "
         "(now 1h): a table must not mix both: put the files back, or choose another sweep_id"
     )
     assert not (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").exists()
     (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").touch()
-    back = swept(tmp_path, *words, edit=("half_life: 1h", "half_life: null"))
-    assert back.returncode == 0, back.stderr
-    assert back.stdout.count("(done before)") == 2
-    comment = swept(tmp_path, *words, edit=("half_life: null", "half_life:   null # the same"))
-    assert comment.returncode == 0, comment.stderr
-    assert comment.stdout.count("(done before)") == 2
+    back = swept(command_in, tmp_path, *words, edit=("half_life: 1h", "half_life: null"))
+    assert back.code == 0, back.err
+    assert back.out.count("(done before)") == 2
+    comment = swept(command_in, tmp_path, *words, edit=("half_life: null", "half_life:   null # the same"))
+    assert comment.code == 0, comment.err
+    assert comment.out.count("(done before)") == 2
 
 
 @pytest.mark.slow
-def test_an_edit_counts_for_the_trials_that_choose_the_option_only(tmp_path: Path) -> None:
-    done = swept(tmp_path, "retriever=other,mine,popularity", edit=("half_life: null", "half_life: 1h"))
-    assert done.returncode == 2
-    assert "since this sweep ran trial 1 with retriever.half_life=null (now 1h)" in done.stderr
+def test_an_edit_counts_for_the_trials_that_choose_the_option_only(tmp_path: Path, command_in: CommandIn) -> None:
+    words = ("retriever=other,mine,popularity",)
+    done = swept(command_in, tmp_path, *words, edit=("half_life: null", "half_life: 1h"))
+    assert done.code == 2
+    assert "since this sweep ran trial 1 with retriever.half_life=null (now 1h)" in done.err
     (tmp_path / "own" / "retriever" / "unused.yaml").write_text("_target_: recx.no\n")
     (tmp_path / "outputs" / "sweeps" / "edited" / "trials" / "2.json").touch()
-    back = swept(tmp_path, "retriever=other,mine,popularity", edit=("half_life: 1h", "half_life: null"))
-    assert back.returncode == 0, back.stderr
+    back = swept(command_in, tmp_path, *words, edit=("half_life: 1h", "half_life: null"))
+    assert back.code == 0, back.err
