@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recx.core.errors import InputError
 from recx.core.protocols import Seen, retrieves_slates
 from recx.core.types import Ints, RankedLists
 from recx.evaluation.ground_truth import GroundTruth
@@ -27,8 +28,8 @@ class ReferenceLines:
 
     Attributes:
         popularity: Metric -> mean of the most clicked items as of the request, as ``retriever=popularity`` finds them;
-            {} where the data itself gives the candidates, or nothing was clicked before.
-        random: Metric -> mean of random eligible items, or of the given candidates in a random order.
+            {} where the data itself gives the candidates, nothing was clicked before, or a metric needs probabilities.
+        random: Metric -> mean of random eligible items, or of the given candidates in a random order; {} likewise.
         users: How many users were drawn.
     """
 
@@ -63,9 +64,15 @@ def reference_lines(result: Result, seen: Seen = "drop") -> ReferenceLines:
 
 
 def _means(result: Result, lists: RankedLists, users: Ints) -> dict[str, float]:
-    """Return the means of lists of these users by the run's own evaluator, without users whom a metric leaves out."""
+    """Return the means of lists of these users by the run's own evaluator, without users whom a metric leaves out.
+
+    {} if a metric cannot judge such lists, as those that need probabilities.
+    """
     fold, evaluator = result.split.fold, result.experiment.evaluator
-    found = evaluator.evaluate(lists, lists, fold)
+    try:
+        found = evaluator.evaluate(lists, lists, fold)
+    except InputError:
+        return {}
     place = np.searchsorted(GroundTruth.for_evaluator(evaluator, fold).user, users)
     of_lists = {
         name: values[place] for name, values in found.values.items() if name.startswith(("retrieval/", "end_to_end/"))
