@@ -7,10 +7,10 @@ The first run is the baseline; every other one is compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import chain, count, product
+from functools import cached_property, partial, reduce
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,13 +18,13 @@ import numpy as np
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.metric_names import hint
-from recx.core.resampling import Procedure, bootstrap, sign_flip
-from recx.core.types import Array, Bools, Doubles
+from recx.core.resampling import Procedure
+from recx.core.types import Bools, Doubles
 from recx.evaluation.comparison_html import html_of
+from recx.evaluation.differences import differences, pairs
 from recx.evaluation.near_ids import near
 from recx.evaluation.side_by_side import incomparable, means_of
 from recx.evaluation.slices import quarters
-from recx.evaluation.statistics import cohens_dz, holm, paired_t
 from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired, without_list
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ class Comparison:
             of ``by``), baseline, run, users (pairs), mean_baseline, mean_baseline_low, mean_baseline_high, mean_run,
             mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
             baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
-            p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table. NaN is
-            what cannot be said: an interval of fewer than two users, p_t of equal differences. Of runs that are not
-            tested: one row per metric and run, with metric, run, users, mean, mean_low, mean_high.
+            p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table; with a
+            margin, p_equivalent (two one-sided t-tests) and p_equivalent_holm. NaN is what cannot be said: an interval
+            of fewer than two users, p_t of equal differences. Of runs that are not tested: one row per metric and run,
+            with metric, run, users, mean, mean_low, mean_high.
         baseline: The name of the first run.
         runs: The names of the others.
         by: The slice, if any.
@@ -62,6 +63,8 @@ class Comparison:
         notes: Counts of users without a list, and of users and pairs that were left out.
         about: Run -> its contents, such as ``union + linear``.
         tested: Whether the runs are of one fold and one ground truth, so that their differences mean something.
+        margin: The differences up to which runs count as equivalent; None: that is not tested.
+        between: Makes ``pairs``; None: there are two runs, or they are not tested.
     """
 
     table: pd.DataFrame
@@ -73,6 +76,16 @@ class Comparison:
     notes: Mapping[str, float]
     about: Mapping[str, str]
     tested: bool = True
+    margin: float | None = None
+    between: Callable[[], pd.DataFrame] | None = None
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame | None:
+        """Of more than two runs, the same table for all pairs, over all users; None of two.
+
+        Each row is of a run (``run``) and an earlier one (``baseline``), adjusted by Holm over all these rows.
+        """
+        return None if self.between is None else self.between()
 
     def __repr__(self) -> str:
         runs = ", ".join(self.runs)
@@ -94,6 +107,7 @@ def compare(
     draws: int = 10_000,
     seed: int = 0,
     anyway: bool = False,
+    margin: float | None = None,
 ) -> Comparison:
     """Compare runs with the first one, user by user.
 
@@ -106,12 +120,15 @@ def compare(
         draws: The number of draws of the randomisation test.
         seed: The seed of both.
         anyway: Whether to show runs of different folds or data side by side, which are not tested then.
+        margin: A difference too small to matter, in units of the metrics, to test also whether runs are equivalent.
 
     Raises:
         InputError: The runs are of different folds or data; there are fewer than two runs, no shared user, a metric
             that a run lacks or that has no value per user, an unknown slice, or a setting out of range.
     """
     procedure = Procedure(level, resamples, draws, seed)
+    if margin is not None and not (isinstance(margin, int | float) and 0 < margin < np.inf):
+        raise InputError(f"margin={margin}: it must be a difference above 0, such as 0.002")
     evaluations, requested = _separated(runs, metrics)
     names, left_out = _chosen(evaluations, requested)
     if reasons := list(incomparable(evaluations)):
@@ -129,7 +146,8 @@ def compare(
     slices = {} if by is None else _quarters(evaluations[0], by, users)
     everyone = np.ones(len(users), dtype=bool)
     labels = [evaluation.name for evaluation in evaluations]
-    table = _table(cube, names, labels, {ALL: everyone, **slices}, procedure)
+    table = differences(cube, names, labels, {ALL: everyone, **slices}, procedure, margin)
+    between = partial(pairs, cube, names, labels, procedure, margin) if len(labels) > 2 else None
     notes, sentences = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
     missing_notes, missing = without_list(evaluations)
     notes |= missing_notes
@@ -143,7 +161,10 @@ def compare(
         *sentences,
         *easily_misread(table, by),
     ]
-    return Comparison(table, *_names(evaluations), by, procedure, warnings, notes, _about(evaluations))
+    about = _about(evaluations)
+    return Comparison(
+        table, *_names(evaluations), by, procedure, warnings, notes, about, margin=margin, between=between
+    )
 
 
 def _names(runs: Sequence[Evaluation]) -> tuple[str, tuple[str, ...]]:
@@ -246,52 +267,3 @@ def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, 
             f"by={by!r}: no user that {baseline.name} shares with others has a value: choose another slice"
         )
     return quarters(values)
-
-
-def _table(
-    cube: Doubles, metrics: Sequence[str], labels: Sequence[str], slices: Mapping[str, Bools], procedure: Procedure
-) -> pd.DataFrame:
-    """Return the table of the values ``cube`` [n_users, n_metrics, n_runs]."""
-    import pandas as pd
-
-    found = [_figures(cube[members], procedure) for members in slices.values()]
-    rows = product(metrics, slices, labels[:1], labels[1:])
-    table = pd.DataFrame(rows, columns=["metric", "slice", "baseline", "run"], dtype=object)
-    for name in found[0]:
-        table[name] = np.stack([figures[name] for figures in found], axis=1).ravel()
-    table["p_t_holm"] = holm(table["p_t"].to_numpy())
-    table["p_holm"] = holm(table["p_sign_flip"].to_numpy())
-    return table
-
-
-def _figures(cube: Doubles, procedure: Procedure) -> dict[str, Array]:
-    """Return name -> figure [n_metrics, n_runs - 1] of the values ``cube`` [n_users, n_metrics, n_runs]."""
-    difference = cube[:, :, 1:] - cube[:, :, :1]
-    paired = ~np.isnan(difference)
-    sides = [np.where(paired, side, np.nan) for side in (cube[:, :, :1], cube[:, :, 1:])]
-    columns = np.stack([*sides, difference], axis=1)
-    shape = columns.shape[1:]
-    users = paired.sum(axis=0)
-    sums = np.nansum(columns, axis=0)
-    means = np.divide(sums, users, out=np.full(shape, np.nan), where=users > 0)
-    bounds = bootstrap(
-        columns.reshape(len(cube), -1), level=procedure.level, resamples=procedure.resamples, seed=procedure.seed
-    )
-    low, high = (bound.reshape(shape) for bound in bounds)
-    pairs = difference.reshape(len(cube), -1)
-    tests = {
-        "d_z": cohens_dz(pairs),
-        "p_t": paired_t(pairs),
-        "p_sign_flip": sign_flip(pairs, draws=procedure.draws, seed=procedure.seed),
-    }
-    figures: dict[str, Array] = {"users": users}
-    for place, name in enumerate(("mean_baseline", "mean_run", "difference")):
-        figures |= {name: means[place], f"{name}_low": low[place], f"{name}_high": high[place]}
-    return {
-        **figures,
-        "relative": np.divide(means[2], means[0], out=np.full(shape[1:], np.nan), where=means[0] != 0),
-        "wins": (difference > 0).sum(axis=0),
-        "ties": (difference == 0).sum(axis=0),
-        "losses": (difference < 0).sum(axis=0),
-        **{name: values.reshape(shape[1:]) for name, values in tests.items()},
-    }

@@ -27,6 +27,29 @@ def paired_t(differences: Doubles) -> Doubles:
     )
 
 
+def equivalence(differences: Doubles, margin: float) -> Doubles:
+    """Return the p-value of two one-sided paired t-tests that the mean of every column lies within the margin.
+
+    It is the larger one of the tests against -margin and against +margin. Source: Schuirmann, Journal of
+    Pharmacokinetics and Biopharmaceutics 15 (1987); Lakens, Social Psychological and Personality Science 8 (2017).
+
+    Args:
+        differences: [n_users, m]; NaN differences are left out.
+        margin: Half the width of the differences that count as none.
+
+    Returns:
+        p-values [m]: 0 where all differences are 0; NaN where all are the same other number, and with fewer than two
+        pairs.
+    """
+    from scipy.stats import ttest_1samp
+
+    def p(known: Doubles) -> float:
+        above = ttest_1samp(known, -margin, alternative="greater").pvalue
+        return max(float(above), float(ttest_1samp(known, margin, alternative="less").pvalue))
+
+    return _by_column(differences, p, of_equal=lambda value: np.nan if value else 0.0)
+
+
 def cohens_dz(differences: Doubles) -> Doubles:
     """Return Cohen's d_z for every column: the mean difference over its standard deviation (n - 1).
 

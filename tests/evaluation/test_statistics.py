@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recx.core.types import Doubles
-from recx.evaluation.statistics import cohens_dz, holm, paired_t
+from recx.evaluation.statistics import cohens_dz, equivalence, holm, paired_t
 
 NAN = np.nan
 
@@ -81,3 +81,17 @@ def test_holm_never_lowers_and_keeps_the_order(p: Doubles) -> None:
     assert (adjusted >= p).all()
     assert (adjusted <= 1).all()
     assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
+
+
+def test_equivalence_is_the_worse_of_two_one_sided_tests() -> None:
+    known = np.array([0.3, -0.1, 0.2, 0.4])
+    one = stats.ttest_1samp(known, -0.5, alternative="greater").pvalue
+    other = stats.ttest_1samp(known, 0.5, alternative="less").pvalue
+    assert equivalence(column(NAN, *known), 0.5)[0] == max(one, other)
+    assert equivalence(column(0, 0, 0), 0.1)[0] == 0.0
+    assert np.isnan(equivalence(np.column_stack([[0.1, 0.1], [NAN, 0.1]]), 0.5)).all()
+
+
+def test_equivalence_by_hand() -> None:
+    """1, 2, 3 within 4: mean 2, standard error 1/sqrt(3), t = (2 - 4) sqrt(3) = -3.4641 with 2 degrees: p = 0.0371."""
+    assert equivalence(column(1, 2, 3), 4)[0] == pytest.approx(0.03709, abs=1e-5)

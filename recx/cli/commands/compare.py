@@ -41,6 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         resamples=chosen.resamples,
         seed=chosen.seed,
         anyway=chosen.anyway,
+        margin=chosen.margin,
     )
     if chosen.html:
         from recx.report.page.several_runs import comparison_data, render
@@ -62,6 +63,7 @@ def _parser() -> Parser:
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.add_argument("--metrics", metavar="A,B", help=f"full names of metrics (all of {STAGE})")
     parser.add_argument("--by", metavar="SLICE", help="also by quarters of history_length or item_popularity")
+    parser.add_argument("--margin", type=float, metavar="D", help="also test whether runs differ by less than this")
     parser.add_argument("--level", type=float, default=0.95, help="level of the intervals (%(default)s)")
     parser.add_argument("--resamples", type=int, default=10_000, help="resamples of the bootstrap (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and sign flips (%(default)s)")

@@ -39,7 +39,9 @@ def json_of(comparison: Comparison) -> str:
     document = {
         **{name: getattr(comparison, name) for name in names},
         **{name: getattr(comparison.procedure, name) for name in ("level", "resamples", "draws", "seed")},
+        "margin": comparison.margin,
         "rows": comparison.table.to_dict("records"),
+        "pairs": None if comparison.pairs is None else comparison.pairs.to_dict("records"),
     }
     return json.dumps(plain(document), indent=2)
 
@@ -52,6 +54,10 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     for metric, of_metric in comparison.table.groupby("metric", sort=False):
         rows: list[Row] = of_metric.to_dict("records")
         tables = [_means(rows, comparison.by), *_against(rows, comparison)] if comparison.tested else [_apart(rows)]
+        if comparison.pairs is not None:
+            tables.append(
+                _between(comparison.pairs[comparison.pairs["metric"] == metric].to_dict("records"), comparison)
+            )
         yield from section(str(metric), tables, "bold cyan")
     if not comparison.tested:
         return
@@ -88,7 +94,27 @@ def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[Table]:
         tables, key = {run: [row for row in rows if row["run"] == run] for run in comparison.runs}, "slice"
     for title, of_table in tables.items():
         lines = [[row[key], *_difference(row)] for row in of_table]
-        yield table([title, *HEAD], lines, styles=["bold" if row["p_holm"] < SIGNIFICANT else "" for row in of_table])
+        head = [title, *HEAD, *([] if comparison.margin is None else ["equiv."])]
+        yield table(head, lines, styles=["bold" if row["p_holm"] < SIGNIFICANT else "" for row in of_table])
+
+
+def _between(rows: Sequence[Row], comparison: Comparison) -> Table:
+    """Return a row for every pair of runs, adjusted for all pairs."""
+    equivalent = [] if comparison.margin is None else ["equiv."]
+    lines = [
+        [
+            f"{row['run']} - {row['baseline']}",
+            *_with_interval(row, "difference", "+"),
+            *(p_value(row[name]) for name in ("p_sign_flip", "p_holm", *_equivalence(row))),
+        ]
+        for row in rows
+    ]
+    styles = ["bold" if row["p_holm"] < SIGNIFICANT else "" for row in rows]
+    return table(["pair", "mean", "low", "high", "p flip", "Holm", *equivalent], lines, styles=styles)
+
+
+def _equivalence(row: Row) -> list[str]:
+    return [name for name in ("p_equivalent_holm",) if name in row]
 
 
 def _difference(row: Row) -> list[str]:
@@ -97,7 +123,7 @@ def _difference(row: Row) -> list[str]:
         percent(row["relative"], "+"),
         f"{row['wins']}/{row['ties']}/{row['losses']}",
         figure(row["d_z"], "+", digits=2),
-        *(p_value(row[name]) for name in ("p_t", "p_sign_flip", "p_holm")),
+        *(p_value(row[name]) for name in ("p_t", "p_sign_flip", "p_holm", *_equivalence(row))),
     ]
 
 
@@ -108,7 +134,16 @@ def _with_interval(row: Row, name: str, sign: str = "") -> list[str]:
 def _footnote(comparison: Comparison) -> str:
     procedure, family = comparison.procedure, len(comparison.table)
     how = procedure.in_words(int(comparison.table["users"].max()))
+    within = (
+        ""
+        if comparison.margin is None
+        else (
+            f" equiv.: two one-sided t-tests that the difference lies within ±{comparison.margin:g}, adjusted by Holm."
+        )
+    )
+    of_pairs = "" if comparison.pairs is None else f" Pairs: adjusted for all {len(comparison.pairs):,}."
     return (
         f"Low, high: {how['intervals']}. p t: paired t-test; p flip: {how['flips']}; both two-sided. "
         f"Holm: p flip adjusted for the family of {family:,} comparisons here. Win, tie, loss: users; d_z: Cohen's."
+        f"{of_pairs}{within}"
     )

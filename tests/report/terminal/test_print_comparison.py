@@ -133,3 +133,17 @@ def test_json_has_null_for_undefined_figures() -> None:
     row = json.loads(json_of(compare(*runs, resamples=10, draws=10)))["rows"][0]
     assert row["relative"] is None
     assert row["difference"] == 0
+
+
+def test_all_pairs_of_several_runs_and_equivalence_are_shown() -> None:
+    found = comparison("a", "b", "c", margin=5.0)
+    text = printed(found)
+    assert found.pairs is not None
+    row = found.pairs.iloc[2]
+    lines = text.splitlines()
+    [pair] = [line.split() for line in lines if line.split()[:3] == ["c", "-", "b"]][:1]
+    assert pair[3] == f"{row['difference']:+.4f}"
+    assert "within ±5" in " ".join(text.split())
+    document = json.loads(json_of(found))
+    assert (document["margin"], len(document["pairs"])) == (5.0, len(found.pairs))
+    assert "  pair  " not in printed(comparison("a", "b"))
