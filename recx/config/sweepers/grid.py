@@ -28,11 +28,13 @@ class Plan:
     Attributes:
         trials: The overrides of each, as on a command line.
         base: The configuration of what does not depend on an option, with the first of its values.
+        first: The configuration of the first trial, which often is the base.
         conditionals: The settings that apply with some options only, and those that every option of a group has.
     """
 
     trials: tuple[Trial, ...]
     base: DictConfig
+    first: DictConfig
     conditionals: tuple[Conditional, ...] = ()
 
     def announcement(self) -> str:
@@ -83,7 +85,7 @@ def plan(
         for trial in _branched(given, branches, base):
             trials[(*trial, *gone)] = None
             trials.update({(*trial, *gone, one): None for one, where in left_out.items() if _applies(where, row)})
-    return Plan(tuple(trials), base, tuple(found.values()))
+    return Plan(tuple(trials), base, composed(next(iter(trials))), tuple(found.values()))
 
 
 _PLAN: ContextVar[Plan] = ContextVar("plan")

@@ -58,4 +58,4 @@ def read(overrides: Sequence[str]) -> Words:
     hydras = [typed(one) for one in parsed if is_of_hydra(one)]
     tasks = [one for one in parsed if not is_of_hydra(one)]
     found = grid.plan(tasks, lambda trial: compose([*hydras, *trial]), ranges, sweeper.get("leave_out"))
-    return Words(parsed, found.base, compose([*hydras, *found.trials[0]]), found)
+    return Words(parsed, found.base, found.first, found)

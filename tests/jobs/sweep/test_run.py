@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -31,27 +30,21 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "recx", "-m", *words]
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1"}
+def environment(site: Path) -> dict[str, str]:
+    """Return the variables of a process that also finds plugins laid out in a folder."""
+    path = os.pathsep.join(map(str, [ROOT, site]))
+    return {**os.environ, "PYTHONPATH": path, "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1"}
 
 
-@dataclass(frozen=True)
-class Done:
-    """What is left of a command that ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def recx(folder: Path, *words: str) -> Done:
+def recx(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a sweep in this process, as if it had been started in a folder."""
     folder.mkdir(exist_ok=True)
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
+        patch.syspath_prepend(folder)
         patch.setattr("sys.argv", ["recx", "-m", *words])
-        code = main()
-    return Done(code, out.getvalue(), err.getvalue())
+        return subprocess.CompletedProcess(words, main(), out.getvalue(), err.getvalue())
 
 
 def figures(folder: Path) -> pd.DataFrame:
@@ -110,7 +103,9 @@ def kill_and_resume(folder: Path, kills: Sequence[tuple[int, float]], *words: st
     """Kill a sweep again and again, each time up to so many seconds after so many trials were done, and let it end."""
     moments, trials = random.Random(0), folder / "outputs" / "sweeps" / "mine" / "trials"
     for wanted, later in kills:
-        with subprocess.Popen(command(*words), cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command(*words), cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL
+        ) as process:
             while process.poll() is None and len(list(trials.glob("[0-9]*.json"))) < wanted:
                 time.sleep(0.01)
             time.sleep(moments.uniform(later / 2, later))
@@ -148,24 +143,14 @@ def test_side_by_side_gives_the_same_figures_and_runs(tmp_path: Path, undisturbe
 
 
 @pytest.mark.slow
-def test_a_search_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")
-    words = [*SMALL, "fold=valid", "hydra/sweeper=optuna", "ranker.l2=tag(log,interval(1e-4,1))"]
-    for trials in (2, 4):
-        done = recx(tmp_path / "halves", *words, f"hydra.sweeper.n_trials={trials}", "sweep_id=mine")
-        assert done.returncode == 0, done.stderr
-    assert done.stdout.count("(done before)") == 2
-    recx(tmp_path / "whole", *words, "hydra.sweeper.n_trials=4")
-    pd.testing.assert_frame_equal(figures(tmp_path / "halves"), figures(tmp_path / "whole"))
-
-
-@pytest.mark.slow
 def test_two_processes_cannot_run_the_same_sweep(tmp_path: Path) -> None:
     from recx.core.system.locks import turn
 
     words = command(*SMALL, "seed=0,1", "sweep_id=mine")
     with turn(tmp_path / "outputs" / "sweeps" / "mine" / ".lock"):
-        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
+        )
     assert done.returncode == 2
     assert done.stderr.startswith("sweep_id=mine: another process is running this sweep")
 
@@ -191,7 +176,7 @@ def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
         subprocess.Popen(
             command(*words, f"sweep_id={name}"),
             cwd=tmp_path,
-            env=ENVIRONMENT,
+            env=environment(tmp_path),
             text=True,
             stderr=subprocess.PIPE,
         )
