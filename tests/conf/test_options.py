@@ -59,13 +59,13 @@ def no_choice() -> dict[str, Any]:
     return {CHOSEN: plain(compose([]))[CHOSEN]}
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_the_first_line_says_what_the_option_is(name: str) -> None:
-    lines = OPTIONS[name].read_text(encoding="utf-8").splitlines()
-    if name.startswith(("experiment/", "sweep/")):
-        assert lines.pop(0) == "# @package _global_"  # Hydra reads it from the very first line only
-    assert lines[0].startswith("# ")
-    assert "@package" not in lines[0]
+def test_the_first_line_says_what_the_option_is() -> None:
+    for name, file in OPTIONS.items():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        if name.startswith(("experiment/", "sweep/")):
+            assert lines.pop(0) == "# @package _global_", name  # Hydra reads it from the very first line only
+        assert lines[0].startswith("# "), name
+        assert "@package" not in lines[0], name
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -76,21 +76,18 @@ def test_every_option_builds(name: str, placed: Callable[[str], DictConfig], no_
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_an_option_lists_every_setting_of_its_part(name: str, written: Callable[[str], Any]) -> None:
+def test_an_option_lists_every_setting_of_its_part_whose_annotations_can_be_read(
+    name: str, written: Callable[[str], Any]
+) -> None:
     for key, part in parts_of(written(name), name):
-        assert set(part) - {"_target_"} == {field.name for field in fields(class_of(part)) if field.init}, key
+        kind = class_of(part)
+        assert set(part) - {"_target_"} == {field.name for field in fields(kind) if field.init}, key
+        assert set(get_type_hints(kind)) >= {field.name for field in fields(kind)}, key  # so that types are checked
 
 
 @pytest.mark.parametrize("name", MAIN)
 def test_the_main_option_of_a_part_has_its_defaults(name: str) -> None:
     check_option(name)
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_annotations_can_be_read_so_that_types_are_checked(name: str, written: Callable[[str], Any]) -> None:
-    for _, part in parts_of(written(name), name):
-        kind = class_of(part)
-        assert set(get_type_hints(kind)) >= {field.name for field in fields(kind)}
 
 
 @pytest.mark.parametrize("name", [name for name in PARTS if name.startswith(KEPT)])

@@ -138,14 +138,14 @@ def test_phi_rel_compares_the_task_with_the_text() -> None:
 
 @every_feature
 @pytest.mark.parametrize("past", [0, 1, 2])
-@pytest.mark.parametrize("task", ["fly", "", "帮我订机票", "🚗" * 5, "fly " * 25_000], ids=range(5))
-def test_values_are_finite_whatever_is_asked_and_known(feature: Any, past: int, task: str) -> None:
-    made = world(task, past)
-    found = made.ask(feature)
-    n = (len(feature.names(made.candidates)),) if isinstance(feature, FeatureSet) else ()
-    assert found.shape == (5, *n)
-    assert found.dtype == np.float32
-    assert np.isfinite(found).all()
+def test_values_are_finite_whatever_is_asked_and_known(feature: Any, past: int) -> None:
+    for task in ("fly", "", "帮我订机票", "🚗" * 5, "fly " * 25_000):
+        made = world(task, past)
+        found = made.ask(feature)
+        n = (len(feature.names(made.candidates)),) if isinstance(feature, FeatureSet) else ()
+        assert found.shape == (5, *n)
+        assert found.dtype == np.float32
+        assert np.isfinite(found).all()
 
 
 @every_feature
