@@ -128,3 +128,11 @@ def test_pairs_are_of_one_user() -> None:
     }
     assert found == {1: ([0, 1, 3], [1, 2, 4]), 2: ([0], [2])}
     assert list(pairs_within(history_of([[(0, 0)], []]), 3)) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [(4, 0), (0, 4), (0, -1)])
+def test_items_that_the_history_does_not_have_are_no_places_in_memory(first: int, second: int) -> None:
+    clock = pair_counter(history_of([[(0, 0), (1, 1), (2, 2), (3, 3)]]), 1, False)
+    asked = np.array([0, first], dtype=np.int32), np.array([1, second], dtype=np.int32)
+    with pytest.raises(ValueError, match="not all below 4"):
+        clock.before(*asked, np.full(2, 9), np.arange(3))

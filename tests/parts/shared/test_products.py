@@ -32,3 +32,11 @@ def test_products_of_pairs_are_those_of_a_loop_whatever_the_pieces_and_threads(
     for rows, threads in ((1, 1), (3, 3), (100, 3)):
         with mock.patch.object(products, "ROWS", rows), limited_to(threads):
             assert np.array_equal(products.products_of_pairs(kind(one), user, kind(other), item), whole)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("user", "item"), [(3, 0), (-1, 0), (0, 5), (0, -1)])
+def test_rows_that_there_are_not_are_no_places_in_memory(kind: Callable[..., Any], user: int, item: int) -> None:
+    one, other = kind(np.ones((3, 2), np.float32)), kind(np.ones((5, 2), np.float32))
+    with pytest.raises(ValueError, match="not all"):
+        products.products_of_pairs(one, np.array([0, user]), other, np.array([0, item], np.int32))
