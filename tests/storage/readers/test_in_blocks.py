@@ -18,6 +18,7 @@ from recx.storage.readers import in_blocks, sources
 from recx.storage.readers.sources import Source
 from recx.storage.readers.tables import read
 
+EXAMPLES = settings.default.max_examples
 ID = st.one_of(
     st.integers(0, 99).map(str),
     st.sampled_from(
@@ -74,13 +75,10 @@ def both(monkeypatch: pytest.MonkeyPatch, block: int, act: Any) -> tuple[Any, An
 KINDS = {"uid": "id", "iid": "id?", "rating": "number?", "ts": "exact s?"}
 
 
-@pytest.mark.parametrize(
-    "n", [pytest.param(150, id="fast"), pytest.param(2_000, id="thorough", marks=pytest.mark.slow)]
-)
-def test_columns_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+def test_columns_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=n, deadline=None)
+    @settings(max_examples=2 * EXAMPLES)
     @given(
         texts(),
         st.sampled_from([9, 25, 60, 1 << 20]),
@@ -106,16 +104,13 @@ def test_columns_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatc
             assert np.array_equal(parted[0][name], column, equal_nan=column.dtype.kind in "fM")
 
     check()
-    assert min(seen["read"], seen["refused"]) > n / 10
+    assert min(seen["read"], seen["refused"]) > EXAMPLES / 5
 
 
-@pytest.mark.parametrize(
-    "n", [pytest.param(100, id="fast"), pytest.param(1_000, id="thorough", marks=pytest.mark.slow)]
-)
-def test_events_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+def test_events_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=n, deadline=None)
+    @settings(max_examples=2 * EXAMPLES)
     @given(
         texts(),
         st.sampled_from([9, 25, 60]),
@@ -141,7 +136,7 @@ def test_events_are_the_same_in_blocks_and_whole(monkeypatch: pytest.MonkeyPatch
         assert parted.time is None or parted.time.tolist() == whole.time.tolist()
 
     check()
-    assert min(seen["read"], seen["refused"]) > n / 10
+    assert min(seen["read"], seen["refused"]) > EXAMPLES / 5
 
 
 def test_plain_text_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
