@@ -105,7 +105,8 @@ def _concluded(current: plan.Sweep, trials: Sequence[Trial], context: RunContext
         return replace(found, chosen=best, why_chosen="the only one that there is" if only else "the best mean")
     chosen, how = simplest(found.alike)
     of = f"the simplest of {len(found.alike)} that are not told apart from the best"
-    return replace(found, chosen=chosen, why_chosen=f"{of}{how and f': {how}'}")
+    itself = " and the best mean" if chosen is best else ""
+    return replace(found, chosen=chosen, why_chosen=f"{of}{itself}{how and f': {how}'}")
 
 
 def _baseline(

@@ -89,7 +89,7 @@ def _means(rows: Sequence[Row], by: str | None) -> Table:
 
 def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[Table]:
     """Yield the differences to the baseline: a row per run or, with slices, a table per run with a row per slice."""
-    tables, key = {"difference": rows}, "run"
+    tables, key = {"difference" if comparison.margin is None else "run": rows}, "run"  # equivalence takes room
     if comparison.by is not None:
         tables, key = {run: [row for row in rows if row["run"] == run] for run in comparison.runs}, "slice"
     for title, of_table in tables.items():
