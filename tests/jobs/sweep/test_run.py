@@ -137,7 +137,7 @@ def test_side_by_side_gives_the_same_figures_and_runs(tmp_path: Path, undisturbe
     from recx.tracking.store import open_client
 
     runs = open_client(f"sqlite:///{tmp_path}/outputs/mlflow.db").search_runs(["1"])
-    assert [run.info.status for run in runs] == ["FINISHED"] * 6
+    assert [run.info.status for run in runs] == ["FINISHED"] * 7, "the sweep, four trials, best and baseline on test"
     [parent] = [run.info.run_id for run in runs if run.data.tags.get("recx.role") == "sweep"]
     assert {run.data.tags.get("mlflow.parentRunId", run.info.run_id) for run in runs} == {parent}
 
