@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +24,6 @@ _spec = importlib.util.spec_from_file_location("sweeps", Path(__file__).parents[
 assert _spec is not None
 assert _spec.loader is not None
 sweeps = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = sweeps  # a dataclass looks its module up there
 _spec.loader.exec_module(sweeps)
 
 SMALL = [*(word for word in sweeps.SMALL if not word.startswith("retriever=")), "fold=valid"]
@@ -148,22 +145,15 @@ def install(site: Path, package: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[recx.plugins]\n{package} = {package}\n")
 
 
-@pytest.fixture
-def swept(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Return a function that runs a sweep in a folder, with the plugins laid out there, and returns what is printed."""
-
-    def sweep(folder: Path, *words: str) -> str:
-        with monkeypatch.context() as patch:
-            patch.syspath_prepend(folder)
-            done = sweeps.recx(folder, *words)
-        assert (done.returncode, done.stderr) == (0, "")
-        return str(done.stdout)
-
-    return sweep
+def swept(folder: Path, *words: str) -> str:
+    """Run a sweep in a folder, with the plugins laid out there, and return what is printed."""
+    done = sweeps.recx(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return str(done.stdout)
 
 
 @pytest.mark.slow
-def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path, swept: Callable[..., str]) -> None:
+def test_a_plugins_own_function_proposes_in_a_preset_of_ones_own(tmp_path: Path) -> None:
     code = "def propose(config, trial):\n    trial.suggest_float('ranker.l2', 1e-5, 1.0, log=True)\n"
     install(tmp_path, "recx_own", code)
     (tmp_path / "mine" / "sweep").mkdir(parents=True)
@@ -206,7 +196,7 @@ def epochs(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_trials_behind_the_others_end_early(tmp_path: Path, swept: Callable[..., str]) -> None:
+def test_trials_behind_the_others_end_early(tmp_path: Path) -> None:
     words = [*epochs(tmp_path / "grid"), "retriever.quality=5,4,3,6,0", "sweep_id=mine"]
     assert swept(tmp_path / "grid", *words).count(": pruned at epoch 2 in ") == 2
     table = sweeps.figures(tmp_path / "grid")
@@ -219,23 +209,17 @@ def test_trials_behind_the_others_end_early(tmp_path: Path, swept: Callable[...,
 
 
 @pytest.mark.slow
-def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(
-    tmp_path: Path, swept: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_with_pruning_that_is_killed_and_taken_up_again_ends_the_same(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     of_optuna = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=6", "hydra.sweeper.sampler.n_startup_trials=2"]
     words = [*of_optuna, "retriever.quality=interval(0,10)", "sweep_id=mine"]
     assert "pruned at epoch" in swept(whole, *epochs(whole), *words)
-    monkeypatch.syspath_prepend(killed)
-    monkeypatch.setitem(sweeps.ENVIRONMENT, "PYTHONPATH", os.pathsep.join([str(sweeps.ROOT), str(killed)]))
     sweeps.kill_and_resume(killed, [(3, 0.3)], *epochs(killed), *words)
     pd.testing.assert_frame_equal(sweeps.figures(killed), sweeps.figures(whole))
 
 
 @pytest.mark.slow
-def test_a_search_of_parts_and_their_settings_that_is_taken_up_again_proposes_the_same(
-    tmp_path: Path, swept: Callable[..., str]
-) -> None:
+def test_a_search_of_parts_and_their_settings_that_is_taken_up_again_proposes_the_same(tmp_path: Path) -> None:
     words = [*SMALL, "+sweep=search", "hydra.sweeper.sampler.n_startup_trials=2", "sweep_id=mine"]
     out = swept(tmp_path / "whole", *words, "hydra.sweeper.n_trials=6")
     assert "once on test: end_to_end/ndcg_at_5 = " in out
