@@ -39,7 +39,7 @@ return [...document.querySelectorAll("#tests tbody th, #metrics tbody th, #taken
 
 @pytest.fixture(scope="module")
 def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...]) -> dict[str, str]:
-    """Return the addresses of two pages: two runs side by side, one with a long name, and a benchmark."""
+    """Return the addresses of three pages: two runs side by side, one with a long name, a benchmark, and a sweep."""
     long = "name=of_a_length_that_nobody_should_give_to_a_run_and_yet_somebody_does"
     home = recx(*small, "tracker=console", "ranker=identity", long)
     [other] = (home / "outputs").glob("*/*_of_a_length*")
@@ -47,7 +47,9 @@ def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...
     words = ["dataset.queries=60", "dataset.features=8", "~benchmark.rankers.bm25", "tracker=console"]
     recx("+experiment=rerank_benchmark", *words, "+benchmark.cost_per_query.linear=0.001")
     recx("report", "last", "--output", "benchmark.html")
-    return {name: (home / f"{name}.html").as_uri() for name in ("both", "benchmark")}
+    recx("-m", *small, "tracker=console", "fold=valid", "ranker=identity,linear")
+    [sweep] = (home / "outputs" / "sweeps").glob("*/sweep.html")
+    return {**{name: (home / f"{name}.html").as_uri() for name in ("both", "benchmark")}, "sweep": sweep.as_uri()}
 
 
 @pytest.mark.parametrize("name", ["both", "benchmark"])
@@ -69,7 +71,7 @@ def test_it_has_no_errors_requests_nothing_and_fits_a_phone(
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-@pytest.mark.parametrize("name", ["both", "benchmark"])
+@pytest.mark.parametrize("name", ["both", "benchmark", "sweep"])
 def test_axe_finds_nothing(
     browser: Any,
     look: Callable[..., None],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx.core.chosen import data_name
 from recx.core.fold_names import outside_name
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden
@@ -62,7 +63,8 @@ def finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     trials = TrialJournal(current.folder / "trials").trials()
     failed = sum(bool(trial.reason) for trial in trials)
     conclusion, final = _on_test(current, _concluded(current, trials, context), context)
-    title, words = hidden(f"sweep of {', '.join(current.varied)}"), hidden(" ".join(current.overrides))
+    title = hidden(f"sweep of {', '.join(current.varied)} on {data_name(current.config)}")
+    words = hidden(" ".join(current.overrides))
     tables = write_sweep(conclusion, trials, title, words, current.folder)
     parent.log_tags({"recx.failed": str(failed), **_tags(conclusion, trials, final)})
     for name, columns in tables.items():

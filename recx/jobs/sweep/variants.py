@@ -22,8 +22,8 @@ from recx.jobs.sweep.journal import Trial
 from recx.jobs.sweep.summary import WITHOUT, differing, settings_of
 
 SEED = "seed"
-LONGEST_LABEL = 24
-"""Cells of a label that a chart shows whole."""
+LONGEST_LABEL = 44
+"""Cells of a label that a chart shows whole, on two lines."""
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,7 @@ def test_in_mlflow_trials_lie_beneath_the_sweep(tmp_path: Path) -> None:
     kept = best.data.tags["recx.objective"], best.data.metrics["valid/end_to_end/ndcg_at_5"]
     assert kept == ("end_to_end/ndcg_at_5", max(runs[name].data.metrics["valid/" + kept[0]] for name in of_trials))
     assert parent.data.metrics == {}, "they would stand twice in every chart"
-    assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker: ")
+    assert parent.data.tags["mlflow.note.content"].startswith("**sweep of ranker on ")
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
     tables, kinds = {"trials.json", "settings.json", "settings.csv"}, ("csv", "html", "json", "svg")
     assert files == {*tables, "files.json", *(f"sweep.{kind}" for kind in kinds)}
