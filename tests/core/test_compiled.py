@@ -91,7 +91,9 @@ def called(tmp_path: Path, home: Path) -> Callable[[str], list[str]]:
     def call(sign: str = "+") -> list[str]:
         (tmp_path / "helper_here.py").write_text(HELPER.format(sign=sign))
         (tmp_path / "kernels_here.py").write_text(KERNELS.format(helper="helper_here"))
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(module.__file__).parents[2])])}
+        path = os.pathsep.join([str(tmp_path), str(Path(module.__file__).parents[2])])
+        # Python takes a source of the same second and size for the one that it has compiled.
+        env = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", CALL], env=env, capture_output=True, text=True, check=True)
         return done.stdout.split()
 
