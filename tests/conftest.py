@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import wraps
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -77,6 +78,16 @@ def _build(file: Path) -> None:
 
 store._build = _build
 """MLflow builds one new store in a process of tests, which takes half a second; the others are copies of it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[object]:
+    """Take down what an earlier test, or Hydra in it, set up for logging: its stream may be closed by now."""
+    for handler in logging.root.handlers[:]:
+        if type(handler) is logging.StreamHandler:
+            logging.root.removeHandler(handler)
+    logging.root.setLevel(logging.WARNING)
+    return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,9 @@ def main(config):
     assert config.mine == 1
     first = recx.run({words!r})
     trials = recx.sweep([*{words!r}, "seed=0,1"])
-    assert list(trials.columns) == ["trial", "objective", "seed", "seconds", "cached", "reason", "folder"]
+    columns = ["trial", "objective", "seed", "seconds", "cached", "reason"]
+    columns += ["difference", "low", "high", "p", "p_holm", "p_best", "folder"]
+    assert list(trials.columns) == columns
     assert sorted(trials["trial"]) == [0, 1]
     assert abs(trials.set_index("seed")["objective"]["0"] - first.metrics["end_to_end/ndcg_at_5"]) < 1e-12
     assert HydraConfig.get().job.name == "program"

@@ -139,6 +139,7 @@ def read(overrides: Sequence[str]) -> Sweep:
     from omegaconf import OmegaConf
 
     from recx.config.compose import plain
+    from recx.config.overrides import given
 
     found = words.read(kept)
     composed = found.first
@@ -158,7 +159,8 @@ def read(overrides: Sequence[str]) -> Sweep:
     checks.check_same_users(str(config["objective"]), changed)
     checks.check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])
     checks.check_engine(config["engine"], "ray" in launcher)
-    choose, baseline = own.get("choose", BEST), own.get("baseline", "")
+    choose = own.get("choose", BEST)
+    baseline = str(given([f"baseline={own['baseline']}"]).get("baseline", "")) if "baseline" in own else ""
     checks.check_choice(choose, (BEST, SIMPLEST), config)
     if found.grid is not None and baseline:
         check_named(baseline, found.grid.trials)

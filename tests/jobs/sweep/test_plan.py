@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recx.config import option_sources
+from recx.config.overrides import readable
 from recx.core.errors import InputError
 from recx.jobs.sweep.plan import read
 
@@ -218,6 +219,12 @@ def _searching(folder: Path, line: str, sweeper: str = "optuna") -> list[str]:
     text = "\n".join([*preset, "hydra:", "  sweeper:", f"    {line}"])
     (folder / "sweep" / "own.yaml").write_text(text + "\n")
     return ["+experiment=news", "+sweep=own", f"hydra.searchpath=['file://{folder}']"]
+
+
+@pytest.mark.parametrize("words", ["baseline=ranker.l2=0.1", "baseline='ranker.l2=0.1'", 'baseline="ranker.l2=0.1"'])
+def test_a_baseline_may_be_quoted(words: str) -> None:
+    assert read(readable(["+experiment=news", "+sweep=ranker", words])).baseline == "ranker.l2=0.1"
+    assert read(["+experiment=news", "+sweep=ranker", "baseline=3"]).baseline == "3"
 
 
 def test_a_comparison_on_test_is_allowed() -> None:
