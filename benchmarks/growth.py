@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from operator import attrgetter
 from pathlib import Path
 
@@ -63,9 +63,11 @@ class Growth:
     costs: list[Cost] = field(default_factory=list)
 
     def exponent(self, cost: Callable[[Cost], float]) -> float:
-        """Return the slope of the logarithm of a cost over that of the size, by least squares."""
+        """Return the slope of the logarithm of a cost over that of the size, by least squares; NaN of one alone."""
         spent = np.array([cost(one) for one in self.costs])
         fits = np.isfinite(spent)
+        if fits.sum() < 2:
+            return nan
         return float(np.polyfit(np.log(self.sizes)[fits], np.log(np.maximum(spent[fits], 1e-3)), 1)[0])
 
     @property

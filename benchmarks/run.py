@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -23,6 +24,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RECX_DATA", HERE.parent.parent / "shared" / "data"))
+
+
+NO_MEMORY = re.compile("MemoryError|bad_alloc|[Cc]annot allocate memory")
+"""What a process says that has had no more memory, unless it is killed."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def run(
         module: What Python runs.
         folder: Where to run it, in place of an empty folder, so that it finds the stage cache of earlier runs.
         python: The Python that runs it.
-        most: Gigabytes of addresses that it may have; where it fails with them, its cost is NaN. None: any.
+        most: Gigabytes of addresses that it may have; where they are not enough, its cost is NaN. None: any.
     """
 
     def limit() -> None:
@@ -71,11 +76,12 @@ def run(
             _, status, usage = os.wait4(child.pid, 0)
             seconds = time.perf_counter() - start
             child.returncode = os.waitstatus_to_exitcode(status)
-            if child.returncode and most is not None:
+            output.seek(0)
+            said = output.read() if child.returncode else ""
+            if child.returncode and most is not None and (child.returncode < 0 or NO_MEMORY.search(said)):
                 return Cost(nan, nan, nan, {})
             if child.returncode:
-                output.seek(0)
-                sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
+                sys.exit(f"{' '.join(command)} failed:\n{said}")
         unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
         found = sorted(Path(place).glob("outputs/2*/*/metrics.json"))
         metrics = json.loads(found[-1].read_text()) if found else {}

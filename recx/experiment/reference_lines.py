@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.protocols import Seen, retrieves_slates
-from recx.core.types import Ints, RankedLists
+from recx.core.types import RankedLists
 from recx.evaluation.ground_truth import GroundTruth
 from recx.experiment.experiment import Result
 from recx.parts.retriever.popularity import Popularity
@@ -47,34 +47,34 @@ def reference_lines(result: Result, seen: Seen = "drop") -> ReferenceLines:
     """
     fold, experiment = result.split.fold, result.experiment
     judged = GroundTruth.for_evaluator(experiment.evaluator, fold).user
+    judged = judged[np.isin(judged, fold.requests.user)]
     most = int(np.clip(PAIRS // max(fold.history.n_items, 1), FEWEST_USERS, MOST_USERS))
     drawn = np.sort(np.random.default_rng(SEED).permutation(judged)[:most])
     if retrieves_slates(experiment.retriever):
         lists = result.candidates.take(np.searchsorted(result.candidates.user, drawn))
         shuffled = lists.reorder(noise(np.repeat(lists.user, lists.lengths), lists.item, SEED))
-        return ReferenceLines({}, _means(result, shuffled, drawn), len(drawn))
+        return ReferenceLines({}, _means(result, shuffled), len(drawn))
     requests = fold.requests[np.searchsorted(fold.requests.user, drawn)]
     popular, some = (
         retriever.retrieve(fold.history, requests, experiment.n_candidates)
         for retriever in (Popularity(seen=seen), Random(seed=SEED, seen=seen))
     )
-    return ReferenceLines(
-        _means(result, popular, drawn) if len(popular.item) else {}, _means(result, some, drawn), len(drawn)
-    )
+    return ReferenceLines(_means(result, popular) if len(popular.item) else {}, _means(result, some), len(drawn))
 
 
-def _means(result: Result, lists: RankedLists, users: Ints) -> dict[str, float]:
-    """Return the means of lists of these users by the run's own evaluator, without users whom a metric leaves out.
+def _means(result: Result, lists: RankedLists) -> dict[str, float]:
+    """Return the means of lists by the run's own evaluator, over those of their users whom a metric counts.
 
     {} if a metric cannot judge such lists, as those that need probabilities.
     """
-    fold, evaluator = result.split.fold, result.experiment.evaluator
+    fold = result.split.fold
+    assert fold.target is not None  # the run was evaluated
+    asked = np.zeros(fold.target.n_users, dtype=bool)
+    asked[lists.user] = True
+    target = fold.target.keep(asked[fold.target.user])  # of few users, since figures of all would take much memory
     try:
-        found = evaluator.evaluate(lists, lists, fold)
+        found = result.experiment.evaluator.evaluate(lists, lists, replace(fold, target=target))
     except InputError:
         return {}
-    place = np.searchsorted(GroundTruth.for_evaluator(evaluator, fold).user, users)
-    of_lists = {
-        name: values[place] for name, values in found.values.items() if name.startswith(("retrieval/", "end_to_end/"))
-    }
+    of_lists = {name: values for name, values in found.values.items() if name.startswith(LINES)}
     return {name: float(np.nanmean(values)) for name, values in of_lists.items() if not np.isnan(values).all()}
