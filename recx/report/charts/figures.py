@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from recx.core.system.atomic import write_text
 from recx.core.types import Array
-from recx.report.charts.charts import MOST_BARS, bars, lines, matrix
+from recx.report.charts.charts import MOST_BARS, bars, lines
+from recx.report.charts.matrix import matrix
 from recx.report.charts.svg import CELL, LETTERS, WIDTH, Chart, element, text
 
 MARGIN, LINE = 16.0, 20.0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recx.report.charts import charts
 from recx.report.charts.charts import Point
+from recx.report.charts.matrix import matrix
 from recx.report.charts.scale import alike, linear, logarithmic, number, thinned, tick_label
 from recx.report.charts.svg import Chart, width_of, wrapped
 from recx.report.terminal.formats import cut
@@ -307,7 +308,7 @@ def test_names_never_cover_each_other() -> None:
 
 
 def test_a_matrix_shades_each_cell_by_its_share_of_the_row() -> None:
-    tree = parsed(charts.matrix("t", ["0", "1"], ["said 0", "said 1"], [[90, 10], [0, NAN]]))
+    tree = parsed(matrix("t", ["0", "1"], ["said 0", "said 1"], [[90, 10], [0, NAN]]))
     shades = [float(cell.get("fill-opacity", "")) for cell in tree[1].iter("rect")]
     assert shades == pytest.approx([0.05 + 0.4 * 0.9, 0.05 + 0.4 * 0.1, 0.05, 0.05], abs=0.006)
     assert words(tree) == ["said 0", "said 1", "0", "90", "90.0 %", "10", "10.0 %", "1", "0", "0.0 %", "–"]
@@ -323,7 +324,7 @@ EMPTY = {
     "histogram": charts.histogram("t", "x", [], {}),
     "scatter": charts.scatter("t", "x", "y", []),
     "dots": charts.dots("t", "x", "y", [], rows=["a"]),
-    "matrix": charts.matrix("t", [], [], []),
+    "matrix": matrix("t", [], [], []),
 }
 
 
@@ -338,7 +339,7 @@ SCRIPTS = {
     "stacked": charts.stacked(SCRIPT, {SCRIPT: 1.0}),
     "histogram": charts.histogram(SCRIPT, SCRIPT, [0, 1], {SCRIPT: [1], "b": [1]}),
     "scatter": charts.scatter(SCRIPT, SCRIPT, SCRIPT, [Point(SCRIPT, 1, 1)]),
-    "matrix": charts.matrix(SCRIPT, [SCRIPT], [SCRIPT], [[1]]),
+    "matrix": matrix(SCRIPT, [SCRIPT], [SCRIPT], [[1]]),
 }
 
 
@@ -387,7 +388,7 @@ def test_any_histogram_and_matrix_is_drawn(edges: list[float], data: st.DataObje
     figure = charts.histogram("t", "x", sorted(edges, key=lambda edge: (edge != edge, edge)), counts)
     assert "nan" not in _drawn(parsed(figure))
     values = list(counts.values())
-    assert parsed(charts.matrix("t", list(counts), [str(edge) for edge in edges[1:]], values)) is not None
+    assert parsed(matrix("t", list(counts), [str(edge) for edge in edges[1:]], values)) is not None
 
 
 @given(st.lists(st.builds(Point, st.text(), FLOATS, FLOATS, st.booleans(), ANY, ANY), max_size=20), st.booleans())
