@@ -17,6 +17,8 @@ from recx.parts.retriever.random import Random, noise
 
 MOST_USERS, FEWEST_USERS, PAIRS = 5_000, 200, 20_000_000
 """Judged users who are drawn at most and at least, and pairs of user and item that random scores are drawn for."""
+MOST_EVENTS = 5_000_000
+"""Events beyond which no popular items are found: sorting them by time for this alone takes as much as a chain."""
 SEED = 0
 LINES = ("retrieval/", "end_to_end/")
 """Prefixes of the figures that lists of another retriever can be compared by."""
@@ -55,11 +57,12 @@ def reference_lines(result: Result, seen: Seen = "drop") -> ReferenceLines:
         shuffled = lists.reorder(noise(np.repeat(lists.user, lists.lengths), lists.item, SEED))
         return ReferenceLines({}, _means(result, shuffled), len(drawn))
     requests = fold.requests[np.searchsorted(fold.requests.user, drawn)]
-    popular, some = (
-        retriever.retrieve(fold.history, requests, experiment.n_candidates)
-        for retriever in (Popularity(seen=seen), Random(seed=SEED, seen=seen))
-    )
-    return ReferenceLines(_means(result, popular) if len(popular.item) else {}, _means(result, some), len(drawn))
+    depth, popular = experiment.n_candidates, dict[str, float]()
+    if len(fold.history) <= MOST_EVENTS:
+        lists = Popularity(seen=seen).retrieve(fold.history, requests, depth)
+        popular = _means(result, lists) if len(lists.item) else popular
+    some = Random(seed=SEED, seen=seen).retrieve(fold.history, requests, depth)
+    return ReferenceLines(popular, _means(result, some), len(drawn))
 
 
 def _means(result: Result, lists: RankedLists) -> dict[str, float]:

@@ -54,6 +54,13 @@ def test_users_are_drawn_where_there_are_many(popular: Result, monkeypatch: pyte
     assert reference_lines(popular).users == 20
 
 
+def test_a_long_history_is_not_sorted_for_the_popular_line(popular: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_EVENTS", len(popular.split.fold.history) - 1)
+    lines = reference_lines(popular)
+    assert not lines.popularity
+    assert lines.random
+
+
 def test_given_candidates_are_shuffled_and_have_no_popular_line(run: Any) -> None:
     result = run("+experiment=rerank", "dataset.queries=60")
     lines = reference_lines(result)

@@ -120,6 +120,9 @@ def test_the_headline_stands_beside_simple_lists_the_earlier_best_and_its_cautio
     page = write.read(folders["linear"])
     name = page["answer"]["headline"][0]["name"]
     page["references"] = {"popularity": {name: 0.0123}, "random": {name: 0.0045}, "users": 7}
+    assert "Random: what may be recommended" not in reader(render(page)).text()
+    alone = reader(render({**page, "references": {**page["references"], "popularity": {}}})).text()
+    assert "Random: what may be recommended, in a random order, over 7 drawn of" in alone
     page["earlier"] = {"value": page["answer"]["headline"][0]["value"] - 0.25, "about": "ease", "folder": "day/run"}
     page["doctor"][0] |= {"name": "odd_times", "verdict": "look", "why": "the log invented them"}
     page["unsure"] = ["few users"]
