@@ -28,6 +28,35 @@ def parse_yaml(path: Path, text: str) -> Any:
     return yaml.load(text, LOADER)
 
 
+def parse_unique(path: Path, text: str) -> Any:
+    """Return the same, unless a mapping has a key twice, of which YAML keeps the last.
+
+    Raises:
+        InputError: A key is there twice, or as ``parse_yaml``.
+        yaml.YAMLError: It is not YAML.
+    """
+    content = parse_yaml(path, text)
+    nodes, seen = [yaml.compose(text, LOADER)], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+            continue
+        keys = set[str]()
+        for key, value in node.value:
+            if key.value in keys:
+                line = key.start_mark.line + 1
+                raise InputError(
+                    f"{path}, line {line}: the key {key.value} is there twice: leave one out, or rename it"
+                )
+            keys.add(key.value)
+            nodes.append(value)
+    return content
+
+
 def refuse_bomb(path: Path, text: str) -> None:
     """Check that the aliases of a YAML text stand for a moderate number of values (raises as ``parse_yaml`` does).
 
