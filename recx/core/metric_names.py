@@ -22,6 +22,7 @@ OTHER_NAMES = {
     "averagepopularity": "popularity",
 }
 """A name elsewhere, in lower case and without separators -> ours without ``_at_k``."""
+LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 CUT = re.compile(r"(.+?)(?:(?:@|_at_|[._ ]|(?<=[a-z]{2}))([1-9][0-9]*))?")
 
 
@@ -49,6 +50,11 @@ def by_stage(means: Mapping[str, float]) -> dict[str, dict[str, dict[float, floa
         stage, metric, k = split_name(name)
         blocks.setdefault(stage, {}).setdefault(metric, {})[math.inf if k is None else k] = value
     return blocks
+
+
+def lower_is_better(name: str) -> bool:
+    """Return whether a lower value of a figure is better."""
+    return LOWER_IS_BETTER.match(name) is not None
 
 
 def hint(name: str, known: Collection[str]) -> str:

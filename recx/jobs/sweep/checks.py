@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recx.config import factory
 from recx.core.errors import InputError, did_you_mean
+from recx.core.metric_names import lower_is_better
 from recx.core.system.threads import cores as cores_here
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ FIXED = ("fold", "objective")
 """Settings that must be the same in all trials of a sweep, so that they can be compared."""
 AFTER_RETRIEVAL = ("ranker", "feature", "cache", "engine", "name", "pruner", "report", "runtime", "tracker")
 """First words of the keys that cannot change which users have a target among their candidates."""
-LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
 EXTRAS = {"_ray_": "ray", "_submitit_": "slurm"}
 """Part of a package's name -> the extra that installs it; all others come with ``sweep``."""
 
@@ -31,7 +31,7 @@ def check_comparable(config: dict[str, Any], varied: Sequence[str], chooses: boo
     for key in (*FIXED, "allow_tuning_on_test"):
         if key in varied:
             raise InputError(f"{key}: the trials of a sweep are compared by it: give it one value")
-    if LOWER_IS_BETTER.match(str(objective)):
+    if lower_is_better(str(objective)):
         raise InputError(
             f"objective={objective}: lower values are better, but a sweep maximizes its objective: choose a metric "
             "such as end_to_end/ndcg_at_5"
