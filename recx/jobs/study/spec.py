@@ -27,7 +27,7 @@ import yaml
 from recx.config import option_sources
 from recx.core.bounds import NonNegativeInt, Seed, coerce
 from recx.core.errors import InputError, did_you_mean
-from recx.core.metric_names import spelled
+from recx.core.metric_names import lower_is_better, spelled
 from recx.core.system.plain_files import read_text
 from recx.core.yaml_files import parse_unique
 
@@ -186,7 +186,7 @@ def spec_of(content: Mapping[str, Any], file: Path, name: str | None = None) -> 
 
 def _check(spec: StudySpec) -> None:
     """Check what keys say of each other."""
-    from recx.jobs.sweep.checks import LOWER_IS_BETTER, check_same_users
+    from recx.jobs.sweep.checks import check_same_users
 
     if spec.baseline is not None and spec.baseline not in spec.chains:
         near = did_you_mean(spec.baseline, spec.chains)
@@ -196,7 +196,7 @@ def _check(spec: StudySpec) -> None:
         raise InputError("tuning.trials: no chain has settings to tune: give one `tune: [KEY=VALUE,VALUE]`, or write 0")
     if not spec.tuning.trials or not tuned:
         return
-    if LOWER_IS_BETTER.match(spec.metrics[0]):
+    if lower_is_better(spec.metrics[0]):
         raise InputError(
             f"metrics: {spec.metrics[0]}: lower values are better, and the first metric is maximized by tuning: put "
             "another one first"
