@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -19,13 +19,22 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.metric_names import hint
 from recx.core.resampling import Procedure
-from recx.core.types import Bools, Doubles
+from recx.core.types import Bools
 from recx.evaluation.comparison_html import html_of
-from recx.evaluation.differences import differences, pairs
-from recx.evaluation.near_ids import near
+from recx.evaluation.differences import differences, pairs, sliced_pairs
+from recx.evaluation.paired_users import of_users, paired_users
 from recx.evaluation.side_by_side import incomparable, means_of
 from recx.evaluation.slices import quarters
-from recx.evaluation.warnings import ALL, differing_cards, easily_misread, some, unpaired, without_list
+from recx.evaluation.verdicts import crossings, first_of, sides
+from recx.evaluation.warnings import (
+    ALL,
+    differing_cards,
+    easily_misread,
+    some,
+    too_many_tests,
+    unpaired,
+    without_list,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +61,9 @@ class Comparison:
             mean_run_low, mean_run_high, difference (run - baseline), difference_low, difference_high, relative (to the
             baseline's mean; NaN where that is 0), wins, ties, losses (users), d_z (Cohen's), p_t (paired t-test),
             p_sign_flip (randomisation), and p_t_holm, p_holm: both adjusted by Holm over all rows of the table; with a
-            margin, p_equivalent (two one-sided t-tests) and p_equivalent_holm. NaN is what cannot be said: an interval
-            of fewer than two users, p_t of equal differences. Of runs that are not tested: one row per metric and run,
+            margin, p_equivalent (two one-sided t-tests) and p_equivalent_holm; and higher: the run with the higher
+            mean where the two are told apart (p_holm below 0.05), else "". NaN is what cannot be said: an interval of
+            fewer than two users, p_t of equal differences. Of runs that are not tested: one row per metric and run,
             with metric, run, users, mean, mean_low, mean_high.
         baseline: The name of the first run.
         runs: The names of the others.
@@ -65,6 +75,7 @@ class Comparison:
         tested: Whether the runs are of one fold and one ground truth, so that their differences mean something.
         margin: The differences up to which runs count as equivalent; None: that is not tested.
         between: Makes ``pairs``; None: there are two runs, or they are not tested.
+        within: Makes ``slices``; None: the baseline has no slice with two parts, or the runs are not tested.
     """
 
     table: pd.DataFrame
@@ -78,6 +89,7 @@ class Comparison:
     tested: bool = True
     margin: float | None = None
     between: Callable[[], pd.DataFrame] | None = None
+    within: Callable[[], pd.DataFrame] | None = None
 
     @cached_property
     def pairs(self) -> pd.DataFrame | None:
@@ -87,6 +99,19 @@ class Comparison:
         """
         return None if self.between is None else self.between()
 
+    @cached_property
+    def slices(self) -> pd.DataFrame | None:
+        """The same table for all pairs in the quarters of every slice that the baseline has; None if it has none.
+
+        Its rows have a column more, ``by``: the name of the slice. They are adjusted by Holm over all those of their
+        metric, whichever slice and pair they are of.
+        """
+        return None if self.within is None else self.within()
+
+    def crossings(self, metric: str) -> list[str]:
+        """Return a sentence for all pairs of which one run is higher in some slices, and the other one in others."""
+        return [] if self.slices is None else crossings(self.slices, metric)
+
     def __repr__(self) -> str:
         runs = ", ".join(self.runs)
         return f"<Comparison of {runs} with {self.baseline}: {len(self.table)} rows, {len(self.warnings)} warnings>"
@@ -95,7 +120,9 @@ class Comparison:
         names = [f"{name} ({self.about[name]})" if name in self.about else name for name in (*self.runs, self.baseline)]
         between = "against" if self.tested else "beside"
         heading = f"{', '.join(names[:-1])} {between} {names[-1]}"
-        return html_of(heading, self.warnings, self.table, self.procedure.level)
+        changes = [f"{metric}: {one}" for metric in self.table["metric"].unique() for one in self.crossings(metric)]
+        said = [] if self.slices is None else [sides(self.slices), *first_of(changes)]
+        return html_of(heading, self.warnings, self.table, self.procedure.level, self.pairs, said)
 
 
 def compare(
@@ -140,14 +167,17 @@ def compare(
         table = means_of(evaluations, names, procedure)
         untested = [f"{reason}: nothing is tested" for reason in reasons]
         return Comparison(table, *_names(evaluations), None, procedure, untested, {}, _about(evaluations), tested=False)
-    users = _paired_users(evaluations)
+    users = paired_users(evaluations)
     columns = [np.column_stack([run.values[name] for name in names]) for run in evaluations]
-    cube = np.stack([_of_users(*pair, users) for pair in zip(columns, evaluations, strict=True)], axis=2)
+    cube = np.stack([of_users(*pair, users) for pair in zip(columns, evaluations, strict=True)], axis=2)
     slices = {} if by is None else _quarters(evaluations[0], by, users)
     everyone = np.ones(len(users), dtype=bool)
     labels = [evaluation.name for evaluation in evaluations]
     table = differences(cube, names, labels, {ALL: everyone, **slices}, procedure, margin)
     between = partial(pairs, cube, names, labels, procedure, margin) if len(labels) > 2 else None
+    parted = {name: quarters(of_users(values, evaluations[0], users)) for name, values in evaluations[0].slices.items()}
+    parted = {name: parts for name, parts in parted.items() if len(parts) > 1}
+    within = partial(sliced_pairs, cube, names, labels, parted, procedure, margin) if parted else None
     notes, sentences = unpaired(evaluations, names, cube, [users.isin(evaluation.users) for evaluation in evaluations])
     missing_notes, missing = without_list(evaluations)
     notes |= missing_notes
@@ -160,10 +190,19 @@ def compare(
         *([f"not every run has a value per user of {some(left_out)}: left out"] if left_out else []),
         *sentences,
         *easily_misread(table, by),
+        *too_many_tests(len(table), len(names), len(labels), sum(map(len, parted.values())), procedure),
     ]
-    about = _about(evaluations)
     return Comparison(
-        table, *_names(evaluations), by, procedure, warnings, notes, about, margin=margin, between=between
+        table,
+        *_names(evaluations),
+        by,
+        procedure,
+        warnings,
+        notes,
+        _about(evaluations),
+        margin=margin,
+        between=between,
+        within=within,
     )
 
 
@@ -230,38 +269,12 @@ def _lacks(metric: str, run: Evaluation) -> str:
     return f"{run.name} has no metric {metric!r}: {hint(str(metric), run.values)}"
 
 
-def _paired_users(runs: Sequence[Evaluation]) -> pd.Index[Any]:
-    """Return the users that the baseline shares with any other run; sorted unless all runs have the same in order."""
-    import pandas as pd
-
-    first, *others = (pd.Index(run.users) for run in runs)
-    for index, run in zip(others, runs[1:], strict=True):
-        if not first.isin(index).any():
-            ours, theirs = first.tolist(), index.tolist()
-            one, other = next(iter(near(ours, theirs)), (next(iter(ours), None), next(iter(theirs), None)))
-            raise InputError(
-                f"{runs[0].name} and {run.name} have no user in common (such as {one!r} and {other!r}): compare runs "
-                "with the same users, spelled alike, and read ids as text or as numbers in both"
-            )
-    return first.intersection(reduce(lambda one, other: one.union(other), others), sort=None)
-
-
-def _of_users(values: Doubles, run: Evaluation, users: pd.Index[Any]) -> Doubles:
-    """Return a run's values for these users [n_users, ...], NaN for a user that it lacks."""
-    import pandas as pd
-
-    place = pd.Index(run.users).get_indexer(users)
-    taken: Doubles = values[place]
-    taken[place < 0] = np.nan
-    return taken
-
-
 def _quarters(baseline: Evaluation, by: str, users: pd.Index[Any]) -> dict[str, Bools]:
     """Return label -> mask of the users in that quarter of a slice [n_users]."""
     if not isinstance(by, str) or by not in baseline.slices:
         hint = did_you_mean(str(by), baseline.slices) if baseline.slices else "give history= to recx.evaluate"
         raise InputError(f"by={by!r}: {baseline.name} has no such slice: {hint}")
-    values = _of_users(baseline.slices[by], baseline, users)
+    values = of_users(baseline.slices[by], baseline, users)
     if np.isnan(values).all():
         raise InputError(
             f"by={by!r}: no user that {baseline.name} shares with others has a value: choose another slice"

@@ -1,4 +1,4 @@
-"""Differences between runs as tables: of every run from the first, and of all pairs."""
+"""Differences between runs as tables: of every run from the first, of all pairs, and of these in parts of the users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from recx.core.resampling import Procedure, bootstrap, sign_flip
 from recx.core.types import Array, Bools, Doubles
 from recx.evaluation.statistics import cohens_dz, equivalence, holm, paired_t
-from recx.evaluation.warnings import ALL
+from recx.evaluation.warnings import ALL, SIGNIFICANT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,31 +42,71 @@ def differences(
     table = pd.DataFrame(rows, columns=["metric", "slice", "baseline", "run"], dtype=object)
     for name in found[0]:
         table[name] = np.stack([figures[name] for figures in found], axis=1).ravel()
-    table["p_t_holm"] = holm(table["p_t"].to_numpy())
-    table["p_holm"] = holm(table["p_sign_flip"].to_numpy())
-    if margin is not None:
-        table["p_equivalent_holm"] = holm(table["p_equivalent"].to_numpy())
-    return table
+    return _adjusted(table)
 
 
 def pairs(
     cube: Doubles, metrics: Sequence[str], labels: Sequence[str], procedure: Procedure, margin: float | None = None
 ) -> pd.DataFrame:
-    """Return how every run differs from every earlier one, over all users, adjusted for all these pairs.
+    """Return how every run differs from every earlier one, over all users, adjusted for all these rows.
 
-    Args: as of ``differences``.
+    The arguments are those of ``differences``.
+    """
+    everyone = {ALL: np.ones(len(cube), dtype=bool)}
+    return _adjusted(_of_pairs(cube, metrics, labels, everyone, procedure, margin))
+
+
+def sliced_pairs(
+    cube: Doubles,
+    metrics: Sequence[str],
+    labels: Sequence[str],
+    slices: Mapping[str, Mapping[str, Bools]],
+    procedure: Procedure,
+    margin: float | None = None,
+) -> pd.DataFrame:
+    """Return how every run differs from every earlier one in parts of the users, adjusted for all parts of a metric.
+
+    The arguments are those of ``differences``, but for ``slices``: what the users are divided by -> label of a part ->
+    mask of the users in it [n_users]. The table has a column more, ``by``.
     """
     import pandas as pd
 
-    everyone = {ALL: np.ones(len(cube), dtype=bool)}
+    parts = []
+    for by, groups in slices.items():
+        part = _of_pairs(cube, metrics, labels, groups, procedure, margin)
+        part.insert(1, "by", by)
+        parts.append(part)
+    table = _ordered(pd.concat(parts, ignore_index=True), metrics)
+    return pd.concat([_adjusted(of_metric) for _, of_metric in table.groupby("metric", sort=False)])
+
+
+def _of_pairs(
+    cube: Doubles,
+    metrics: Sequence[str],
+    labels: Sequence[str],
+    slices: Mapping[str, Bools],
+    procedure: Procedure,
+    margin: float | None,
+) -> pd.DataFrame:
+    """Return the differences of all pairs of runs, metric by metric."""
+    import pandas as pd
+
     firsts = range(len(labels) - 1)
-    parts = [differences(cube[:, :, at:], metrics, labels[at:], everyone, procedure, margin) for at in firsts]
-    table = pd.concat(parts, ignore_index=True)
-    table["metric"] = pd.Categorical(table["metric"], list(metrics))
-    table = table.sort_values("metric", kind="stable", ignore_index=True).astype({"metric": object})
-    for p in [name.removesuffix("_holm") for name in table.columns if name.endswith("_holm")]:
-        table[f"{p}_holm"] = holm(table["p_sign_flip" if p == "p" else p].to_numpy())
-    return table
+    parts = [differences(cube[:, :, at:], metrics, labels[at:], slices, procedure, margin) for at in firsts]
+    return _ordered(pd.concat(parts, ignore_index=True), metrics)
+
+
+def _ordered(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    places = {name: place for place, name in enumerate(metrics)}
+    return table.sort_values("metric", key=lambda column: column.map(places), kind="stable", ignore_index=True)
+
+
+def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its p-values adjusted for all its rows, and the run with the higher mean, if told apart."""
+    columns = {"p_t_holm": "p_t", "p_holm": "p_sign_flip", "p_equivalent_holm": "p_equivalent"}
+    adjusted = {name: holm(table[source].to_numpy()) for name, source in columns.items() if source in table}
+    higher = table["run"].where(table["difference"] > 0, table["baseline"])
+    return table.assign(**adjusted, higher=higher.where(adjusted["p_holm"] < SIGNIFICANT, ""))
 
 
 def _figures(cube: Doubles, procedure: Procedure, margin: float | None) -> dict[str, Array]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recx.core.evaluation import Evaluation
-from recx.core.resampling import FEW_USERS, ROUNDING
+from recx.core.resampling import FEW_USERS, ROUNDING, Procedure
 from recx.core.system.serialize import flat
 from recx.core.types import Bools, Doubles
 
@@ -145,6 +145,26 @@ def _untested(table: pd.DataFrame) -> Iterator[str]:
         yield (
             f"too few users differ for p flip ever to fall below {SIGNIFICANT} (with n of them it is 2/2^n at least): "
             f"{_rows(table, table['metric'], few)}"
+        )
+
+
+def too_many_tests(rows: int, metrics: int, runs: int, parts: int, procedure: Procedure) -> Iterator[str]:
+    """Yield a sentence if so many drawn tests are adjusted together that hardly any p can be small.
+
+    Args:
+        rows: The number of differences from the first run.
+        metrics: The number of metrics.
+        runs: The number of runs.
+        parts: The number of parts of the users in all slices.
+        procedure: How the tests are drawn.
+    """
+    of_pairs = runs * (runs - 1) // 2
+    families = {"of the table": rows, "of pairs": metrics * of_pairs * (runs > 2), "of slices": parts * of_pairs}
+    large = [f"{count:,} {name}" for name, count in families.items() if count / (procedure.draws + 1) >= SIGNIFICANT]
+    if large:
+        yield (
+            f"so many tests are adjusted together ({', '.join(large)}) that none which is drawn {procedure.draws:,} "
+            f"times can fall below {SIGNIFICANT}: compare fewer metrics or runs, or draw more (from Python: draws=)"
         )
 
 

@@ -20,6 +20,7 @@ return [...document.querySelectorAll("main svg, main table, main p, main li, mai
   .map((part) => `${part.tagName} ${part.id} ${Math.round(part.getBoundingClientRect().right)}`)
 """
 OPEN = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+OPEN_PARTS = "document.querySelectorAll('section > details').forEach((part) => { part.open = true; })"
 WIDTH = "return document.documentElement.scrollWidth"
 SLICES = """
 return [...document.querySelectorAll("[id^=slice-]")].filter((part) => part.tagName === "TABLE").map((table) => [
@@ -32,27 +33,28 @@ return [...document.querySelectorAll("summary, [role=region][aria-label]")].filt
   part.closest("figure")).map((part) => part.getAttribute("aria-label") ?? part.textContent)
 """
 LINES = """
-return [...document.querySelectorAll("#tests tbody th, #metrics tbody th, #taken tbody th")].map((cell) =>
+return [...document.querySelectorAll("#tests tbody th, #metrics tbody th, #taken tbody th, #all-pairs tbody td:first-child")].map((cell) =>
   cell.firstElementChild.getClientRects().length)
 """
 
 
 @pytest.fixture(scope="module")
 def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...]) -> dict[str, str]:
-    """Return the addresses of three pages: two runs side by side, one with a long name, a benchmark, and a sweep."""
+    """Return the addresses of pages: two runs side by side, one with a long name, three, a benchmark, and a sweep."""
     long = "name=of_a_length_that_nobody_should_give_to_a_run_and_yet_somebody_does"
     home = recx(*small, "tracker=console", "ranker=identity", long)
     [other] = (home / "outputs").glob("*/*_of_a_length*")
     recx("report", str(run_folder), str(other), "--output", "both.html")
+    recx("report", *map(str, (run_folder, other, run_folder)), "--output", "three.html")
     words = ["dataset.queries=60", "dataset.features=8", "~benchmark.rankers.bm25", "tracker=console"]
     recx("+experiment=rerank_benchmark", *words, "+benchmark.cost_per_query.linear=0.001")
     recx("report", "last", "--output", "benchmark.html")
     recx("-m", *small, "tracker=console", "fold=valid", "ranker=identity,linear")
     [sweep] = (home / "outputs" / "sweeps").glob("*/sweep.html")
-    return {**{name: (home / f"{name}.html").as_uri() for name in ("both", "benchmark")}, "sweep": sweep.as_uri()}
+    return {**{name: (home / f"{name}.html").as_uri() for name in ("both", "three", "benchmark")}, "sweep": sweep.as_uri()}
 
 
-@pytest.mark.parametrize("name", ["both", "benchmark"])
+@pytest.mark.parametrize("name", ["both", "three", "benchmark"])
 def test_it_has_no_errors_requests_nothing_and_fits_a_phone(
     browser: Any,
     look: Callable[..., None],
@@ -71,7 +73,7 @@ def test_it_has_no_errors_requests_nothing_and_fits_a_phone(
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-@pytest.mark.parametrize("name", ["both", "benchmark", "sweep"])
+@pytest.mark.parametrize("name", ["both", "three", "benchmark", "sweep"])
 def test_axe_finds_nothing(
     browser: Any,
     look: Callable[..., None],
@@ -86,17 +88,18 @@ def test_axe_finds_nothing(
     assert violations() == []
 
 
-@pytest.mark.parametrize("name", ["both", "benchmark"])
+@pytest.mark.parametrize("name", ["both", "three", "benchmark"])
 def test_every_table_fits_on_paper(
     browser: Any, look: Callable[..., None], addresses: dict[str, str], name: str
 ) -> None:
     look(width=718, media="print")  # A4 with margins of 1 cm
     browser.get(addresses[name])
+    browser.execute_script(OPEN_PARTS)
     assert browser.execute_script(CUT_OFF) == []
     assert browser.execute_script("return document.querySelectorAll('#tests thead th').length") == 16
 
 
-@pytest.mark.parametrize("name", ["both", "benchmark"])
+@pytest.mark.parametrize("name", ["both", "three", "benchmark"])
 def test_the_numbers_of_every_figure_have_a_unique_name(browser: Any, addresses: dict[str, str], name: str) -> None:
     browser.get(addresses[name])
     names = browser.execute_script(NAMES)

@@ -54,3 +54,23 @@ def test_a_long_table_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -
     shown = html(compare(A, B, resamples=200, draws=200))
     assert shown.count("<tr>") == 2
     assert "1 more rows in .table" in shown
+
+
+def test_all_pairs_of_several_runs_equivalence_and_changes_of_sides_are_shown() -> None:
+    lengths = np.tile([1.0, 9.0], 20)
+    base = np.random.default_rng(0).random(40)
+    shifts = {"a": 0 * lengths, "b": 0.5 - 0.1 * lengths, "c": 0 * lengths}
+    runs = [
+        Evaluation(
+            np.arange(40), {"ndcg": base + 1e-9 * base * (name == "c") + shift}, slices={"length": lengths}, name=name
+        )
+        for name, shift in shifts.items()
+    ]
+    shown = html(compare(*runs, resamples=50, margin=0.01))
+    assert shown.index(">baseline<") < shown.index("<b>All pairs</b>") < shown.index(">against<")
+    assert shown.count(">p equivalent (Holm)<") == 2
+    assert '>c</td><td style="text-align:left">b<' in shown
+    assert "ndcg: b is above a where length is 1 (+0.4000, 20 users), and below it where it is 9 (-0.4000" in shown
+    two = html(compare(*runs[:2], resamples=50))
+    assert "All pairs" not in two
+    assert "p equivalent" not in two

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from recx.core.chosen import chain
+from recx.core.chosen import chain, data_name
 from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.evaluation.compare import Comparison
 from recx.evaluation.pareto import front
+from recx.evaluation.verdicts import first_of, sides, told_apart
 from recx.evaluation.warnings import ranking_shares
 from recx.experiment.saved_runs import SavedRun
 from recx.report.charts.charts import Point
@@ -70,8 +71,10 @@ def comparison_data(
         for name, place, on, found in zip(names, places, best, ends, strict=True)
     ]
     procedure, users = comparison.procedure, int(comparison.table["users"].max())
+    data = ", ".join(filter(None, dict.fromkeys(data_name(run.config) for run in runs)))
+    between = f"{', '.join(comparison.runs)} {'against' if comparison.tested else 'beside'} {comparison.baseline}"
     return present(
-        title=f"{', '.join(comparison.runs)} {'against' if comparison.tested else 'beside'} {comparison.baseline}",
+        title=f"{between} on {data}" if data else between,
         runs=[{"name": name, "about": chain(run.config), "reason": ""} for name, run in zip(names, runs, strict=True)],
         warnings=[*comparison.warnings, *ranking_shares(evaluations)],
         quality=quality,
@@ -81,7 +84,22 @@ def comparison_data(
         fronts=front_of("Quality against time", x_label, quality, points),
         procedure={**vars(procedure), **procedure.in_words(users)},
         by=comparison.by,
+        margin=comparison.margin,
+        **_pairs_and_slices(comparison, quality),
     )
+
+
+def _pairs_and_slices(comparison: Comparison, quality: str) -> dict[str, Any]:
+    """Return the rows of all pairs, those of the slices of the main metric, and what both come to in sentences."""
+    pairs, slices = comparison.pairs, comparison.slices
+    said = [] if pairs is None else told_apart(pairs, quality)
+    if slices is not None:
+        said += [*first_of(comparison.crossings(quality)), sides(slices)]
+    return {
+        "pairs": [] if pairs is None else pairs.to_dict("records"),
+        "slices": [] if slices is None else slices[slices["metric"] == quality].to_dict("records"),
+        "said": [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in said],
+    }
 
 
 def _costs(run: SavedRun) -> dict[str, Any]:

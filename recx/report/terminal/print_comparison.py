@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from recx.core.system.serialize import plain
+from recx.evaluation.verdicts import first_of, sides, told_apart
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.report.terminal.formats import figure, p_value, percent, words
 from recx.report.terminal.text_table import bullets, section, show, table
@@ -42,6 +43,8 @@ def json_of(comparison: Comparison) -> str:
         "margin": comparison.margin,
         "rows": comparison.table.to_dict("records"),
         "pairs": None if comparison.pairs is None else comparison.pairs.to_dict("records"),
+        "slices": None if comparison.slices is None else comparison.slices.to_dict("records"),
+        "crossings": {metric: comparison.crossings(metric) for metric in comparison.table["metric"].unique()},
     }
     return json.dumps(plain(document), indent=2)
 
@@ -54,11 +57,11 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     for metric, of_metric in comparison.table.groupby("metric", sort=False):
         rows: list[Row] = of_metric.to_dict("records")
         tables = [_means(rows, comparison.by), *_against(rows, comparison)] if comparison.tested else [_apart(rows)]
-        if comparison.pairs is not None:
-            tables.append(
-                _between(comparison.pairs[comparison.pairs["metric"] == metric].to_dict("records"), comparison)
-            )
-        yield from section(str(metric), tables, "bold cyan")
+        said = first_of(comparison.crossings(str(metric)))
+        if (pairs := comparison.pairs) is not None:
+            tables.append(_between(pairs[pairs["metric"] == metric].to_dict("records"), comparison))
+            said = [*told_apart(pairs, str(metric)), *said]
+        yield from section(str(metric), [*tables, *bullets(said)], "bold cyan")
     if not comparison.tested:
         return
     yield ""
@@ -142,8 +145,9 @@ def _footnote(comparison: Comparison) -> str:
         )
     )
     of_pairs = "" if comparison.pairs is None else f" Pairs: adjusted for all {len(comparison.pairs):,}."
+    of_slices = "" if comparison.slices is None else f" {sides(comparison.slices)}."
     return (
         f"Low, high: {how['intervals']}. p t: paired t-test; p flip: {how['flips']}; both two-sided. "
         f"Holm: p flip adjusted for the family of {family:,} comparisons here. Win, tie, loss: users; d_z: Cohen's."
-        f"{of_pairs}{within}"
+        f"{of_pairs}{of_slices}{within}"
     )

@@ -108,6 +108,63 @@ def test_a_page_of_chosen_metrics_and_slices(runs: Path, capsys: pytest.CaptureF
     assert all(f'data-value="{row["difference"]}"' in page for row in rows)
 
 
+@pytest.fixture
+def three(runs: Path) -> list[str]:
+    return [str(folder) for folder in sorted(runs.glob("*/*"))]
+
+
+def test_a_margin_tests_equivalence(three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*three, "--metrics", "end_to_end/ndcg_at_10", "--margin", "0.5", *QUICK]
+    compare.run([*words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["margin"] == 0.5
+    assert all(row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05 for row in [*found["rows"], *found["pairs"]])
+    compare.run(words)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "lies within ±0.5" in text
+    assert "equivalent within the margin: 2026-01-02/10-00_news and 2026-01-01/10-00_news, " in text
+    compare.run([*words, "--html"])
+    page = capsys.readouterr().out
+    assert page.count('<th scope="col" class="number">Equivalent</th>') == 4  # differences, pairs, all pairs, parts
+    assert all(f'data-value="{row["p_equivalent_holm"]}"' in page for row in [*found["rows"], *found["pairs"]])
+
+
+def test_slices_are_looked_at_without_being_asked_for(three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that is made better for short histories and worse for long ones."""
+    path = Path(three[1]) / "per_user.parquet"
+    table = pd.read_parquet(three[0] + "/per_user.parquet")
+    table["end_to_end/ndcg_at_10"] += np.where(table["slice/history_length"] < 2, 0.5, -0.5)
+    table.to_parquet(path)
+    words = [*three[:2], "--metrics", "end_to_end/ndcg_at_10", *QUICK]
+    compare.run([*words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    [sentence] = found["crossings"]["end_to_end/ndcg_at_10"]
+    said = (
+        "is above 2026-01-01/10-00_news where history length is 0 to 1 (+0.5000, 16 users), and below it where it is 2 "
+    )
+    assert said in sentence
+    assert [row["slice"] for row in found["slices"]] == ["0 to 1", "2", "3", "4"]
+    compare.run(words)
+    text = " ".join(capsys.readouterr().out.split())
+    assert sentence in text
+    assert "pairs that change sides: 1." in text
+    compare.run([*words, "--html"])
+    assert sentence in capsys.readouterr().out
+
+
+def test_the_page_of_several_runs_names_the_data_and_has_all_pairs(
+    three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in three:
+        (Path(folder) / "config.yaml").write_text("dataset: {_target_: a.table.Table, path: x/clicks.csv}\n")
+    compare.run([*three, "--html", *QUICK])
+    page = capsys.readouterr().out
+    assert "11-00_other against 2026-01-01/10-00_news on clicks.csv</title>" in page
+    assert "Of 3 pairs, told apart: none." in page
+    assert page.count('<th scope="row"><bdi dir="auto">2026-01-02/11-00_other</bdi></th><td>') == 2 + 4 + 8
+    assert "Equivalent" not in page
+
+
 def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compare.run(["last", "2026-01-01/10-00_news", "--html", *QUICK])
     page = capsys.readouterr().out
