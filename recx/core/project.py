@@ -10,9 +10,7 @@ lies in one root and nowhere else, and if nobody else can write there. Only then
 from __future__ import annotations
 
 import importlib
-import os
 import re
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.named import addresses_in, command_name, commands_in, commands_of, names_in
 from recx.core.secrets import hidden
+from recx.core.system.private import is_open, is_replaceable
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which may lie in a root, as part of a virtual environment."""
@@ -33,9 +33,6 @@ RUNS = "outputs"
 """Folder of runs, whose saved configurations are no option files."""
 _MODULES = (".py", ".pyc", ".so", ".pyd")
 """Suffixes of files that Python imports."""
-_KEY = re.compile(r"\b(?:_target_|object)[\"']?\s*[:=]")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+]*://[^\s,'\"\[\]{}]+")
-_NAME = re.compile(r"[^\W\d][\w.]*(?::\w+)?")
 
 _current: ContextVar[Project | None] = ContextVar("project", default=None)
 _active: list[Project] = []
@@ -54,8 +51,9 @@ class Project:
         folders: The folders of option files, resolved.
         overrides: The overrides, as typed.
         config_name: Name of the primary configuration.
-        typed: The classes (``module.Class``), objects (``module:name``) and addresses (``s3://…``) that the command
-            line names; a trial of a sweep, whose overrides are others, names no more.
+        typed: The classes (``module.Class``), objects (``module:name``), addresses (``s3://…``) and commands
+            (``["program", "argument"]``) that the command line names; a trial of a sweep, whose overrides are others,
+            names no more.
         written: Those that the option files in the folders name.
     """
 
@@ -78,9 +76,10 @@ class Project:
         for folder in resolved:
             if not folder.is_dir():
                 raise InputError(f"--config-dir={folder}: there is no such folder: name one that holds option files")
-        files = (file for folder in resolved for file in option_files(folder))
-        written = _named(file.read_text(encoding="utf-8", errors="replace") for file in files)
-        typed = _named(overrides) | {hidden(one) for text in overrides for one in _ADDRESS.findall(text)}
+        files = [file for folder in resolved for file in option_files(folder)]
+        texts = {file: file.read_text(encoding="utf-8", errors="replace") for file in files}
+        typed = names_in(overrides) | addresses_in(overrides) | commands_in(overrides)
+        written = names_in(texts.values()) | commands_of(texts)
         return cls(resolved, tuple(overrides), config_name, typed, written)
 
     @classmethod
@@ -230,16 +229,28 @@ def check_object(name: str) -> None:
     project.check(name)
 
 
+def check_command(command: Sequence[str]) -> None:
+    """Raise InputError, with the reason alone, if a command that a setting holds must not be run.
+
+    The rule is that of ``check_object``: the command, word for word, was typed, or stands in an option file of a root
+    that only this user can write to.
+    """
+    project, name = _current.get(), command_name(command)
+    if project is None or name in project.typed:
+        return
+    if name not in project.written:
+        raise InputError(
+            "neither this command line nor an option file under its --config-dir has this command, word for word, so "
+            "it is not run: type it here, or give the --config-dir of its project"
+        )
+    for folder in project.folders:
+        _refuse_open((folder.parent, folder, *option_files(folder)), folder.parent, "no command in it is run")
+
+
 def option_files(folder: Path) -> list[Path]:
     """Return the option files below a folder, sorted; no links that lead nowhere, as an editor's lock does."""
     found = (file for file in folder.rglob("*.yaml") if RUNS not in file.relative_to(folder).parts)
     return sorted(file for file in found if file.is_file())
-
-
-def _named(texts: Iterable[str]) -> frozenset[str]:
-    """Return the dotted names that follow ``_target_`` or ``object`` on a line."""
-    lines = [line[key.end() :] for text in texts for line in text.splitlines() for key in _KEY.finditer(line)]
-    return frozenset(name for line in lines for name in _NAME.findall(line) if "." in name or ":" in name)
 
 
 def _top(name: str) -> str:
@@ -266,33 +277,18 @@ def _check_private(root: Path, place: Path) -> None:
     beside = {*root.glob("*.py"), *(file.parent for file in root.glob("[!.]*/*.py"))}  # which the place may import
     code = [path for top in {place, *beside} for path in (top, *top.rglob("*"))]
     folders = [path for path in place.parents if path.is_relative_to(root)]
-    for path in (root, *folders, *filter(_is_code, code)):
-        state = path.stat()
-        if _is_open(state) or (hasattr(os, "getuid") and state.st_uid not in (0, os.getuid())):
-            raise InputError(f"others may write to {path}, so its code is not imported: chmod go-w, chown or move it")
+    _refuse_open((root, *folders, *filter(_is_code, code)), root, "its code is not imported")
+
+
+def _refuse_open(paths: Iterable[Path], root: Path, so: str) -> None:
+    """Raise InputError if somebody else could write to a path, or replace a folder above a root."""
+    for path in paths:
+        if is_open(path):
+            raise InputError(f"others may write to {path}, so {so}: chmod go-w, chown or move it")
     for path in root.parents:
-        state = path.stat()
-        if _is_open(state) and not state.st_mode & stat.S_ISVTX:  # in a sticky folder, only owners rename
-            raise InputError(f"others may write to {path}, so code below it is not imported: chmod go-w it, or move it")
+        if is_replaceable(path):
+            raise InputError(f"others may write to {path}, and so replace what is below it: chmod go-w it, or move it")
 
 
 def _is_code(path: Path) -> bool:
     return path.is_dir() or (path.suffix in _MODULES and path.is_file())
-
-
-def _is_open(state: os.stat_result) -> bool:
-    if not hasattr(os, "getuid"):
-        return False  # Windows has no such bits
-    return bool(state.st_mode & (stat.S_IWOTH | (0 if _is_private(state.st_gid) else stat.S_IWGRP)))
-
-
-def _is_private(gid: int) -> bool:
-    """Return whether a group is the one of this user alone, as most Linux systems create it with the user."""
-    import grp
-    import pwd
-
-    try:
-        group, user = grp.getgrgid(gid), pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return False
-    return group.gr_name == user and not set(group.gr_mem) - {user}

@@ -132,7 +132,7 @@ class Explainable(Protocol):
 
 @runtime_checkable
 class Preflight(Protocol):
-    """A ranker, engine or pruner with requirements that are checked before any data is read."""
+    """A retriever, ranker, engine or pruner with requirements that are checked before any data is read."""
 
     def preflight(self) -> None:
         """Acquire what the part requires.

@@ -95,16 +95,16 @@ class _Splitter(_Stage):
         return split
 
 
-class _Retriever(_Stage):
-    def fit(self, history: Interactions) -> _Fitted:
-        key = partial(self.cache.key, "fit_retriever", self.part, history)
-        return _Fitted.of(self.cache, "fit_retriever", key, lambda: self.part.fit(history))
-
-
 class _Preflighted(_Stage):
     def preflight(self) -> None:
         if isinstance(self.part, Preflight):
             self.part.preflight()
+
+
+class _Retriever(_Preflighted):
+    def fit(self, history: Interactions) -> _Fitted:
+        key = partial(self.cache.key, "fit_retriever", self.part, history)
+        return _Fitted.of(self.cache, "fit_retriever", key, lambda: self.part.fit(history))
 
 
 class _Ranker(_Preflighted):

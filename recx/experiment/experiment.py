@@ -94,7 +94,7 @@ class Experiment:
             RecxError: A part violated its protocol.
         """
         stage = Stages()
-        for part in (self.ranker, self.engine):
+        for part in (self.retriever, self.ranker, self.engine):
             if isinstance(part, Preflight):
                 part.preflight()
         interactions, split = self.load_and_split(stage)

@@ -141,6 +141,8 @@ class _Writer:
         if _is_csr(value):
             return {"csr": [self.encoded(of) for of in (value.data, value.indices, value.indptr)], "shape": value.shape}
         kind, path = type(value), _path_of(type(value))
+        if hasattr(kind, "not_kept"):
+            raise NotStorableError(kind.not_kept)
         if kind is _TYPES.get(kind.__name__):
             return {"type": kind.__name__, "fields": self._fields(value)}
         if not self._is_found(kind, path):

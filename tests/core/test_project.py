@@ -13,7 +13,7 @@ import pytest
 
 from recx.core import project
 from recx.core.errors import InputError
-from recx.core.project import Project, check_object, entered
+from recx.core.project import Project, check_command, check_object, entered
 
 TARGET = "own_tools.data.Mine"
 
@@ -353,3 +353,38 @@ def test_an_object_is_imported_if_it_was_typed_or_its_option_file_is_trusted(
                 check_object("own_tools.data:best")
     finally:
         project._current.reset(token)
+
+
+COMMAND = ("python", "als.py")
+
+
+def refused(own: Project, command: tuple[str, ...] = COMMAND) -> str:
+    with entered(own), pytest.raises(InputError) as caught:
+        check_command(command)
+    return str(caught.value)
+
+
+def test_a_command_is_run_that_was_typed_or_stands_in_an_own_option_file(root: Path) -> None:
+    check_command(COMMAND)  # of a part that was made in Python
+    with entered(Project.of([], ["retriever.command=[python,als.py]"])):
+        check_command(COMMAND)
+    (root / "conf" / "dataset" / "mine.yaml").write_text("command: [python, als.py]\n")
+    with entered(of(root)):
+        check_command(COMMAND)
+
+
+def test_no_other_command_is_run(root: Path) -> None:
+    own = of(root, overrides=("retriever.command=[python,als.py]",))
+    for command in [(*COMMAND, "more"), ("python",), ("als.py", "python"), ("python als.py",), (), ("rm", "-r")]:
+        assert refused(own, command).startswith("neither this command line nor an option file"), command
+    assert refused(Project()).startswith("neither this command line")
+
+
+@pytest.mark.parametrize("place", [".", "conf", "conf/dataset/mine.yaml"])
+def test_no_command_of_an_option_file_is_run_that_others_may_write_to(root: Path, place: str) -> None:
+    (root / "conf" / "dataset" / "mine.yaml").write_text("command: [python, als.py]\n")
+    own, typed = of(root), of(root, overrides=("retriever.command=[python,als.py]",))
+    (root / place).chmod(0o777)
+    assert refused(own).startswith(f"others may write to {root / place}, so no command in it is run")
+    with entered(typed):
+        check_command(COMMAND)

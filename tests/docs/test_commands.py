@@ -300,6 +300,10 @@ def small(line: str, here: Path) -> list[str]:
     if "user=ID" in words:
         recommended = pd.read_parquet(newest(here, "recommendations.parquet") / "recommendations.parquet")
         words = [f"user={recommended['user'].iloc[0]}" if word == "user=ID" else word for word in words]
+    if any("next_item.py" in word for word in words):
+        [program] = blocks(ROOT / "docs" / "external.md", "python")
+        (here / "next_item.py").write_text(program, encoding="utf-8")
+        words = [word.replace("[python,", f"[{sys.executable},") for word in words]
     experiment = next((word.removeprefix("+experiment=") for word in words if word.startswith("+experiment=")), "")
     path = next((word.removeprefix("dataset.path=") for word in words if word.startswith("dataset.path=")), "")
     sizes = SMALL.get(experiment, [])
