@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from recx.core.metric_names import by_stage, hint, spelled, split_name
+from recx.core.metric_names import by_stage, hint, lower_is_better, spelled, split_name
 from recx.evaluation.definitions import METRICS
 
 
@@ -70,3 +70,9 @@ def test_figures_are_laid_out_by_stage_metric_and_cut() -> None:
     means = {"end_to_end/hit_at_5": 0.5, "end_to_end/hit_at_10": 0.75, "end_to_end/mrr": 0.25, "auc": 1.0}
     rows = {"hit": {5: 0.5, 10: 0.75}, "mrr": {math.inf: 0.25}}
     assert by_stage(means) == {"end_to_end": rows, "": {"auc": {math.inf: 1.0}}}
+
+
+def test_of_losses_times_and_counts_lower_is_better() -> None:
+    lower = ("ranking/logloss", "funnel/lost_in_ranking_at_5", "funnel/lost_in_retrieval", "time/rank", "data/users")
+    assert all(map(lower_is_better, lower))
+    assert not any(map(lower_is_better, ("end_to_end/ndcg_at_10", "funnel/lift_ndcg_at_5", "ranking/auc", "mrr")))
