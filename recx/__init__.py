@@ -1,8 +1,8 @@
 """Recommendation experiments from parts: dataset, split, retriever, ranker, evaluator, tracker.
 
-``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep. ``recx.Experiment(...)`` is
-the same chain without configuration files. ``recx.load_model("last")`` recommends with the chain of a finished run.
-``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
+``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep, ``recx.study`` a study.
+``recx.Experiment(...)`` is the same chain without configuration files. ``recx.load_model("last")`` recommends with the
+chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
 """
 
 import sys
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recx.evaluation.systems import evaluate_systems
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.model.model import load_model
-    from recx.jobs.from_python import doctor, run, sweep
+    from recx.jobs.from_python import doctor, run, study, sweep
 
 __all__ = [
     "Comparison",
@@ -45,6 +45,7 @@ __all__ = [
     "metric",
     "results",
     "run",
+    "study",
     "sweep",
 ]
 
@@ -60,6 +61,7 @@ _HOME = {
     "load_model": "recx.experiment.model.model",
     "metric": "recx.evaluation.metrics.registry",
     "run": "recx.jobs.from_python",
+    "study": "recx.jobs.from_python",
     "sweep": "recx.jobs.from_python",
 }
 

@@ -150,6 +150,12 @@ def values_of(override: Override) -> list[Any]:
     return [override.get_value_element_as_str()]
 
 
+def combinations(overrides: Sequence[Override]) -> list[tuple[str, ...]]:
+    """Return all combinations of the values of overrides that are no intervals, each as on a command line."""
+    [found] = BasicSweeper.split_arguments(list(overrides), None)
+    return [tuple(one) for one in found]
+
+
 def optuna_sweeper(settings: dict[str, Any], extend: Callable[[Proposer | None], Proposer]) -> Sweeper:
     """Return the Optuna plugin's sweeper.
 

@@ -64,8 +64,12 @@ def packages() -> tuple[Source, ...]:
     Raises:
         InputError: An installed plugin cannot be found, or has no ``conf`` folder.
     """
-    plugins = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return (Source("recx", CONF), *(_source(entry) for entry in plugins))
+    return (Source("recx", CONF), *(_source(entry) for entry in plugins()))
+
+
+def plugins() -> list[EntryPoint]:
+    """Return the entry points of the installed plugins, sorted by name."""
+    return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
 
 def sources() -> tuple[Source, ...]:

@@ -1,11 +1,11 @@
-"""``recx.run``, ``recx.sweep`` and ``recx.doctor``: what the command line does, called from Python."""
+"""``recx.run``, ``recx.sweep``, ``recx.study`` and ``recx.doctor``: what the command line does, called from Python."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from recx.experiment.experiment import Result
     from recx.jobs.doctor import Diagnosis
+    from recx.jobs.study.run import StudyResult
     from recx.storage.readers.in_memory import Frame
 
 Folders = str | Path | Sequence[str | Path]
@@ -126,6 +127,51 @@ def sweep(
     folders = {trial.number: trial.folder for trial in outcome.trials}
     frame = pd.DataFrame(dict(outcome.table))
     return frame.assign(folder=frame["trial"].map(folders))
+
+
+def study(
+    study: str | Path | Mapping[str, Any],
+    overrides: str | Sequence[str] = (),
+    *,
+    resume: bool = False,
+    jobs: int | None = None,
+    data: str | Path | None = None,
+    name: str | None = None,
+    chains: Sequence[str] = (),
+    worlds: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    config_dir: Folders = (),
+    config_name: str = CONFIG_NAME,
+) -> StudyResult:
+    """Run what ``python -m recx study NAME`` runs: chains in worlds with several seeds.
+
+    Args:
+        study: The name of a study in ``conf/study``, the path of its file or of a lock file, or what such a file says.
+        overrides: Overrides of all cells, and those of the study that name code, which must be repeated.
+        resume: Whether to go on with the study of this name.
+        jobs: How many cells run at a time, in processes of their own; 1: in this process; None: one for each core.
+        data: The folder that ``{data}`` stands for in the study.
+        name: Its name, and that of its folder in ``outputs/studies``; None: that of its file.
+        chains: Only these chains; empty: all.
+        worlds: Only these worlds; empty: all.
+        seeds: These seeds instead of those of the study.
+        config_dir: Folders of option files, like ``--config-dir``.
+        config_name: Name of the primary configuration, like ``--config-name``.
+
+    Returns:
+        What came of each cell, with values per user.
+
+    Raises:
+        InputError: The study is wrong, was started already, or is another now than the one to resume.
+    """
+    from recx.jobs.study.plan import Selection
+    from recx.jobs.study.start import Request, start
+
+    words = _words(overrides)
+    folder = None if data is None else str(data)
+    request = Request(jobs, folder, name, None, Selection(chains, worlds, seeds), words)
+    with _project(words, config_dir, config_name):
+        return start(str(study) if isinstance(study, Path) else study, request, resume=resume)
 
 
 def doctor(

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from recx.core.evaluation import Evaluation
 
 
+Pair = tuple[str, str]
+"""Chain and world."""
+Key = tuple[str, str, int]
+"""Chain, world and seed."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of a study.
@@ -25,6 +31,16 @@ class Cell:
     world: str
     seed: int
     overrides: tuple[str, ...]
+
+    @property
+    def pair(self) -> Pair:
+        """Its chain and its world."""
+        return self.chain, self.world
+
+    @property
+    def key(self) -> Key:
+        """Its chain, its world and its seed."""
+        return self.chain, self.world, self.seed
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def spec_of(content: Mapping[str, Any], file: Path, name: str | None = None) -> 
     """
     name = file.name.removesuffix(".yaml").removesuffix(".yml") if name is None else name
     try:
-        _check_name(name, "name")
+        check_name(name, "name")
         unknown = next((key for key in content if key not in KEYS), None)
         if unknown is not None:
             raise InputError(f"{unknown}: a study has no such key: {did_you_mean(unknown, KEYS)}")
@@ -207,7 +207,7 @@ def _check(spec: StudySpec) -> None:
 
 def key_of(override: str) -> str:
     """Return the key or group of an override as it is written."""
-    return override.lstrip("+~").partition("=")[0].partition("@")[0]
+    return override.lstrip("+~").partition("=")[0]
 
 
 def _chain(value: Any, name: str) -> Chain:
@@ -229,7 +229,7 @@ def _overrides(value: Any, key: str) -> tuple[str, ...]:
     """Return a list of overrides; raise InputError for one that a study sets itself."""
     found: tuple[str, ...] = coerce(value, tuple[str, ...], key)
     for one in found:
-        if f"{key_of(one)}.".startswith(tuple(f"{own}." for own in OWN)):
+        if f"{key_of(one).partition('@')[0]}.".startswith(tuple(f"{own}." for own in OWN)):
             raise InputError(
                 f"{key}: {one}: a study sets {key_of(one)} itself, from its seeds and metrics: leave it out here"
             )
@@ -270,10 +270,10 @@ def _named(value: Any, key: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{key}: write NAME: [OVERRIDE, ...] for each")
     for name in value:
-        _check_name(name, key)
+        check_name(name, key)
     return dict(value)
 
 
-def _check_name(name: object, key: str) -> None:
+def check_name(name: object, key: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(f"{key}: {name}: it names a folder: use letters, digits, _ . + -, 64 at most")

@@ -34,6 +34,7 @@ class Trial:
         pruned: The epoch at which it was pruned, or None.
         course: Epoch -> the value reached there (see ``recx.core.pruning``).
         settings: A hash of the settings that it ran with; "" where they could not be composed.
+        memory: The peak memory of its process by its end, in bytes; 0 where it is unknown.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Trial:
     pruned: int | None = None
     course: Mapping[int, float] = field(default_factory=dict)
     settings: str = ""
+    memory: int = 0
 
     @property
     def missing(self) -> str:

@@ -14,6 +14,7 @@ from recx.core.errors import InputError, reason
 from recx.core.project import current, entered
 from recx.core.pruning import FirstFit, Pruned, watched
 from recx.core.run_context import ALONE, RunContext
+from recx.core.system import memory
 from recx.core.system.locks import turn
 from recx.core.system.own_folder import OwnFolder
 from recx.core.system.screen import echo
@@ -67,7 +68,7 @@ class TrialRunner:
             if trial is None:
                 start = time.perf_counter()
                 trial = self._result(config)
-                trial = replace(trial, seconds=round(time.perf_counter() - start, 3))
+                trial = replace(trial, seconds=round(time.perf_counter() - start, 3), memory=_peak())
                 self.journal.write(trial)
         return trial
 
@@ -109,6 +110,12 @@ class TrialRunner:
         if trial.pruned is None:
             return trial.objective
         return min((other.objective or 0.0 for other in self.journal.before(trial.number)), default=0.0)
+
+
+def _peak() -> int:
+    """Return the peak memory of this process in bytes; 0 where it is unknown."""
+    found = memory.peak() * memory.MIB
+    return int(found) if found == found else 0
 
 
 def axes_of(overrides: Sequence[str], varied: Collection[str]) -> str:
