@@ -51,7 +51,10 @@ def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...
     recx("report", "last", "--output", "benchmark.html")
     recx("-m", *small, "tracker=console", "fold=valid", "ranker=identity,linear")
     [sweep] = (home / "outputs" / "sweeps").glob("*/sweep.html")
-    return {**{name: (home / f"{name}.html").as_uri() for name in ("both", "three", "benchmark")}, "sweep": sweep.as_uri()}
+    return {
+        **{name: (home / f"{name}.html").as_uri() for name in ("both", "three", "benchmark")},
+        "sweep": sweep.as_uri(),
+    }
 
 
 @pytest.mark.parametrize("name", ["both", "three", "benchmark"])

@@ -1,4 +1,4 @@
-"""``python -m recx report RUN [RUN ...]``: write the page of a run again, or a page that compares several runs."""
+"""``python -m recx report RUN [RUN ...]``: write the page of a run or a study again, or one that compares runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
 OUTPUTS = Path("outputs")
+STUDIES = OUTPUTS / "studies"
 REPORTS = OUTPUTS / "reports"
 """Where pages that compare runs are written."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the page of a run or a benchmark, or one that compares runs with the first, and print its path.
+    """Write the page of a run, benchmark or study, or one that compares runs with the first, and print its path.
 
     Raises:
         InputError: A run does not exist or has nothing to compare, or one of its files is missing or damaged.
     """
-    parser = Parser(prog="recx report", description="Write a page: of one run, or of several side by side.")
+    parser = Parser(prog="recx report", description="Write a page: of one run or study, or of several runs.")
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
     parser.add_argument("--uri", help=URI)
@@ -30,11 +31,10 @@ def run(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
 
     from recx.core.system.atomic import write_text
-    from recx.report.page.write import PAGE
 
     if len(chosen.runs) == 1:
         folder = _folder(chosen.runs[0], chosen.uri)
-        text, path = page_of(folder), folder / PAGE
+        text, path = page_of(folder), folder / _page_name(folder)
     else:
         text = _comparison(chosen.runs, chosen.uri, chosen.anyway)
         path = REPORTS / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}.html"
@@ -55,7 +55,7 @@ def _refuse_other(path: Path) -> None:
 
 
 def page_of(folder: Path) -> str:
-    """Return the page of the run or the benchmark in a folder, made from the files there.
+    """Return the page of the run, benchmark or study in a folder, made from the files there.
 
     Raises:
         InputError: A file is missing, damaged or of another version of recx.
@@ -66,10 +66,36 @@ def page_of(folder: Path) -> str:
     from recx.report.page import render, several_runs
     from recx.report.page.write import DATA, read
 
+    if _is_study(folder):
+        return _study(folder)
     is_benchmark = (folder / BENCHMARK).is_file()
     page = benchmark_data(folder) if is_benchmark and not (folder / DATA).is_file() else read(folder)
     with reading(folder / (BENCHMARK if is_benchmark else DATA)):
         return several_runs.render(page) if is_benchmark else render.render(page)
+
+
+def _is_study(folder: Path) -> bool:
+    from recx.jobs.study.output import DATA, SUMMARY
+
+    return (folder / SUMMARY / DATA).is_file()
+
+
+def _page_name(folder: Path) -> str:
+    from recx.jobs.study import output
+    from recx.report.page.write import PAGE
+
+    return output.PAGE if _is_study(folder) else PAGE
+
+
+def _study(folder: Path) -> str:
+    """Return the page of a study."""
+    from recx.experiment.saved_tables import reading
+    from recx.jobs.study.output import DATA, SUMMARY, read_tables
+    from recx.jobs.study.page import html_of
+
+    study, tables, when = read_tables(folder)
+    with reading(folder / SUMMARY / DATA):
+        return html_of(study, tables, when)
 
 
 def _folder(run: str, uri: str | None) -> Path:
@@ -78,8 +104,8 @@ def _folder(run: str, uri: str | None) -> Path:
 
     if run == "last":
         return saved_runs.last(OUTPUTS, f"*/*/{saved_runs.BENCHMARK}")
-    for folder in (Path(run), OUTPUTS / run, Path(tracked_folder(run, OUTPUTS, uri) or run)):
-        if (folder / saved_runs.BENCHMARK).is_file():
+    for folder in (Path(run), OUTPUTS / run, STUDIES / run, Path(tracked_folder(run, OUTPUTS, uri) or run)):
+        if (folder / saved_runs.BENCHMARK).is_file() or _is_study(folder):
             return folder
     return saved_runs.load(run, uri=uri).folder
 

@@ -7,12 +7,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import recx
 from recx.cli.commands.report import run
 from recx.core.errors import InputError
+from recx.core.evaluation import Evaluation
 from recx.jobs.benchmark.page import benchmark_data, write_page
+from recx.jobs.study.cells import Cell, CellOutcome
+from recx.jobs.study.output import write_outputs
+from recx.jobs.study.tables import tables_of
 
 SMALL = ["tracker=console", "dataset.readers=200", "dataset.articles=100"]
 
@@ -44,6 +49,28 @@ def test_the_page_of_a_run_is_made_again_from_its_story(
     assert page.read_bytes() == before
     run(["last", "--output", "there/page.html"])
     assert Path("there/page.html").read_bytes() == (runs["two"] / "report.html").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["mine", "outputs/studies/mine", "studies/mine"])
+def test_the_page_of_a_study_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    users, metric = np.arange(40), "end_to_end/ndcg_at_10"
+    outcomes = [
+        CellOutcome(Cell(chain, "news", 0, ()), None, Evaluation(users, {metric: users / high}), 1.0, 1)
+        for chain, high in (("a", 40), ("b", 80))
+    ]
+    folder = Path("outputs", "studies", "mine")
+    write_outputs("mine", tables_of(outcomes, [metric], "a"), folder)
+    before = (folder / "study.html").read_bytes()
+    (folder / "study.html").unlink()
+    assert run([name]) == 0
+    assert capsys.readouterr().out.strip() == str(folder / "study.html")
+    assert (folder / "study.html").read_bytes() == before
+    (folder / "summary" / "study.json").write_text("{}")
+    with pytest.raises(InputError, match="is damaged"):
+        run([name])
 
 
 def test_several_runs_stand_side_by_side(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
