@@ -13,6 +13,14 @@ from recx.core.system.memory import MIB, held, peak
 CLEAR = Path("/proc/self/clear_refs")
 
 
+def forget_peak() -> None:
+    """Return free memory to the system and, on Linux, reset the peak so far, so that earlier peaks hide nothing."""
+    with suppress(OSError, AttributeError):  # only glibc has it
+        CDLL(None).malloc_trim(0)
+    with suppress(OSError):
+        CLEAR.write_text("5")  # proc(5): resets the peak resident set size
+
+
 @dataclass(frozen=True)
 class Memory:
     """A moment from which memory is measured.
@@ -27,17 +35,13 @@ class Memory:
     def now(cls, own: float = 0.0) -> Memory:
         """Return this moment.
 
-        Free memory is returned to the system first, or later allocations would reuse it unnoticed. On Linux the peak so
-        far is reset, so that earlier peaks hide nothing.
+        Free memory is returned to the system first, or later allocations would reuse it unnoticed.
 
         Args:
             own: Bytes held by now that count as needed since.
         """
         gc.collect()
-        with suppress(OSError, AttributeError):  # only glibc has it
-            CDLL(None).malloc_trim(0)
-        with suppress(OSError):
-            CLEAR.write_text("5")  # proc(5): resets the peak resident set size
+        forget_peak()
         return cls(held() * MIB - own)
 
     def more(self) -> float:

@@ -27,18 +27,7 @@ FILE = "study.lock.yaml"
 HEAD = """\
 # What this study has run. `python -m recx study PATH/study.lock.yaml` runs the very same (data=DIR: what {data} is).
 """
-LIBRARIES = (
-    "recx-lab",
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "scikit-learn",
-    "faiss-cpu",
-    "numba",
-    "llvmlite",
-    "mlflow",
-)
+LIBRARIES = ("recx-lab", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "faiss-cpu", "numba", "llvmlite")
 """Distributions whose versions figures may depend on, beside plugins and what these require."""
 
 
@@ -62,7 +51,7 @@ def write(plan: Plan, chosen: Mapping[Pair, Choice], data: Mapping[Key, str], fo
         ],
         "tuned": [
             {"chain": chain, "world": world, "overrides": list(one.overrides), "value": one.value, "reason": one.reason}
-            for (chain, world), one in chosen.items()
+            for (chain, world), one in sorted(chosen.items())
         ],
         "versions": versions(),
         "code": code_hash(),

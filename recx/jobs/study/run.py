@@ -25,6 +25,7 @@ from recx.jobs.study import lock
 from recx.jobs.study.cells import Cell, CellOutcome, Key, Pair
 from recx.jobs.study.plan import Choice, Local, Plan, merged
 from recx.jobs.study.side_by_side import Job, Workers
+from recx.jobs.study.tables import StudyTables, tables_of
 from recx.jobs.study.work import CellJob, Place, TuningJob
 from recx.jobs.sweep.journal import Trial
 
@@ -43,10 +44,12 @@ class StudyResult:
     Attributes:
         folder: Its folder.
         outcomes: What came of each cell.
+        tables: What they say together.
     """
 
     folder: Path
     outcomes: Sequence[CellOutcome]
+    tables: StudyTables
 
     @property
     def exit_code(self) -> int:
@@ -72,8 +75,10 @@ def run(plan: Plan, local: Local, workers: Workers, *, resume: bool = False) -> 
         with _tracked(plan, local, folder) as (parent, context):
             place = Place(folder.absolute(), Path.cwd(), local, context, project.current())
             chosen, outcomes = _run(plan, place, workers)
-            _finish(plan, chosen, outcomes, folder, parent)
-    return StudyResult(folder, outcomes)
+            tables = tables_of(outcomes, plan.metrics, plan.baseline, average=plan.average)
+            _write(plan, chosen, outcomes, tables, folder)
+            _record(tables, plan.name, folder, parent)
+    return StudyResult(folder, outcomes, tables)
 
 
 @contextmanager
@@ -254,17 +259,37 @@ def outcome(cell: Cell, trial: Trial, metrics: Sequence[str], expected: str = ""
     return replace(found, folder=saved.folder, evaluation=replace(whole, values=values, scalars=scalars))
 
 
-def _finish(
-    plan: Plan, chosen: Mapping[Pair, Choice], outcomes: Sequence[CellOutcome], folder: Path, parent: Run
+def _write(
+    plan: Plan, chosen: Mapping[Pair, Choice], outcomes: Sequence[CellOutcome], tables: StudyTables, folder: Path
 ) -> None:
-    """Write the lock file, and hand the study to its tracker."""
+    """Write the files of a finished study."""
     from recx.experiment.saved_runs import SavedRun
+    from recx.jobs.study.output import SUMMARY, write_outputs
 
     data = {one.cell.key: SavedRun(one.folder).data_hash for one in outcomes if one.folder is not None}
-    lock.write(plan, chosen, {**plan.expected, **data}, folder)
-    failed = sum(bool(one.reason) for one in outcomes)
+    write_outputs(plan.name, tables, folder)
+    for place in (folder, folder / SUMMARY):  # for people, and among the files that a tracker gets
+        lock.write(plan, chosen, {**plan.expected, **data}, place)
+
+
+def _record(tables: StudyTables, name: str, folder: Path, parent: Run) -> None:
+    """Hand a finished study to its tracker, and print it."""
+    from recx.jobs.study.output import SUMMARY, print_study
+    from recx.jobs.study.paper import paper_table
+    from recx.jobs.study.sentences import sentences
+    from recx.report.paper_table import of_markdown
+    from recx.report.terminal.console import console_of_stdout
+
+    failed = sum(bool(reason) for reason in tables.runs["reason"])
     parent.log_tags({"recx.failed": str(failed), "recx.folder": str(folder.absolute())})
-    parent.log_files(folder, inner=False)
-    echo(f"study {folder}")
+    for metric, table in tables.pivot.items():
+        parent.log_table(metric.replace("/", "_"), table.to_dict("list"))
+    parent.log_files(folder / SUMMARY)
+    parts = [f"**study {name}**"]
+    for metric in tables.metrics:
+        said = "\n".join(f"- {sentence}" for sentence in sentences(tables, metric))
+        parts += [said, of_markdown(paper_table(name, tables, metric))]
+    parent.describe("\n\n".join(parts))
+    print_study(console_of_stdout(), tables, folder)
     if parent.address:
         echo(f"address {parent.address}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import deque
@@ -119,9 +120,7 @@ def _processes(number: int) -> Iterator[Any]:
     from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
     shared = {} if os.environ.get(THREADS[0]) else dict.fromkeys(THREADS, str(max(1, cores() // number)))
-    pool = ProcessPoolExecutor(
-        number, timeout=30, initializer=_ignore_interrupts, env={**shared, "PYTHONSAFEPATH": "recx"}
-    )
+    pool = ProcessPoolExecutor(number, timeout=30, initializer=_prepare, env={**shared, "PYTHONSAFEPATH": "recx"})
     try:
         yield pool
     except BaseException:
@@ -130,8 +129,9 @@ def _processes(number: int) -> Iterator[Any]:
     pool.shutdown(wait=True, kill_workers=False)
 
 
-def _ignore_interrupts() -> None:
+def _prepare() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(100_000, 20, 20)  # as on the command line: what is imported and composed is no garbage
 
 
 def _on_ray(init: Mapping[str, Any], pending: deque[Job]) -> Ended:

@@ -71,13 +71,13 @@ class CellJob:
 
     def __call__(self) -> Trial:
         """Run the cell, unless it is done; return what came of it."""
-        from recx.jobs.benchmark.peak_memory import Memory
+        from recx.jobs.benchmark.peak_memory import forget_peak
 
         cell, place = self.cell, self.place
         context = replace(place.context, name=f"{cell.chain} in {cell.world}, seed {cell.seed}", role="cell")
         runner = self._runner(context)
         with place.entered():
-            Memory.now()  # whatever ran in this process before
+            forget_peak()  # of whatever ran in this process before
             return runner.run(lambda: place.local.composed(cell.overrides))
 
     def lost(self, why: str) -> Trial:
