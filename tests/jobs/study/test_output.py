@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+import recx
 from recx.core.errors import InputError
 from recx.jobs.study.output import print_study, read_tables, write_outputs
 from recx.jobs.study.page import figures_of, html_of
@@ -57,6 +58,7 @@ def test_the_page_is_made_again_from_its_data(outcomes: Any, tmp_path: Path) -> 
     write_outputs("mine", tables, tmp_path)
     name, found, when = read_tables(tmp_path)
     assert html_of(name, found, when) == (tmp_path / "study.html").read_text()
+    assert recx.results.load_study(str(tmp_path)).document() == tables.document()
 
 
 @pytest.mark.parametrize(
