@@ -10,7 +10,7 @@ import numpy as np
 from recx.core.entities import Entities
 from recx.core.memo import once_per_input
 from recx.core.ragged import indptr_of, position_of_rows
-from recx.core.types import Array, Bools, Doubles, Interactions, Longs, RankedLists
+from recx.core.types import Array, Bools, Doubles, Interactions, Ints, Longs, RankedLists
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class JudgedLists:
         hit_gain: The grade or weight of the target at each of these rows [n_hits].
         ideal_indptr: Borders of each user's rows in ``ideal`` [n_users + 1].
         ideal: Each user's target gains, largest first, of the same type as ``hit_gain``.
+        ideal_item: The item of each of them.
         history: The events before the requests.
         items: The catalogue.
         rel_threshold: The gain from which a target is relevant.
@@ -33,6 +34,7 @@ class JudgedLists:
     hit_gain: Array
     ideal_indptr: Longs
     ideal: Array
+    ideal_item: Ints
     history: Interactions
     items: Entities
     rel_threshold: float = 1.0
@@ -126,6 +128,7 @@ class JudgedLists:
             hit_gain=self.hit_gain[kept],
             ideal_indptr=indptr_of(n_ideal[chosen]),
             ideal=self.ideal[np.repeat(chosen, n_ideal)],
+            ideal_item=self.ideal_item[np.repeat(chosen, n_ideal)],
         )
 
     def spread(self, values: Doubles, of: JudgedLists) -> Doubles:

@@ -19,10 +19,14 @@ OTHER_NAMES = {
     "mapcut": "map_trec",
     **dict.fromkeys(("rr", "reciprank", "reciprocalrank", "meanreciprocalrank", "arhr"), "mrr"),
     "itemcoverage": "coverage",
-    "averagepopularity": "popularity",
+    **dict.fromkeys(("arp", "averagepopularity", "averagerecommendationpopularity"), "popularity"),
+    **dict.fromkeys(("ild", "intralistdiversity"), "diversity"),
+    **dict.fromkeys(("rsp", "poprsp"), "pop_rsp"),
+    **dict.fromkeys(("reo", "popreo"), "pop_reo"),
+    **dict.fromkeys(("ckl", "calibration"), "miscalibration"),
 }
 """A name elsewhere, in lower case and without separators -> ours without ``_at_k``."""
-LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_)")
+LOWER_IS_BETTER = re.compile(r"(time|data)/|.*(logloss|lost_in_|pop_rsp|pop_reo|miscalibration)")
 CUT = re.compile(r"(.+?)(?:(?:@|_at_|[._ ]|(?<=[a-z]{2}))([1-9][0-9]*))?")
 
 

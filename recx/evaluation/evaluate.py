@@ -78,7 +78,7 @@ def evaluate(
         max_grade: The highest possible grade, for err and cascade.
         threshold: The score from which a row is predicted to be a target, for accuracy, class_precision ...
         history: What was known before, with columns user and item: needed by novelty, popularity, serendipity,
-            new_items and the slices of ``recx.compare``.
+            new_items, aplt, pop_rsp, pop_reo, miscalibration and the slices of ``recx.compare``.
         items: More about the catalogue, with a column item and, as the metrics need them, category and embedding (one
             array per item). The catalogue consists of every item of all tables; those that occur only in the lists
             are counted as ``items_unknown``.

@@ -103,9 +103,10 @@ class GroundTruth:
         return cls(judged, indptr, item, weight, history, float(rel_threshold), notes)
 
     @cached_property
-    def ideal(self) -> Array:
-        """Every user's gains, largest first [n]."""
-        return self.gain[order_in_groups(self.gain, self.indptr)]
+    def ideal(self) -> tuple[Array, Ints]:
+        """Every user's gains, largest first, and the items that they are of [n each]."""
+        order = order_in_groups(self.gain, self.indptr)
+        return self.gain[order], self.item[order]
 
     def digest(self) -> str:
         """Return 32 hex digits of blake2b over the raw ids and gains of all targets, whatever their order."""
@@ -158,12 +159,14 @@ class GroundTruth:
         """
         aligned = _for_users(lists, self.user)
         hits, targets = matches(aligned.indptr, aligned.item, self.indptr, self.item)
+        ideal, ideal_item = self.ideal
         return JudgedLists(
             lists=aligned,
             hit_row=hits,
             hit_gain=self.gain[targets],
             ideal_indptr=self.indptr,
-            ideal=self.ideal,
+            ideal=ideal,
+            ideal_item=ideal_item,
             history=self.history,
             items=self.history.items,
             rel_threshold=self.rel_threshold,
@@ -203,9 +206,15 @@ def among_retrieved(recommended: JudgedLists, retrieved: JudgedLists) -> JudgedL
     chosen = retrieved.shown(None) > 0
     users = np.flatnonzero(chosen)
     found = indptr_of(np.bincount(retrieved.hit_user, minlength=retrieved.n_users))
-    gain = retrieved.hit_gain[rows_of_groups(found, users)]
+    hits = rows_of_groups(found, users)
     indptr = indptr_of(np.diff(found)[users])
-    return replace(recommended.of_users(chosen), ideal_indptr=indptr, ideal=gain[order_in_groups(gain, indptr)])
+    hits = hits[order_in_groups(retrieved.hit_gain[hits], indptr)]
+    return replace(
+        recommended.of_users(chosen),
+        ideal_indptr=indptr,
+        ideal=retrieved.hit_gain[hits],
+        ideal_item=retrieved.lists.item[retrieved.hit_row[hits]],
+    )
 
 
 def _highest_of_pairs(user: Array, item: Array, weight: Array) -> tuple[Array, Array, Array]:

@@ -33,7 +33,8 @@ return [...document.querySelectorAll("summary, [role=region][aria-label]")].filt
   part.closest("figure")).map((part) => part.getAttribute("aria-label") ?? part.textContent)
 """
 LINES = """
-return [...document.querySelectorAll("#tests tbody th, #metrics tbody th, #taken tbody th, #all-pairs tbody td:first-child")].map((cell) =>
+const names = "#tests tbody th, #metrics tbody th, #taken tbody th, #all-pairs tbody td:first-child";
+return [...document.querySelectorAll(names)].map((cell) =>
   cell.firstElementChild.getClientRects().length)
 """
 
@@ -51,10 +52,8 @@ def addresses(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...
     recx("report", "last", "--output", "benchmark.html")
     recx("-m", *small, "tracker=console", "fold=valid", "ranker=identity,linear")
     [sweep] = (home / "outputs" / "sweeps").glob("*/sweep.html")
-    return {
-        **{name: (home / f"{name}.html").as_uri() for name in ("both", "three", "benchmark")},
-        "sweep": sweep.as_uri(),
-    }
+    pages = {name: (home / f"{name}.html").as_uri() for name in ("both", "three", "benchmark")}
+    return {**pages, "sweep": sweep.as_uri()}
 
 
 @pytest.mark.parametrize("name", ["both", "three", "benchmark"])

@@ -221,6 +221,7 @@ def test_what_metrics_start_from() -> None:
         hit_gain=np.array([2, 0.5, 1], dtype=np.float32),
         ideal_indptr=np.array([0, 2, 3, 5]),
         ideal=np.array([2, 0.5, 1, 1, 1], dtype=np.float32),
+        ideal_item=np.array([5, 3, 7, 7, 1], dtype=np.int32),
         history=data,
         items=data.items,
     )
@@ -255,6 +256,7 @@ def test_another_threshold_excludes_users_without_a_relevant_target() -> None:
         hit_gain=np.array([2, 0.5, 1], dtype=np.float32),
         ideal_indptr=np.array([0, 2, 3, 5]),
         ideal=np.array([2, 0.5, 1, 1, 1], dtype=np.float32),
+        ideal_item=np.array([5, 3, 7, 7, 1], dtype=np.int32),
         history=data,
         items=data.items,
     )
@@ -267,6 +269,7 @@ def test_another_threshold_excludes_users_without_a_relevant_target() -> None:
     assert (last.lists.item.tolist(), last.lists.indptr.tolist()) == ([7, 1], [0, 0, 2])
     assert (last.hit_row.tolist(), last.hit_user.tolist(), last.hit_rank.tolist()) == ([1], [1], [2])
     assert (last.ideal.tolist(), last.ideal_indptr.tolist()) == ([1, 1, 1], [0, 1, 3])
+    assert last.ideal_item.tolist() == [7, 7, 1]
     assert plain(last.lists) == [(1, []), (2, [7, 1])]
     assert judged.of_users(np.ones(3, dtype=bool)) is judged
     assert judged.of_users(np.zeros(3, dtype=bool)).n_users == 0

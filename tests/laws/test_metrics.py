@@ -50,6 +50,7 @@ def textbook(shown: list[int], grades: dict[int, float], k: int | None, threshol
         "map": summed / (n_targets if k is None else min(k, n_targets)),
         "map_trec": summed / n_targets,
         "mrr": 1 / hits[0] if hits else 0.0,
+        "rbp": sum(0.2 * 0.8 ** (place - 1) for place in hits),
         "err": err,
         "cascade": 1 - goes_on,
     }

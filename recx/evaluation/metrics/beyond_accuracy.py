@@ -27,7 +27,7 @@ ROWS_AT_ONCE = 50_000  # keeps a block in the processor's cache
 
 def coverage(judged: JudgedLists, k: int | None) -> Total[float]:
     """Distinct items shown / items of the catalogue (Ge, Delgado-Battenfeld, Jannach, RecSys 2010)."""
-    return Total(_exposure(judged, k), lambda times: np.count_nonzero(times) / max(len(times), 1))
+    return Total(exposure(judged, k), lambda times: np.count_nonzero(times) / max(len(times), 1))
 
 
 def gini(judged: JudgedLists, k: int | None) -> Total[float]:
@@ -38,11 +38,11 @@ def gini(judged: JudgedLists, k: int | None) -> Total[float]:
     are shown equally often or nothing is shown, 1 - 1/n if only one item is. (Shani, Gunawardana 2011 divide by n - 1
     instead of n.)
     """
-    return Total(_exposure(judged, k), _gini)
+    return Total(exposure(judged, k), _gini)
 
 
-def _gini(exposure: Longs) -> float:
-    times = np.sort(exposure)
+def _gini(shown: Longs) -> float:
+    times = np.sort(shown)
     n = len(times)
     return float((2 * np.arange(1, n + 1) - n - 1) @ times) / max(n * int(times.sum()), 1)
 
@@ -53,7 +53,7 @@ def entropy(judged: JudgedLists, k: int | None) -> Total[float]:
     Shani, Gunawardana: Evaluating recommendation systems, 2011. (RecBole uses the natural logarithm and divides by
     the number of distinct items shown.)
     """
-    return Total(_exposure(judged, k), _entropy)
+    return Total(exposure(judged, k), _entropy)
 
 
 def _entropy(times: Longs) -> float:
@@ -85,8 +85,10 @@ def novelty(judged: JudgedLists, k: int | None) -> Doubles:
     Raises:
         InputError: The history has no events.
     """
-    history = _history(judged, "novelty")
-    return _mean(judged, k, np.log2(np.count_nonzero(history.lengths) / np.maximum(_users_of_items(history), 1)))
+    history = history_for(judged, "novelty")
+    return mean_of_items(
+        judged, k, np.log2(np.count_nonzero(history.lengths) / np.maximum(_users_of_items(history), 1))
+    )
 
 
 def popularity(judged: JudgedLists, k: int | None) -> Doubles:
@@ -95,7 +97,7 @@ def popularity(judged: JudgedLists, k: int | None) -> Doubles:
     Raises:
         InputError: The history has no events.
     """
-    return _mean(judged, k, _history(judged, "popularity").clicks)
+    return mean_of_items(judged, k, history_for(judged, "popularity").clicks)
 
 
 def new_items(judged: JudgedLists, k: int | None) -> Doubles:
@@ -104,7 +106,7 @@ def new_items(judged: JudgedLists, k: int | None) -> Doubles:
     Raises:
         InputError: The history has no events.
     """
-    return _mean(judged, k, _history(judged, "new_items").clicks == 0)
+    return mean_of_items(judged, k, history_for(judged, "new_items").clicks == 0)
 
 
 def serendipity(judged: JudgedLists, k: int | None) -> Doubles:
@@ -118,7 +120,7 @@ def serendipity(judged: JudgedLists, k: int | None) -> Doubles:
     Raises:
         InputError: The history has no events.
     """
-    clicks = _history(judged, "serendipity").clicks
+    clicks = history_for(judged, "serendipity").clicks
     lengths = judged.lists.lengths
     most = np.argsort(-clicks, kind="stable")[: lengths.max(initial=0) if k is None else k]
     unexpected = np.ones(len(clicks), dtype=bool)
@@ -152,7 +154,7 @@ def diversity(judged: JudgedLists, k: int | None) -> Doubles:
     long_enough = known & (norm > np.finfo(np.float32).tiny)  # below, 1 / norm does not fit into a float32
     scale = np.divide(1, norm, out=np.zeros(len(norm)), where=long_enough).astype(np.float32)
     value = np.zeros(judged.n_users)
-    for lists, indptr, item in _shown(judged, k):
+    for lists, indptr, item in shown_items(judged, k):
         m = np.bincount(group_of_rows(indptr)[known[item]], minlength=len(indptr) - 1)
         some = np.flatnonzero(m > 1)
         item = item[known[item] & np.repeat(m > 1, np.diff(indptr))]
@@ -181,7 +183,7 @@ def category_diversity(judged: JudgedLists, k: int | None) -> Doubles:
         )
     n = int(category.max()) + 1
     value = np.zeros(judged.n_users)
-    for lists, indptr, item in _shown(judged, k):
+    for lists, indptr, item in shown_items(judged, k):
         known = category[item] >= 0
         keys, size = np.unique(group_of_rows(indptr)[known] * n + category[item[known]], return_counts=True)
         n_lists = len(indptr) - 1
@@ -193,13 +195,13 @@ def category_diversity(judged: JudgedLists, k: int | None) -> Doubles:
 
 def without_embedding(judged: JudgedLists, k: int | None) -> Notes:
     """Count the rows shown whose item has no embedding, which diversity leaves out."""
-    return {_at("diversity_without_embedding", k): int(_exposure(judged, k)[~judged.items.has_embedding].sum())}
+    return {_at("diversity_without_embedding", k): int(exposure(judged, k)[~judged.items.has_embedding].sum())}
 
 
 def without_category(judged: JudgedLists, k: int | None) -> Notes:
     """Count the rows shown whose item has no category, which category_diversity leaves out."""
     missing = judged.items.table["category"] < 0
-    return {_at("category_diversity_without_category", k): int(_exposure(judged, k)[missing].sum())}
+    return {_at("category_diversity_without_category", k): int(exposure(judged, k)[missing].sum())}
 
 
 ONE_NUMBER: tuple[Figure, ...] = (coverage, gini, entropy, hit_num, num_queries)
@@ -220,7 +222,7 @@ def _at(name: str, k: int | None) -> str:
     return name if k is None else f"{name}_at_{k}"
 
 
-def _history(judged: JudgedLists, figure: str) -> Interactions:
+def history_for(judged: JudgedLists, figure: str) -> Interactions:
     """Return the history, which must have an event for this figure."""
     if not len(judged.history):
         raise InputError(
@@ -231,19 +233,19 @@ def _history(judged: JudgedLists, figure: str) -> Interactions:
 
 
 @once_per_input  # several figures use the same cut
-def _exposure(judged: JudgedLists, k: int | None) -> Longs:
+def exposure(judged: JudgedLists, k: int | None) -> Longs:
     """Return how often each item is shown [n_items]."""
     times = np.zeros(len(judged.items), dtype=np.int64)
-    for _, _, item in _shown(judged, k):
+    for _, _, item in shown_items(judged, k):
         np.add.at(times, item, 1)
     return times
 
 
-def _mean(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
+def mean_of_items(judged: JudgedLists, k: int | None, of_item: Array) -> Doubles:
     """Return each user's mean over the items shown of a value per item [n_users]."""
     of_item = of_item.astype(np.float64)
     mean = np.zeros(judged.n_users)
-    for lists, indptr, item in _shown(judged, k):
+    for lists, indptr, item in shown_items(judged, k):
         mean[lists] = sum_of_groups(of_item[item], indptr) / np.maximum(np.diff(indptr), 1)
     return mean
 
@@ -259,7 +261,7 @@ def _users_of_items(history: Interactions) -> Longs:
     return users
 
 
-def _shown(judged: JudgedLists, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
+def shown_items(judged: JudgedLists, k: int | None) -> Iterator[tuple[slice, Longs, Ints]]:
     """Yield blocks of lists: the lists, their ``indptr`` cut at k, and the items shown."""
     lists = judged.lists
     cut = lists.indptr if k is None else indptr_of(np.minimum(lists.lengths, k))

@@ -2,7 +2,7 @@
 
 A figure is a function of the judged lists and a cut ``k`` (None: not cut) that returns one value per user, float64
 [n_users]; its other settings are keyword-only arguments. Ranks start at 1. The binary figures (hit, recall, precision,
-f, map, mrr) count the targets that are relevant, from ``rel_threshold`` on; the graded ones use the gain of every
+f, map, mrr, rbp) count the targets that are relevant, from ``rel_threshold`` on; the graded ones use the gain of every
 target.
 
 To add a figure of this kind, write a function and add an entry to ``FIGURES`` and one to
@@ -155,6 +155,17 @@ def mrr(judged: JudgedLists, k: int | None) -> Doubles:
     return value
 
 
+def rbp(judged: JudgedLists, k: int | None, *, persistence: float = 0.8) -> Doubles:
+    """Rank-biased precision: the sum of (1 - p) · p^(rank - 1) over the targets shown, p the persistence.
+
+    What a user finds who reads the first item, and goes on from each to the next one with the chance p. Moffat, Zobel:
+    Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
+    """
+    hits = judged.relevant_hits(k)
+    worth = _doubles((1 - persistence) * persistence ** (judged.hit_rank[hits] - 1.0))
+    return _sum(judged.hit_user[hits], worth, judged)
+
+
 def err(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
     """Expected reciprocal rank: sum over r of 1/r · R_r · prod_{i<r} (1 - R_i), R = (2^g - 1) / 2^max_grade.
 
@@ -214,7 +225,7 @@ NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {"top_accuracy": 
 
 FIGURES: dict[str, Figure] = {
     **{figure.__name__.rstrip("_"): figure for figure in (hit, recall, precision, f, cg, dcg, ndcg, map_, map_trec)},
-    **{figure.__name__: figure for figure in (recall_capped, mrr, err, cascade)},
+    **{figure.__name__: figure for figure in (recall_capped, mrr, rbp, err, cascade)},
     "top_accuracy": hit,
     "f2": partial(f, beta=2.0),
     "f05": partial(f, beta=0.5),

@@ -22,15 +22,29 @@ from recx.core.metric_names import hint
 from recx.core.protocols import Metric
 from recx.core.total import Total
 from recx.core.types import Doubles, Notes
-from recx.evaluation.metrics import beyond_accuracy, classification, ranking
+from recx.evaluation.metrics import (
+    beyond_accuracy,
+    classification,
+    miscalibration,
+    other_ndcg,
+    popularity_bias,
+    ranking,
+)
 
-FIGURES: dict[str, ranking.Figure] = {**ranking.FIGURES, **classification.FIGURES, **beyond_accuracy.FIGURES}
-NOTES = {**ranking.NOTES, **classification.NOTES, **beyond_accuracy.NOTES}
+FIGURES: dict[str, ranking.Figure] = {
+    **ranking.FIGURES,
+    **other_ndcg.FIGURES,
+    **classification.FIGURES,
+    **beyond_accuracy.FIGURES,
+    **popularity_bias.FIGURES,
+    **miscalibration.FIGURES,
+}
+NOTES = {**ranking.NOTES, **classification.NOTES, **beyond_accuracy.NOTES, **miscalibration.NOTES}
 UNCUT = {*classification.FIGURES, *beyond_accuracy.UNCUT}
 """Figures that use whole lists, or none, and so take no ``_at_k``."""
 NEEDS_SCORES = {name for name in classification.FIGURES if not name.startswith("auc")}
 """Figures that use the scores themselves; the others only use the order."""
-PARAMS = ("beta", "max_grade", "threshold")
+PARAMS = ("beta", "max_grade", "threshold", "persistence", "head")
 NAME = re.compile("[A-Za-z0-9_]+")
 Label = Annotated[str, Predicate(NAME.fullmatch), doc("only letters, digits and _")]
 _TOP = "top_accuracy"
@@ -48,6 +62,11 @@ class NamedMetric:
         max_grade: The highest possible grade (err, cascade); None: that of the evaluator.
         threshold: The score from which a row is predicted to be a target (accuracy, class_precision ...); None: that
             of the evaluator.
+        persistence: The chance to read on from an item to the next one (rbp); None: 0.8.
+        head: The share of all events that the most popular items have which are the short head (aplt, pop_rsp,
+            pop_reo); None: 0.8.
+        definition: The library whose NDCG it is (ndcg), the same as ``ndcg_rectools`` and the like; None: the common
+            one.
         rel_threshold: The grade from which a target is relevant; None: that of the evaluator. Users without a target
             that is relevant to this metric are left out of it.
         label: Its name in results, for metrics that have the same name otherwise.
@@ -62,6 +81,9 @@ class NamedMetric:
     beta: Annotated[float, Interval(gt=0, le=1_000_000)] | None = None
     max_grade: ranking.Grade | None = None
     threshold: float | None = None
+    persistence: Annotated[float, Interval(gt=0, lt=1)] | None = None
+    head: popularity_bias.Head | None = None
+    definition: other_ndcg.Definition | None = None
     rel_threshold: PositiveFloat | None = None
     label: Label | None = None
 
@@ -73,6 +95,12 @@ class NamedMetric:
             raise InputError(f"the metric {self.figure!r} takes no cut: write it without _at_{self.k}")
         if self.k is None and self.figure == _TOP:
             raise InputError("the metric 'top_accuracy' needs a cut: write it as top_1_accuracy or top_3_accuracy")
+        if self.definition is not None:
+            if self.figure != "ndcg":
+                raise InputError(f"the metric {self.figure!r} has no definition: leave it out")
+            # The same metric, whichever way it is asked for.
+            object.__setattr__(self, "figure", f"ndcg_{self.definition}")
+            object.__setattr__(self, "definition", None)
         for param in PARAMS:
             if getattr(self, param) is not None and param not in _params(self.figure):
                 raise InputError(f"the metric {self.figure!r} has no {param}: leave it out")

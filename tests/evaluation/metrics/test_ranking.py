@@ -167,6 +167,7 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
     ideal = sorted((max(grade, 0) for grade in grades.values()), reverse=True)
     n_targets = sum(grade >= threshold for grade in ideal)
     cut = 10**6 if k is None else k
+    biased = sum(0.2 * 0.8**place for place, gain in enumerate(gains[:cut]) if gain >= threshold)
     n_hits, precisions, first, discounted, reciprocal, goes_on = 0, 0.0, 0.0, [0.0, 0.0, 0.0], 0.0, 1.0
     for rank, gain in enumerate(gains[:cut], start=1):
         if gain >= threshold:
@@ -198,6 +199,7 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
         "map": precisions / min(cut, n_targets),
         "map_trec": precisions / n_targets,
         "mrr": first,
+        "rbp": biased,
         "err": reciprocal,
         "cascade": 1 - goes_on,
     }[figure]
