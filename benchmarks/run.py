@@ -105,6 +105,9 @@ def news(name: str) -> Iterator[tuple[str, str, str]]:
         "popularity, half-life 1h": ["retriever=popularity", "retriever.half_life=1h"],
         "popularity, last hour": ["retriever=popularity", "retriever.window=1h"],
         "item_knn": ["retriever=item_knn"],
+        "markov": ["retriever=markov"],
+        "vsknn, gap 2h": ["retriever=vsknn", "retriever.gap=2h"],
+        "stan, gap 2h": ["retriever=stan", "retriever.gap=2h"],
         "faiss": ["retriever=faiss"],
         "union": [],
     }
@@ -148,7 +151,7 @@ def ease() -> Iterator[tuple[str, str, str]]:
     yield "beauty: ease, end_to_end/ndcg_at_10", f"{whole.metrics['end_to_end/ndcg_at_10']:.4f}", "0.0434 ± 0.0008"
     yield "beauty: ease, end_to_end/hit_at_10", f"{whole.metrics['end_to_end/hit_at_10']:.4f}", "0.0781 ± 0.0008"
     yield f"beauty: ease {WITHOUT_VALID}: ndcg_at_10, hit_at_10", at_10(published), ""
-    for name in ("slim", "rp3beta"):
+    for name in ("slim", "rp3beta", "item_knn", "markov", "vsknn"):
         other = [word.replace("=ease", f"={name}") for word in words]
         yield f"beauty: {name}: ndcg_at_10, hit_at_10", at_10(run(*other)), ""
         yield f"beauty: {name} {WITHOUT_VALID}: ndcg_at_10, hit_at_10", at_10(run(*other, "refit=false")), ""

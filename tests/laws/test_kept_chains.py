@@ -21,6 +21,8 @@ RUNS = {
     "ease": [*NEWS, "retriever=ease", "ranker=identity"],
     "rp3beta": [*NEWS, "retriever=rp3beta", "ranker=identity"],
     "slim": [*NEWS, "retriever=slim", "ranker=identity"],
+    "vsknn": [*NEWS, "retriever=vsknn", "retriever.gap=2h", "ranker=identity"],
+    "markov": [*NEWS, "retriever=markov", "ranker=identity"],
     "random": [*NEWS, "retriever=random", "feature=basic"],
     "tools": ["+experiment=tools", "dataset.tasks=80"],
     "classic": ["+experiment=tools", "dataset.tasks=80", "feature=tools_classic", "encoder=lsa"],

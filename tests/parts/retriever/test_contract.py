@@ -9,11 +9,13 @@ from recx.parts.retriever.ease import EASE
 from recx.parts.retriever.faiss import Faiss
 from recx.parts.retriever.given import Given
 from recx.parts.retriever.item_knn import ItemKNN
+from recx.parts.retriever.markov import Markov
 from recx.parts.retriever.popularity import Popularity
 from recx.parts.retriever.random import Random
 from recx.parts.retriever.rp3beta import RP3Beta
 from recx.parts.retriever.slim import SLIM
 from recx.parts.retriever.union import Union
+from recx.parts.retriever.vsknn import VSkNN
 from recx.testing import check_retriever, tiny_world
 
 SOURCES = {"knn": ItemKNN(), "recent": Popularity(half_life="1h"), "faiss": Faiss(factors=4)}
@@ -35,6 +37,13 @@ RETRIEVERS: dict[str, Retriever] = {
     "rp3beta, seen kept": RP3Beta(alpha=0.5, beta=0.0, seen="keep"),
     "slim": SLIM(l1=0.1, l2=1.0),
     "slim, seen kept": SLIM(l1=0.0, seen="keep"),
+    "vsknn": VSkNN(),
+    "vsknn, few sessions": VSkNN(neighbours=3, sample=4, last=2, seed=1),
+    "vsknn, cosine and order": VSkNN(
+        weighting="geometric", decay="same", normalise="cosine", position_decay=0.6, idf=5.0, seen="keep"
+    ),
+    "markov": Markov(),
+    "markov, sequential rules": Markov(distance=10, smoothing=0.0, neighbours=3, seen="keep"),
     "union, reciprocal rank": Union(SOURCES, weights={"faiss": 0.3}),
     "union, score": Union(SOURCES, method="score"),
 }
@@ -45,6 +54,17 @@ RETRIEVERS: dict[str, Retriever] = {
 @pytest.mark.parametrize("embeddings", [True, False], ids=["embeddings", "no embeddings"])
 def test_a_retriever_keeps_its_promises(retriever: Retriever, times: bool, embeddings: bool) -> None:
     check_retriever(retriever, tiny_world(times=times, embeddings=embeddings))
+
+
+TIMED: dict[str, Retriever] = {
+    "vsknn, sessions": VSkNN(gap="1h", half_life="2h"),
+    "markov, half-life": Markov(half_life="1h"),
+}
+
+
+@pytest.mark.parametrize("retriever", TIMED.values(), ids=TIMED.keys())
+def test_a_retriever_that_needs_times_keeps_its_promises(retriever: Retriever) -> None:
+    check_retriever(retriever, tiny_world())
 
 
 def test_given_keeps_its_promises_where_there_are_slates() -> None:

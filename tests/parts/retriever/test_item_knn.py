@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from recx.core.errors import InputError
 from recx.core.types import Interactions, Requests
-from recx.parts.retriever import item_knn as module
 from recx.parts.retriever.item_knn import ItemKNN
-from recx.parts.shared import item_weights
+from recx.parts.shared import co_clicks, item_weights
 from recx.parts.shared.top_k import Eligibility
 
 H = 3_600_000  # ms
@@ -185,5 +184,5 @@ def test_threads_and_blocks_change_no_bit(monkeypatch: pytest.MonkeyPatch, drawn
     assert len(whole[-1]) > 40
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(item_weights, "LISTS", 3)
-    monkeypatch.setattr(module, "PIECES", 5)
+    monkeypatch.setattr(co_clicks, "PIECES", 5)
     assert made() == whole
