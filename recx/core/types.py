@@ -176,11 +176,18 @@ class Fold:
         history: The events that are known.
         target: The events to predict; None when predicting.
         requests: The users who get a list, and when.
+        learned: The events of the history that a retriever learns from, where these are fewer; None: all.
     """
 
     history: Interactions
     target: Interactions | None
     requests: Requests
+    learned: Interactions | None = None
+
+    @property
+    def learnable(self) -> Interactions:
+        """The events that a retriever learns from; it is asked with the whole history."""
+        return self.history if self.learned is None else self.learned
 
 
 @dataclass(frozen=True, eq=False)

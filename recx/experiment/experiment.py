@@ -102,7 +102,7 @@ class Experiment:
         now, late = split.fold, early
         if late is None:
             with stage("fit_retriever"):
-                late = self.retriever.fit(now.history)
+                late = self.retriever.fit(now.learnable)
         candidates, recommendations = self._serve(late, ranker, now, stage)
         report = None
         if now.target is not None:
@@ -133,14 +133,14 @@ class Experiment:
             if self.refit or past is None:
                 return None, self.ranker  # needs no training
             with stage("fit_retriever", "past"):
-                return self.retriever.fit(past.history), self.ranker
+                return self.retriever.fit(past.learnable), self.ranker
         if past is None:
             raise InputError(
                 "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, or "
                 "a split with a past"
             )
         with stage("fit_retriever", "past"):
-            early = self.retriever.fit(past.history)
+            early = self.retriever.fit(past.learnable)
         [candidates] = self._serve(early, None, past, stage, "past")
         with stage("fit_ranker"):
             ranker = self.ranker.fit(candidates, past)

@@ -54,7 +54,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
     experiment, split, report = result.experiment, result.split, result.report
     users = {name: count for name, count in result.notes.items() if name.startswith("users_")}
     slates, refit = retrieves_slates(experiment.retriever), experiment.refit or split.past is None
-    fitted_on = split.fold.history if refit or split.past is None else split.past.history
+    fitted_on = split.fold.learnable if refit or split.past is None else split.past.learnable
     later = later_events(fitted_on, split.fold)
     loaded = card_facts.loaded(experiment)
     filters = card_facts.filters(result)

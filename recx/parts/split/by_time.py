@@ -25,6 +25,8 @@ class ByTime:
 
     Attributes:
         window: Length of a step, such as ``1d``.
+        skip: Number of windows at the end of the data that are left out. Runs with 0, 1, 2 … are rolling windows: each
+            window is a fold of its own, with all events before it as history.
         min_history: Number of events that a user needs before the window; 0: cold users have requests too.
         request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
         past: Whether the ranker is trained one ``step`` earlier, or there is ``none``.
@@ -35,6 +37,7 @@ class ByTime:
     """
 
     window: Duration = "1d"
+    skip: NonNegativeInt = 0
     min_history: NonNegativeInt = 1
     request_time: RequestTime = "target"
     past: Past = "step"
@@ -66,7 +69,7 @@ class ByTime:
 
     def _window(self, time: Longs, back: int) -> tuple[int, int]:
         length = milliseconds(self.window, "split.window")
-        stop = int(time.max(initial=0)) + 1 - (back - 1) * length
+        stop = int(time.max(initial=0)) + 1 - (back - 1 + self.skip) * length
         return stop - length, stop
 
     def _masks(self, interactions: Interactions, time: Longs, back: int) -> tuple[Bools, Bools]:

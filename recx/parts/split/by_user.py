@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, Share, checked
-from recx.core.entities import Entities
-from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.shared.same_text import tasks_of
 from recx.parts.split.folds import STEPS, Past, RequestTime, asked, deal, may_be_target, split_by_steps
+from recx.parts.split.groups import groups_of
 
 
 @dataclass(frozen=True)
@@ -70,29 +67,9 @@ class ByUser:
 
     def _deal(self, interactions: Interactions) -> Longs:
         """Return the step, from 1, in which each user is held out [n_users]."""
-        groups = self._groups(interactions)
+        groups = groups_of(interactions.users, self.group)
         n = int(groups.max(initial=-1)) + 1
         dealt = deal(n, self.share, self.seed)[groups]
         # Users who have requests only in ``fold: predict`` are history in every step.
         dealt[~may_be_target(interactions)] = n + 2
         return dealt
-
-    def _groups(self, interactions: Interactions) -> Longs:
-        """Return the group of each user, from 0 [n_users]."""
-        names = [self.group] if isinstance(self.group, str) else self.group or []
-        values = [self._values(interactions.users, name) for name in names]
-        if len(values) < 2:
-            return values[0] if values else np.arange(interactions.n_users)
-        first = np.cumsum([interactions.n_users, *(int(value.max(initial=-1)) + 1 for value in values)])
-        user = np.tile(np.arange(interactions.n_users), len(values))
-        value = np.concatenate([number + start for number, start in zip(values, first[:-1], strict=True)])
-        linked = sparse.csr_array((np.ones(len(user)), (user, value)), shape=(first[-1], first[-1]))
-        group = sparse.csgraph.connected_components(linked, directed=False)[1]
-        return np.unique(group[: interactions.n_users], return_inverse=True)[1]
-
-    def _values(self, users: Entities, name: str) -> Longs:
-        """Return a number for each distinct value of a column [n_users]."""
-        if name not in users.table:
-            known = ", ".join(sorted(users.table)) or "none"
-            raise InputError(f"split.group={name!r} is not a column of the users' table: it has {known}")
-        return np.unique(tasks_of(users) if name == "text" else users.table[name], return_inverse=True)[1]

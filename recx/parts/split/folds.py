@@ -16,6 +16,8 @@ from recx.core.types import Bools, Doubles, Fold, Interactions, Ints, Longs, Req
 from recx.parts.split.listed_users import users_in
 
 RequestTime = Literal["target", "last_event"]
+Moment = Literal["target", "last_event", "end"]
+"""When a request is made; ``end``: 1 ms after the last event of the whole history, where time played no part."""
 Past = Literal["step", "none"]
 STEPS: dict[FoldName, int] = {"predict": 0, "test": 1, "valid": 2}
 """Number of steps from the end of the data to a fold's targets (0: nothing is held out)."""
@@ -25,7 +27,7 @@ def split_by_steps(
     interactions: Interactions,
     fold: FoldName,
     step: Callable[[int], tuple[Bools, Bools]],
-    request_time: RequestTime,
+    request_time: Moment,
     past: Past,
     max_users: int | None = None,
     seed: int | None = 0,
@@ -37,7 +39,8 @@ def split_by_steps(
         interactions: All events.
         fold: Name of the fold.
         step: Returns the masks (history, target) [n] of a step, numbered from the end.
-        request_time: Whether a request is made when its first ``target`` happened or right after the ``last_event``.
+        request_time: Whether a request is made when its first ``target`` happened, right after the ``last_event`` of its
+            user, or at the ``end`` of all history.
         past: Whether there is a past fold one ``step`` earlier, or ``none``.
         max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
             history is the same whoever is drawn, and so is the past fold.
@@ -71,7 +74,8 @@ def split_by_steps(
         notes |= {"past_requests_with_a_later_list": again} if again else {}
     if before is not None and not len(before.requests):
         before = None
-    later = later_events(now.history, now)
+    later, older = later_events(now.history, now), older_targets(now)
+    notes |= {"targets_older_than_history": older} if older else {}
     notes |= {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0}
     if later is not None:
         notes |= {"later_events": later[0], "later_events_per_target": round(later[1], 1)}
@@ -81,7 +85,7 @@ def split_by_steps(
 
 
 def make_fold(
-    interactions: Interactions, history: Bools, target: Bools, request_time: RequestTime, on_demand: bool = False
+    interactions: Interactions, history: Bools, target: Bools, request_time: Moment, on_demand: bool = False
 ) -> Fold:
     """Return the fold of these events, with one request for each user who has a target.
 
@@ -95,6 +99,9 @@ def make_fold(
     known = interactions.keep(history)
     if time is not None and request_time == "last_event":
         time = after_last_event(known, users)
+    elif time is not None and request_time == "end":
+        assert known.time is not None
+        time = np.full(len(users), known.time.max(initial=0) + 1, dtype=np.int64)
     return Fold(known, targets, Requests(users, time))
 
 
@@ -124,9 +131,13 @@ class _FoldOnDemand(Fold):
     """A fold whose history is put together when it is first used."""
 
     def __init__(
-        self, history: Callable[[], Interactions] | Interactions, target: Interactions | None, requests: Requests
+        self,
+        history: Callable[[], Interactions] | Interactions,
+        target: Interactions | None,
+        requests: Requests,
+        learned: Interactions | None = None,
     ) -> None:
-        vars(self).update(target=target, requests=requests, **{"make" if callable(history) else "history": history})
+        vars(self).update(target=target, requests=requests, learned=learned, **{"make" if callable(history) else "history": history})
 
     def __getattr__(self, name: str) -> Interactions:
         if name != "history" or "make" not in vars(self):
@@ -173,7 +184,7 @@ def _with_requests(fold: Fold, chosen: Bools) -> Fold:
     asking = np.zeros(fold.history.n_users, dtype=bool)
     asking[fold.requests.user[chosen]] = True
     target = None if fold.target is None else fold.target.keep(np.repeat(asking, fold.target.lengths))
-    return Fold(fold.history, target, fold.requests[chosen])
+    return Fold(fold.history, target, fold.requests[chosen], fold.learned)
 
 
 def check_draw(split: Any) -> None:
@@ -226,6 +237,17 @@ def later_events(fitted_on: Interactions, fold: Fold) -> tuple[float, float] | N
     first_target = np.sort(fold.target.time[fold.target.indptr[fold.requests.user]])  # which are found faster in order
     later: Doubles = len(times) - np.searchsorted(times, first_target, side="left").astype(np.float64)
     return float(later.max()), float(later.mean())
+
+
+def older_targets(fold: Fold) -> int:
+    """Count the targets that are older than the last event of their user's history; 0 without targets or times."""
+    history, target = fold.history, fold.target
+    if target is None or target.time is None or history.time is None:
+        return 0
+    last = np.full(history.n_users, np.iinfo(np.int64).min)
+    active = history.lengths > 0
+    last[active] = history.time[history.indptr[1:][active] - 1]
+    return int((target.time < np.repeat(last, target.lengths)).sum())
 
 
 def may_be_target(interactions: Interactions) -> Bools:

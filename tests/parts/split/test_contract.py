@@ -15,7 +15,13 @@ from recx.core.types import Interactions
 from recx.parts.split.by_query import ByQuery
 from recx.parts.split.by_time import ByTime
 from recx.parts.split.by_user import ByUser
+from recx.parts.split.cold_items import ColdItems
+from recx.parts.split.cold_users import ColdUsers
+from recx.parts.split.k_fold import KFold
+from recx.parts.split.k_fold_events import KFoldEvents
 from recx.parts.split.leave_last import LeaveLast
+from recx.parts.split.random import Random
+from recx.parts.split.session import Session
 from recx.testing import check_splitter, tiny_world
 
 SPLITS: dict[str, Splitter] = {
@@ -29,9 +35,26 @@ SPLITS: dict[str, Splitter] = {
     "by_user, given": ByUser(given=2, share=0.3),
     "by_user, last event": ByUser(request_time="last_event", share=0.5),
     "by_user, groups": ByUser(group="group"),
+    "by_time, skipping one": ByTime(window="30m", skip=1),
     "by_query": ByQuery(),
     "by_query, last event": ByQuery(share=0.4, request_time="last_event"),
+    "k_fold": KFold(),
+    "k_fold, last part": KFold(k=3, part=2, n=2, request_time="last_event"),
+    "k_fold, all events": KFold(n=None, min_history=0, group="group"),
+    "k_fold_events": KFoldEvents(k=4, part=3),
+    "k_fold_events, cold users": KFoldEvents(min_history=0),
+    "random": Random(),
+    "random, a third": Random(share=0.33, min_history=0),
+    "cold_users": ColdUsers(),
+    "cold_users, first event": ColdUsers(n=1, share=0.3, request_time="last_event"),
+    "cold_items": ColdItems(share=0.3),
+    "cold_items, all compete": ColdItems(share=0.3, compete="all", min_history=0),
+    "cold_items, random": ColdItems(which="random", share=0.3),
+    "session": Session(window="45m"),
+    "session, second event": Session(window="45m", position=1, request_time="last_event"),
+    "session, all that are left": Session(window="60m", position=1, targets="left", unseen="drop"),
 }
+NEED_TIMES = ("by_time", "cold_users", "cold_items", "session")
 
 
 @pytest.mark.parametrize("splitter", SPLITS.values(), ids=SPLITS.keys())
@@ -39,7 +62,7 @@ def test_a_split_keeps_its_promises(splitter: Splitter) -> None:
     check_splitter(splitter, tiny_world(seed=1))
 
 
-@pytest.mark.parametrize("name", [name for name in SPLITS if not name.startswith("by_time")])
+@pytest.mark.parametrize("name", [name for name in SPLITS if name == "cold_items, random" or not name.startswith(NEED_TIMES)])
 def test_a_split_needs_no_times(name: str) -> None:
     check_splitter(SPLITS[name], tiny_world(times=False))
 
