@@ -8,8 +8,9 @@ from typing import Any
 from recx.core.errors import InputError
 from recx.jobs.sweep.edited import hash_of
 from recx.jobs.sweep.journal import Trial
+from recx.jobs.sweep.repeats import REPEATS
 from recx.jobs.sweep.summary import settings_of
-from recx.jobs.sweep.variants import SEED, Variant, variants_of
+from recx.jobs.sweep.variants import Variant, variants_of
 
 AS_IT_IS, FIRST, BESIDE = "the experiment as it is", "the first trial", "run beside the search"
 """Why a trial is the baseline."""
@@ -54,15 +55,15 @@ def own_of(variants: Sequence[Variant], compose: Callable[[Sequence[str]], Mappi
         variants: The variants of a sweep.
         compose: Returns the configuration of the experiment with further overrides.
     """
-    hashes: dict[str | None, str] = {}
+    hashes: dict[tuple[str, ...], str] = {}
     for variant in variants:
         for trial in variant.trials:
-            seed = settings_of(trial).get(SEED)
-            if seed not in hashes:
+            run = tuple(f"{key}={value}" for key, value in settings_of(trial).items() if key in REPEATS)
+            if run not in hashes:
                 try:
-                    hashes[seed] = hash_of(compose([] if seed is None else [f"{SEED}={seed}"]))
+                    hashes[run] = hash_of(compose(run))
                 except InputError:  # it needs a setting that is varied
                     return None
-            if trial.settings and trial.settings == hashes[seed]:
+            if trial.settings and trial.settings == hashes[run]:
                 return variant
     return None

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from recx.jobs.sweep.conclusion import Conclusion
+from recx.jobs.sweep.repeats import REPEATS
 from recx.jobs.sweep.summary import WITHOUT, settings_of
-from recx.jobs.sweep.variants import SEED, Variant, left_out
+from recx.jobs.sweep.variants import Variant, left_out
 from recx.report.charts.charts import MOST_BARS, Point, bars, dots
 from recx.report.charts.svg import Chart
 from recx.report.terminal.formats import ABSENT
@@ -29,13 +30,15 @@ def _charts(of: Conclusion) -> Iterator[Chart]:
     for name in panels[:MOST_PANELS]:
         points = [(f"{one.said}: {one.objective:.4f}", one.settings[name], *_ends(of, one)) for one in of.done]
         yield _panel(f"{name}; {BARS}" if of.tested else name, name, of.objective, points)
-    seeds = [(one, trial) for one in of.done if one.seeds > 1 for trial in one.done]
-    if seeds:
+    for key, repeat in REPEATS.items():
         rows = [
-            (f"{one.said}: {trial.objective:.4f}", settings_of(trial).get(SEED, ""), trial.objective or 0.0, None, None)
-            for one, trial in seeds
+            (f"{one.said}: {trial.objective:.4f}", settings_of(trial).get(key, ""), trial.objective or 0.0, None, None)
+            for one in of.done
+            if one.repeated == key
+            for trial in one.done
         ]
-        yield _panel("every seed", SEED, of.objective, rows)
+        if rows:
+            yield _panel(f"every {repeat.name}", key, of.objective, rows)
     if of.importances:
         found = of.importances
         names, shares = [one.name for one in found], [one.share for one in found]

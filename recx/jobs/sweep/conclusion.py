@@ -13,6 +13,7 @@ from recx.evaluation.compare import compare
 from recx.evaluation.standings import COLUMNS, standings, told_apart
 from recx.experiment.saved_runs import SavedRun
 from recx.jobs.sweep.importance import Importance
+from recx.jobs.sweep.pooled import Pooled
 from recx.jobs.sweep.variants import Variant
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Conclusion:
         why_chosen: Why that one.
         importances: The importance of each setting; empty where nothing can be said.
         on_test: What came of it on test; None: it was not run there.
+        pooled: Name of a variant -> the figures of its trials, where they differ in seed or fold.
     """
 
     variants: Sequence[Variant]
@@ -76,6 +78,7 @@ class Conclusion:
     why_chosen: str = ""
     importances: Sequence[Importance] = ()
     on_test: OnTest | None = None
+    pooled: Mapping[str, Pooled] = field(default_factory=dict)
 
     @property
     def done(self) -> list[Variant]:

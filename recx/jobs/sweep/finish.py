@@ -18,6 +18,7 @@ from recx.jobs.sweep.checks import compares_on_test
 from recx.jobs.sweep.conclusion import Conclusion, OnTest, seen_on_test, standings_of
 from recx.jobs.sweep.importance import importances
 from recx.jobs.sweep.journal import Trial, TrialJournal
+from recx.jobs.sweep.pooled import pooled_of
 from recx.jobs.sweep.simplest import simplest
 from recx.jobs.sweep.summary import differing
 from recx.jobs.sweep.trial import TrialRunner, axes_of
@@ -69,6 +70,9 @@ def finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
     parent.log_tags({"recx.failed": str(failed), **_tags(conclusion, trials, final)})
     for name, columns in tables.items():
         parent.log_table(name, columns)
+    if len(conclusion.variants) == 1:  # the sweep is one chain over seeds or folds, and its figures are those of all
+        for pooled in conclusion.pooled.values():
+            parent.log_metrics(dict(zip(pooled.table["metric"], pooled.table["mean"], strict=True)))
     parent.log_files(current.folder / "summary")
     if folder := _folder_of_chosen(conclusion, final):  # what was chosen is what others look for in the sweep
         parent.log_tags({"recx.folder": str(folder.absolute())})
@@ -98,6 +102,7 @@ def _concluded(current: plan.Sweep, trials: Sequence[Trial], context: RunContext
         standings=rows,
         untested=untested,
         importances=importances(trials),
+        pooled={one.name: found for one in done if (found := pooled_of(one.done)) is not None},
     )
     best = found.best
     if best is None:
@@ -115,7 +120,8 @@ def _baseline(
     current: plan.Sweep, trials: Sequence[Trial], context: RunContext
 ) -> tuple[Variant | None, str, list[Variant]]:
     """Return the baseline, why it is that, and all variants; a search also runs the experiment as it is."""
-    variants = variants_of(trials)
+    objective, fold = (str(current.config[key]) for key in ("objective", "fold"))
+    variants = variants_of(trials, objective=objective, fold=fold)
     if not any(one.done for one in variants):
         return None, "", variants
     first = min(variants, key=lambda one: one.trials[0].number)
@@ -129,7 +135,7 @@ def _baseline(
     if not current.optimises:
         return first, FIRST, variants
     trial = _beside(current, OWN, "own", current.base, replace(context, name="baseline", role="baseline"))
-    variants = variants_of(trials, trial)
+    variants = variants_of(trials, trial, objective, fold)
     return next(one for one in variants if trial in one.trials), BESIDE, variants
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from recx.jobs.sweep.journal import Trial
+    from recx.jobs.sweep.pooled import Pooled
 
 WIDEST_CELL, MOST_ROWS = 32, 40
 PAGE = "sweep.html"
@@ -59,6 +61,8 @@ def print_sweep(console: Console, conclusion: Conclusion, folder: Path) -> None:
     if len(known) > 1:
         parts.append(f"{len(known)} trials: mean {fmean(known):.4f}, standard deviation {stdev(known):.4f}")
     show(console, parts, room(console))
+    if len(conclusion.pooled) == 1:
+        show(console, _pooled(next(iter(conclusion.pooled.values()))), room(console))
     show(console, section("conclusion", bullets(sentences(conclusion))))
     paths = {"table": folder / "summary" / "sweep.csv", "page": folder / PAGE}
     show(console, ["", *(whole(f"{name} {path}") for name, path in paths.items())], room(console))
@@ -77,7 +81,8 @@ def write_sweep(
         folder: The folder of the sweep.
 
     Returns:
-        The tables by name: ``trials``, and ``settings``, where trials that differ in their seed alone are one row.
+        The tables by name: ``trials``; ``settings``, where trials that differ in seed or fold alone are one row; and
+        ``pooled``, where there are such: the figures of each of these rows (see ``recx.jobs.sweep.pooled``).
     """
     import pandas as pd
 
@@ -86,6 +91,8 @@ def write_sweep(
     of_trial = {trial.number: conclusion.standing(one) for one in conclusion.variants for trial in one.trials}
     tables: dict[str, Columns] = {"trials": table(trials, of_trial), "settings": settings_table(conclusion)}
     charts, named = charts_of(conclusion), tables["settings"]
+    if conclusion.pooled:
+        tables["pooled"] = pooled_table(conclusion)
     if charts:
         write_text(summary / "sweep.svg", document(charts))
     content = {
@@ -108,8 +115,8 @@ def write_sweep(
     html = html_of(conclusion, title, words, folder.name, charts)
     for path in (folder / PAGE, summary / PAGE):  # for people, and among the files that a tracker gets
         write_text(path, html)
-    for name, columns in (("settings", named), ("sweep", tables["trials"])):
-        with replacing(summary / f"{name}.csv") as temporary:
+    for name, columns in tables.items():
+        with replacing(summary / f"{'sweep' if name == 'trials' else name}.csv") as temporary:
             pd.DataFrame(dict(columns)).to_csv(temporary, index=False)
     return tables
 
@@ -119,8 +126,8 @@ def settings_table(conclusion: Conclusion) -> dict[str, list[Any]]:
 
     Returns:
         Column -> one value per setting: ``rank``, ``trial`` (the numbers of its trials), ``is`` (baseline, best,
-        chosen), ``objective`` (the mean), ``seeds`` and ``spread`` (standard deviation over them), its standing (see
-        ``recx.evaluation.standings``), the settings as typed, ``seconds``, ``cached`` and ``reason``.
+        chosen), ``objective`` (the mean), ``runs`` (seeds or folds) and ``spread`` (their standard deviation), its
+        standing (see ``recx.evaluation.standings``), the settings as typed, ``seconds``, ``cached`` and ``reason``.
     """
     variants = conclusion.variants
     rows = [conclusion.standing(one) for one in variants]
@@ -129,7 +136,7 @@ def settings_table(conclusion: Conclusion) -> dict[str, list[Any]]:
         "trial": [one.name for one in variants],
         "is": [conclusion.roles(one) for one in variants],
         "objective": [one.objective for one in variants],
-        "seeds": [one.seeds for one in variants],
+        "runs": [one.runs for one in variants],
         "spread": [one.spread for one in variants],
         **{column: [row[column] for row in rows] for column in STANDING},
         **{name: [one.settings[name] for one in variants] for name in (variants[0].settings if variants else ())},
@@ -139,11 +146,39 @@ def settings_table(conclusion: Conclusion) -> dict[str, list[Any]]:
     }
 
 
+def pooled_table(conclusion: Conclusion) -> dict[str, list[Any]]:
+    """Return the figures of all variants of several seeds or folds: ``trial``, their settings, and ``Pooled.table``."""
+    heads = list(dict.fromkeys(name for one in conclusion.pooled.values() for name in one.table))
+    settings = list(conclusion.variants[0].settings)
+    columns: dict[str, list[Any]] = {name: [] for name in ("trial", *settings, *heads)}
+    for one in conclusion.done:
+        pooled = conclusion.pooled.get(one.name)
+        n = 0 if pooled is None else len(pooled.table["metric"])
+        of_variant = {"trial": [one.name] * n, **{name: [one.settings[name]] * n for name in settings}}
+        for name, values in columns.items():
+            values += of_variant.get(name) or (list(pooled.table.get(name, [math.nan] * n)) if pooled else [])
+    return columns
+
+
 def _says_something(name: str, values: Sequence[Any]) -> bool:
     """Return whether a column is worth its room on the console."""
-    if name in ("seeds", "spread"):
-        return max(values, default=0) > 1 if name == "seeds" else any(value == value for value in values)
+    if name in ("runs", "spread"):
+        return max(values, default=0) > 1 if name == "runs" else any(value == value for value in values)
     return name not in ("is", "reason", *STANDING) or any(value == value and value != "" for value in values)
+
+
+def _pooled(pooled: Pooled) -> list[RenderableType]:
+    """Return the figures of all runs of one chain end to end, with the range of the runs."""
+    rows = []
+    for metric in pooled.table["metric"]:
+        row = pooled.row(metric)
+        if "end_to_end/" in metric:
+            values = (row["mean"], row["low"], row["high"], row["sd"])
+            trend = [figure(row["trend"], "+", digits=4)] if pooled.repeat.trend else []
+            rows.append([metric, *(figure(value, digits=4) for value in values), *trend])
+    head = ["", "mean", "95 % low", "95 % high", f"sd over {pooled.repeat.name}s"]
+    head += [f"per {pooled.repeat.name}"] if pooled.repeat.trend else []
+    return ["", text_table.table(head, rows, left=[0], indent=False)]
 
 
 def _head(name: str, objective: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from recx.core.resampling import FEW_USERS, Procedure
 from recx.core.system.serialize import plain
 from recx.jobs.sweep.conclusion import Conclusion
+from recx.jobs.sweep.pooled import Pooled
 from recx.jobs.sweep.sentences import sentences
+from recx.jobs.sweep.variants import Variant
 from recx.report.charts.svg import Chart
 from recx.report.page.render import render
 
@@ -50,12 +53,28 @@ def html_of(conclusion: Conclusion, title: str, words: str, folder: str, charts:
             "conclusion": sentences(conclusion),
             "rows": rows,
             "tested": conclusion.tested,
-            "seeds": any(one.seeds > 1 for one in variants),
+            "repeats": any(one.runs > 1 for one in variants),
+            "pooled": [
+                _pooled(one, conclusion.pooled[one.name]) for one in conclusion.done if one.name in conclusion.pooled
+            ],
             "failures": any(one.reason for one in variants),
             "procedure": Procedure().in_words(_users(conclusion)),
         }
     )
     return render({**page, "charts": charts}, "sweep.html.jinja")
+
+
+def _pooled(one: Variant, pooled: Pooled) -> dict[str, Any]:
+    """Return the figures of a variant over its seeds or folds, for the page."""
+    columns = [name for name in pooled.table if name.startswith(f"{pooled.repeat.name} ")]
+    rows = [pooled.row(metric) for metric in pooled.table["metric"]]
+    return {
+        "text": one.text,
+        "name": pooled.repeat.name,
+        "trend": bool(pooled.repeat.trend),
+        "heads": [(name, True) for name in columns],
+        "rows": [{**row, "runs": [row[name] for name in columns]} for row in rows],
+    }
 
 
 def cautions(conclusion: Conclusion) -> Iterator[str]:
@@ -67,6 +86,7 @@ def cautions(conclusion: Conclusion) -> Iterator[str]:
     if len(missing) > failed:
         pruned = len(missing) - failed
         yield f"{pruned} trial{'s' * (pruned > 1)} pruned before the end: not tested, though tried"
+    yield from dict.fromkeys(one.missing for one in conclusion.pooled.values() if one.missing)
     if not conclusion.chooses:
         yield "these figures are of the test fold: to choose by them would be tuning on test"
     users = _users(conclusion)

@@ -18,6 +18,7 @@ from recx.jobs.sweep import checks, edited, words
 from recx.jobs.sweep.baseline import check_named
 from recx.jobs.sweep.checks import FIXED
 from recx.jobs.sweep.journal import FILE, TrialJournal, description_of
+from recx.jobs.sweep.repeats import FOLDS, check_folds
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -152,9 +153,11 @@ def read(overrides: Sequence[str]) -> Sweep:
     optimises = "direction" in sweeper
     if optimises and sweeper.direction != "maximize":
         raise InputError(f"hydra.sweeper.direction={sweeper.direction}: recx's objectives are maximized")
-    chooses = optimises or "sweep" in composed.hydra.runtime.choices
     varied = _varied(found.overrides, sweeper)
+    folds = bool(sweeper.get("params")) and set(sweeper.params) <= FOLDS  # a preset that has nothing to choose
+    chooses = optimises or ("sweep" in composed.hydra.runtime.choices and not folds)
     checks.check_comparable(config, varied, chooses)
+    check_folds(varied, str(config["fold"]), config["allow_tuning_on_test"])
     changed = [sweeper.leave_out if key == "without" else key for key in varied]
     checks.check_same_users(str(config["objective"]), changed)
     checks.check_threads(launcher.get("n_jobs"), config["runtime"]["threads"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from recx.jobs.sweep.conclusion import Conclusion, OnTest
+from recx.jobs.sweep.pooled import Pooled
+from recx.jobs.sweep.repeats import REPEATS, Repeat
 from recx.jobs.sweep.variants import Variant
 from recx.report.terminal.formats import figure, p_value, percent
 
@@ -18,9 +21,13 @@ def sentences(conclusion: Conclusion) -> list[str]:
 
 
 def _sentences(of: Conclusion) -> Iterator[str]:
-    seeds = max((one.seeds for one in of.variants), default=0)
-    if seeds > 1:
-        yield f"trials that differ in their seed alone count as one setting: its mean, with the spread of {seeds} seeds"
+    for repeat, n in _repeated(of).items():
+        mean = "the mean over all users, each once" if repeat.each_once else "its mean"
+        one = f"trials that differ in their {repeat.name} alone count as one setting"
+        yield f"{one}: {mean}, with the spread of {n} {repeat.name}s"
+    if len(of.pooled) <= FEW:
+        yield from (_pooled(of, one, of.pooled[one.name]) for one in of.done if one.name in of.pooled)
+    yield from dict.fromkeys(one.missing for one in of.pooled.values() if one.missing)
     if of.baseline is not None:
         yield _baseline(of, of.baseline)
     best = of.best
@@ -33,7 +40,8 @@ def _sentences(of: Conclusion) -> Iterator[str]:
     if best is not None and of.alike:
         yield _alike(of, best)
     if of.chosen is not None:
-        first = f"; its first seed, trial {of.chosen.done[0].number}, stands for it" if of.chosen.seeds > 1 else ""
+        first = of.chosen.repeated and f"; its first {REPEATS[of.chosen.repeated].name}, trial "
+        first = first and f"{first}{of.chosen.done[0].number}, stands for it"
         yield f"chosen: {of.chosen.said}, {of.why_chosen}{first}"
     if of.on_test is not None:
         yield _on_test(of, of.on_test)
@@ -42,6 +50,36 @@ def _sentences(of: Conclusion) -> Iterator[str]:
             f"{one.name} {percent(one.share)} ({percent(one.low)} to {percent(one.high)})" for one in of.importances
         )
         yield f"importance of the settings by fANOVA, over {sum(len(one.done) for one in of.variants)} trials: {shares}"
+
+
+def _repeated(of: Conclusion) -> dict[Repeat, int]:
+    """Return what the trials of variants differ in, such as seeds, and the largest number of them."""
+    found: dict[Repeat, int] = {}
+    for one in of.variants:
+        if one.repeated:
+            repeat = REPEATS[one.repeated]
+            found[repeat] = max(one.runs, found.get(repeat, 0))
+    return found
+
+
+def _pooled(of: Conclusion, one: Variant, pooled: Pooled) -> str:
+    """Return the objective of a variant over all its seeds or folds, with what it varies by."""
+    row, name = pooled.row(of.objective), pooled.repeat.name
+    runs = [trial.objective or 0.0 for trial in one.done]
+    said = f"{one.text}: " if one.text else ""
+    said += f"{of.objective} = {figure(one.objective)} "
+    if pooled.repeat.each_once and row.get("users"):
+        said += (
+            f"over {row['users']:,} users, each once (95 % interval {figure(row['low'])} to {figure(row['high'])}), "
+            f"{figure(row['of_requests'])} over all {row['requests']:,} requests"
+        )
+    else:
+        said += f"over {len(runs)} {name}s"
+    said += f"; by {name} {figure(min(runs))} to {figure(max(runs))}, standard deviation {figure(one.spread)}"
+    trend, p = row.get("trend", math.nan), row.get("trend_p", math.nan)
+    if trend == trend:
+        said += f"; {figure(trend, '+')} per {name}" + (f", p {p_value(p)}" if p == p else "")
+    return said
 
 
 def _baseline(of: Conclusion, baseline: Variant) -> str:

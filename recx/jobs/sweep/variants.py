@@ -1,4 +1,4 @@
-"""What a sweep compares: its trials, or, where it varies the seed, the groups of trials that differ in nothing else."""
+"""What a sweep compares: its trials, or, where it varies seeds or folds, the groups that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from recx.evaluation.rules import rules
 from recx.experiment.saved_runs import SavedRun
 from recx.experiment.saved_tables import reading
 from recx.jobs.sweep.journal import Trial
+from recx.jobs.sweep.pooled import key_of, objective_of
+from recx.jobs.sweep.repeats import REPEATS
 from recx.jobs.sweep.summary import WITHOUT, differing, settings_of
 
-SEED = "seed"
 LONGEST_LABEL = 44
 """Cells of a label that a chart shows whole, on two lines."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One setting of a sweep: a trial, or several that differ in their seed at most, whose mean it is judged by.
+    """One setting of a sweep: a trial, or several that differ in seed or fold, whose mean it is judged by.
 
     Attributes:
         trials: Its trials, in their order.
         settings: What distinguishes it from other variants: setting -> value as typed, "" where it is not set.
         names: How the trials are named where these are not their numbers.
+        pooled: The objective in which each user counts once, where that is its figure, and not the mean of its trials.
     """
 
     trials: tuple[Trial, ...]
     settings: Mapping[str, str]
     names: str = ""
+    pooled: float | None = None
 
     @cached_property
     def done(self) -> tuple[Trial, ...]:
@@ -71,18 +74,25 @@ class Variant:
 
     @cached_property
     def objective(self) -> float:
-        """The mean of the objectives of its trials; NaN where it has none."""
+        """The mean over its trials, or over all users that these ask; NaN where it has none."""
+        if self.pooled is not None:
+            return self.pooled
         return fmean(trial.objective or 0.0 for trial in self.done) if self.done else math.nan
 
     @property
-    def seeds(self) -> int:
-        """How many seeds its trials with an objective have."""
-        return len({settings_of(trial).get(SEED) for trial in self.done})
+    def runs(self) -> int:
+        """How many seeds or folds its trials with an objective have."""
+        return len({tuple(settings_of(trial).get(key) for key in REPEATS) for trial in self.done})
+
+    @property
+    def repeated(self) -> str:
+        """In which setting these differ; "" where there is one."""
+        return key_of(self.done) or ""
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the objectives of its trials; NaN with fewer than two seeds."""
-        return stdev(trial.objective or 0.0 for trial in self.done) if self.seeds > 1 else math.nan
+        """The standard deviation of the objectives of its trials; NaN with fewer than two seeds or folds."""
+        return stdev(trial.objective or 0.0 for trial in self.done) if self.runs > 1 else math.nan
 
     @property
     def seconds(self) -> float:
@@ -100,7 +110,7 @@ class Variant:
         return "; ".join(dict.fromkeys(trial.missing for trial in self.trials if trial.missing))
 
     def evaluation(self, objective: str, fold: str) -> Evaluation:
-        """Return the objective of every user, averaged over the seeds.
+        """Return the objective of every user, averaged over the seeds and folds.
 
         Args:
             objective: The full name of the metric.
@@ -120,22 +130,31 @@ class Variant:
         return Evaluation(users, {objective: values}, name=self.name, rules=rules(first.protocol))
 
 
-def variants_of(trials: Sequence[Trial], own: Trial | None = None) -> list[Variant]:
+def variants_of(
+    trials: Sequence[Trial], own: Trial | None = None, objective: str = "", fold: str = "test"
+) -> list[Variant]:
     """Return what the trials of a sweep are compared as, the best first, those without an objective last.
 
     Args:
         trials: The trials, in their order.
         own: The experiment as it is, where no trial of a search is that; what it sets itself is not varied, however
             the sweeper spells it.
+        objective: The full name of the metric, where trials that have run are pooled.
+        fold: The fold that they are of.
+
+    Raises:
+        InputError: The files of a trial that is pooled are missing or damaged.
     """
     every = [*trials, *([own] if own else [])]
     of_trials, fixed = differing(trials), {} if own is None else settings_of(own)
-    keys = [key for key in differing(every) if key != SEED and (key in of_trials or key not in fixed)]
+    keys = [key for key in differing(every) if key not in REPEATS and (key in of_trials or key not in fixed)]
     groups: dict[tuple[str, ...], list[Trial]] = {}
     for trial in every:
         groups.setdefault(tuple(settings_of(trial).get(key, "") for key in keys), []).append(trial)
     found = [Variant(tuple(group), dict(zip(keys, values, strict=True))) for values, group in groups.items()]
     named = [replace(one, names="the experiment") if own in one.trials else one for one in found]
+    if objective:
+        named = [replace(one, pooled=objective_of(one.done, objective, fold)) for one in named]
     return sorted(
         named,
         key=lambda one: (

@@ -39,8 +39,8 @@ def split_by_steps(
         interactions: All events.
         fold: Name of the fold.
         step: Returns the masks (history, target) [n] of a step, numbered from the end.
-        request_time: Whether a request is made when its first ``target`` happened, right after the ``last_event`` of its
-            user, or at the ``end`` of all history.
+        request_time: Whether a request is made when its first ``target`` happened, right after its user's
+            ``last_event``, or at the ``end`` of all history.
         past: Whether there is a past fold one ``step`` earlier, or ``none``.
         max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
             history is the same whoever is drawn, and so is the past fold.
@@ -137,7 +137,8 @@ class _FoldOnDemand(Fold):
         requests: Requests,
         learned: Interactions | None = None,
     ) -> None:
-        vars(self).update(target=target, requests=requests, learned=learned, **{"make" if callable(history) else "history": history})
+        vars(self).update(target=target, requests=requests, learned=learned)
+        vars(self)["make" if callable(history) else "history"] = history
 
     def __getattr__(self, name: str) -> Interactions:
         if name != "history" or "make" not in vars(self):

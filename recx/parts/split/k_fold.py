@@ -14,8 +14,8 @@ from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, check
 from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
-from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, may_be_target, split_by_steps
+from recx.core.types import Bools, Interactions, Longs, Split
+from recx.parts.split.folds import Past, RequestTime, may_be_target, split_by_steps
 from recx.parts.split.groups import groups_of
 
 
@@ -27,7 +27,7 @@ class KFold:
     over all k parts ask each user once (LensKit: ``crossfold_users`` with ``LastN``).
 
     Attributes:
-        k: Number of parts, of which no two differ by more than one user (or group).
+        k: Number of parts, of which no two differ by more than one user (or group) who can be asked.
         part: The part that is held out, from 0. Its past fold holds out the next part, and so does ``valid``.
         n: Number of last events of each user that are targets; None: all of them, as of queries without a history.
         group: Column of the users' table whose equal values stay together, several columns, or None (see ``ByUser``).
@@ -63,11 +63,10 @@ class KFold:
         Raises:
             InputError: ``group`` is not a column of the users' table, or the fold has no requests.
         """
-        groups, lengths = groups_of(interactions.users, self.group), interactions.lengths
-        order = np.random.default_rng(self.seed).permutation(int(groups.max(initial=-1)) + 1)
-        part_of, allowed = (order % self.k)[groups], may_be_target(interactions)
+        lengths, allowed = interactions.lengths, may_be_target(interactions)
         taken = lengths if self.n is None else np.minimum(lengths, self.n)
         taken = np.where(allowed & (lengths - taken >= self.min_history), taken, 0)
+        part_of = self._deal(groups_of(interactions.users, self.group), taken > 0)
         tail = ~prefixes(lengths - taken, interactions.indptr)
 
         def step(back: int) -> tuple[Bools, Bools]:
@@ -78,9 +77,20 @@ class KFold:
         split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
         if fold == "predict":
             return split
-        dealt = (part_of == part_at(self.part, STEPS[fold], self.k)) & allowed & (lengths > 0)
-        notes = {**split.notes, "users_left_out_too_few_events": int(dealt.sum()) - asked(split)}
-        return replace(split, notes=notes)
+        too_few = int((allowed & (lengths > 0) & (taken == 0)).sum())
+        return replace(split, notes={**split.notes, "users_left_out_too_few_events": too_few})
+
+    def _deal(self, groups: Longs, asked: Bools) -> Longs:
+        """Return the part of each user, from 0 [n_users]; -1: never asked.
+
+        Args:
+            groups: The group of each user [n_users].
+            asked: Who has what a request needs [n_users].
+        """
+        dealt, place = np.unique(groups[asked], return_inverse=True)
+        part_of = np.full(len(groups), -1)
+        part_of[asked] = np.random.default_rng(self.seed).permutation(len(dealt))[place] % self.k
+        return part_of
 
 
 def check_part(part: int, k: int) -> None:
@@ -94,6 +104,6 @@ def part_at(part: int, back: int, k: int) -> int:
     return (part + back - 1) % k
 
 
-def held_out(part_of: np.ndarray, part: int, back: int, k: int) -> Bools:
+def held_out(part_of: Longs, part: int, back: int, k: int) -> Bools:
     """Return which users or events are held out in a step or in one after it, given their parts [n]."""
     return np.asarray((part_of - part) % k < back)

@@ -14,17 +14,25 @@ from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Bools, Fold, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, check_draw
-from recx.parts.split.folds import later_events, may_be_target, split_by_steps
+from recx.parts.split.folds import (
+    STEPS,
+    Past,
+    RequestTime,
+    asked,
+    check_draw,
+    later_events,
+    may_be_target,
+    split_by_steps,
+)
 
 
 @dataclass(frozen=True)
 class Session:
     """One step is the sessions (a user is a session) whose last event lies in a window of time.
 
-    Models learn from the sessions that ended before the window, and are asked with the first events of one in it (Ludewig
-    and Jannach, Evaluation of session-based recommendation algorithms, 2018). Runs over all positions ask each session
-    after each of its events.
+    Models learn from the sessions that ended before the window, and are asked with the first events of one in it. Runs
+    over all positions ask each session after each of its events (Ludewig and Jannach, Evaluation of session-based
+    recommendation algorithms, 2018).
 
     Attributes:
         window: Length of a step, such as ``1d``; that of the first ends with the last event.
@@ -73,7 +81,7 @@ class Session:
         if fold == "predict":
             return replace(split, past=past)
         now, of = _learning(split.fold, interactions, steps[back]), steps[back]
-        notes = {
+        notes: dict[str, float] = {
             "users_left_out_too_few_events": int((count_in_groups(of.inside, interactions.indptr) > 0).sum())
             - asked(split),
             **({"events_of_unseen_items_dropped": of.dropped} if self.unseen == "drop" else {}),

@@ -84,5 +84,5 @@ def test_what_the_experiment_sets_itself_is_not_varied_however_it_is_spelled(mak
 
 def test_a_search_that_proposes_the_same_again_has_no_spread(make: Any) -> None:
     [one] = variants_of([make(place, ["k=1"], [0.5]) for place in range(3)])
-    assert (one.name, one.seeds) == ("0, 1, 2", 1)
+    assert (one.name, one.runs) == ("0, 1, 2", 1)
     assert math.isnan(one.spread)

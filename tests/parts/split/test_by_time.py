@@ -79,3 +79,17 @@ def test_without_times_there_is_no_clock(drawn: Callable[..., Interactions]) -> 
 def test_bad_settings_are_refused(key: str, value: object) -> None:
     with pytest.raises(InputError, match=f"split.{key}="):
         ByTime(**{key: value})
+
+
+def test_windows_roll_back(world: Interactions, shown: Callable) -> None:
+    rolled, valid = ByTime(window="20ms", skip=1).split(world, "test"), ByTime(window="20ms").split(world, "valid")
+    assert shown(rolled.fold) == shown(valid.fold)
+    # Every event is a target once, and what comes after its window is unknown; the fourth window has no event.
+    windows = [ByTime(window="20ms", min_history=0, skip=skip).split(world, "test").fold for skip in (0, 1, 2, 4)]
+    targets = sorted(item for fold in windows for item in (fold.target.item if fold.target is not None else []))
+    assert targets == sorted(item for events in EVENTS for item, _ in events)
+
+
+def test_a_window_before_the_data_is_refused(world: Interactions) -> None:
+    with pytest.raises(InputError, match="too small for this split"):
+        ByTime(window="20ms", skip=5).split(world, "test")
