@@ -19,6 +19,7 @@ def rules(card: Mapping[str, Any]) -> dict[str, Any]:
     """
     left_out = (
         "definitions",
+        "held_out",
         "doctor",
         "made_up",
         "notes",

@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.core.filters import removed_by
 from recx.core.own_items import in_history
-from recx.core.protocols import Loading, Seen
+from recx.core.protocols import Loading, Seen, Splitter
 from recx.core.ragged import blocks_of_groups
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.system.serialize import plain, settings
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 ROWS = 1 << 22
 """Rows of lists that are looked at together."""
 STAGES = ("dataset", "splitter", "retriever", "ranker")
+LEAKS_TIME = "events are held out whenever they happened: what came after a target is known, of its own user too"
 OF_TARGET, OF_LAST_EVENT = "when the first target happened", "1 ms after the last event that is known"
+OF_END = "1 ms after the last event of all that is known"
 OF_SPLITTER, NO_TIMES = "set by the splitter", "none: requests follow all history"
 OWN, OF_FIRST_EVENT = "the user's own", "of the user's first event; unknown where that is held out"
 
@@ -84,8 +86,19 @@ def _time(fold: Fold) -> str:
         and np.array_equal(time, target.time[target.indptr[fold.requests.user]])
     ):
         return OF_TARGET
-    known = fold.history.time is not None and np.array_equal(time, after_last_event(fold.history, fold.requests.user))
-    return OF_LAST_EVENT if known else OF_SPLITTER
+    known = fold.history.time
+    if known is None:
+        return OF_SPLITTER
+    if np.array_equal(time, after_last_event(fold.history, fold.requests.user)):
+        return OF_LAST_EVENT
+    return OF_END if (time == known.max(initial=0) + 1).all() else OF_SPLITTER
+
+
+def held_out(splitter: Splitter) -> dict[str, str]:
+    """Return what a split holds out, as its class says in its first paragraph, and whether that leaks time."""
+    paragraph = (type(splitter).__doc__ or "").partition("\n\n")[0]
+    said = {"held_out": " ".join(paragraph.replace("``", "").split())} if paragraph else {}
+    return {**said, **({"leaks_time": LEAKS_TIME} if getattr(splitter, "ignores_time", False) else {})}
 
 
 def loaded(experiment: Experiment) -> dict[str, Any]:

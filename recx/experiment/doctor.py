@@ -23,6 +23,7 @@ from recx.core.types import Bools, Fold, Interactions, Ints, Longs, RankedLists,
 from recx.experiment.id_precision import lost_precision
 from recx.experiment.repeated_texts import repeated_texts
 from recx.experiment.scripts import Scripts, scripts
+from recx.parts.split.folds import older_targets
 
 Verdict = Literal["fine", "look", "bad"]
 Counts = dict[str, tuple[float, float]]
@@ -214,12 +215,16 @@ def _targets(fold: Fold, target: Interactions) -> Counts:
     history, users = fold.history, fold.requests.user
     wanted = (np.arange(target.n_users), target.indptr, target.item)
     unseen = history.clicks[target.item] == 0
+    if fold.requests.allowed is not None:  # a split that allows items without clicks asks for them
+        unseen &= ~fold.requests.allowed[target.item]
     if history.slates is not None:  # items that the data offers can be reached without clicks
         unseen &= ~_offered(history.slates, *wanted, history.n_items)
     found: Counts = {
         "targets_unseen": (int(unseen.sum()), len(target)),
         "targets_already_had": (int(in_history(*wanted, history).sum()), len(target)),
     }
+    if target.time is not None and history.time is not None:
+        found["targets_older_than_history"] = (older_targets(fold), len(target))
     known = users[history.lengths[users] > 0]
     if target.time is None or history.time is None or not len(known):
         return found

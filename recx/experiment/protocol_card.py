@@ -64,6 +64,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         **({"made_up": MADE_UP_DATA} if MADE_UP in result.interactions.notes else {}),
         **({"filters": filters} if filters else {}),
         "split": settings(experiment.splitter),
+        **card_facts.held_out(experiment.splitter),
         "steps": {"past": _step(split.past), "fold": _step(split.fold)},
         "users": {
             "known": result.interactions.n_users,
@@ -80,7 +81,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "refit": refit,
         "requests_in_a_block": min(experiment.at_once or REQUESTS, len(split.fold.requests)),
         "ties": TIES,
-        "ranking": FULL if not slates else SEARCHED if result.candidates.score.any() else SLATES,
+        "ranking": _ranking(result, slates),
         "mean": MEAN,
         "evaluator": settings(experiment.evaluator),
         "definitions": _definitions(() if report is None else report.means),
@@ -152,6 +153,16 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _ranking(result: Result, slates: bool) -> str:
+    """Return which items compete."""
+    allowed = result.split.fold.requests.allowed
+    if slates:
+        return SEARCHED if result.candidates.score.any() else SLATES
+    if allowed is None:
+        return FULL
+    return f"the items that the split allows compete, {int(allowed.sum()):,} of {len(allowed):,}; no sampled negatives"
 
 
 def _step(fold: Fold | None) -> dict[str, Any] | None:

@@ -174,6 +174,26 @@ def test_without_times_nobody_knows_what_is_later(folder: Path, monkeypatch: pyt
     assert card["steps"]["fold"]["first_request"] is None
 
 
+@pytest.mark.parametrize("split", ["random", "k_fold_events", "cold_items", "session", "k_fold"])
+def test_the_card_says_what_a_split_holds_out(split: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["dataset.path=timed.csv", "dataset.time=time", f"split={split}", "retriever=popularity", "ranker=identity"]
+    result, card = run(folder, [*words, *(["split.which=random"] if split == "cold_items" else [])], monkeypatch)
+    ignores = split not in ("session", "k_fold")
+    assert card["held_out"].startswith(("One step is", "The users are dealt", "The events are dealt"))
+    assert ("leaks_time" in card) == ignores
+    assert card["context"]["time"].startswith(
+        "1 ms after the last event of all" if ignores else "when the first target"
+    )
+    allowed = result.split.fold.requests.allowed
+    assert card["ranking"].startswith(
+        "full" if split != "cold_items" else "the items that the split allows compete, 5 of 25"
+    )
+    assert (allowed is None) == (split != "cold_items")
+    if split == "session":
+        assert card["later_events"] == 0
+        assert len(result.split.fold.learnable) < len(result.split.fold.history)
+
+
 def test_a_prediction_has_no_later_events(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["dataset.path=timed.csv", "dataset.time=time", "fold=predict", "retriever=popularity", "ranker=identity"]
     _, card = run(folder, words, monkeypatch)

@@ -24,7 +24,9 @@ from recx.parts.dataset.news import News
 from recx.parts.dataset.sequences import Sequences
 from recx.parts.split.by_time import ByTime
 from recx.parts.split.by_user import ByUser
+from recx.parts.split.cold_items import ColdItems
 from recx.parts.split.leave_last import LeaveLast
+from recx.parts.split.random import Random
 
 START, SECOND, HOUR, DAY = 1_506_816_000_000, 1000, 3_600_000, 86_400_000
 
@@ -120,7 +122,13 @@ def test_times_that_are_no_dates(
 def test_a_world_without_times_has_no_clock() -> None:
     findings = found(events((1, 1), (1, 2), (2, 1), (2, 2)))
     timed = {"targets_after_one_same_gap", "median_hours_to_target", "events_later_than_target"}
-    timed |= {"times_like_seconds", "times_before_1990", "times_after_2100", "users_with_tied_last_events"}
+    timed |= {
+        "targets_older_than_history",
+        "times_like_seconds",
+        "times_before_1990",
+        "times_after_2100",
+        "users_with_tied_last_events",
+    }
     assert set(LIMITS) - set(findings) == timed | {
         "items_without_embedding",
         "texts_without_words",
@@ -243,6 +251,7 @@ def test_a_prediction_has_no_targets_to_look_at() -> None:
     findings = found(world, LeaveLast().split(world, "predict"))
     of_targets = {"targets_unseen", "targets_already_had", "median_hours_to_target", "targets_after_one_same_gap"}
     assert set(LIMITS) - set(findings) == of_targets | {
+        "targets_older_than_history",
         "events_later_than_target",
         "requests",
         "texts_without_words",
@@ -316,6 +325,26 @@ def test_counts_equal_those_of_a_slow_loop(rows: list[tuple[int, int, int]]) -> 
         "requests": len(requested),
     }
     assert {name: made[name] for name in expected} == expected
+
+
+def test_a_split_at_random_is_said_to_leak_time() -> None:
+    world = healthy()
+    split = Random(share=0.3).split(world, "test")
+    fold = split.fold
+    assert fold.target is not None
+    last = {user: max(fold.history.time[fold.history.user == user]) for user in fold.requests.user.tolist()}
+    older = sum(time < last[user] for user, time in zip(fold.target.user, fold.target.time, strict=True))
+    finding = found(world, split)["targets_older_than_history"]
+    assert seen(finding) == (older, len(fold.target), "look")
+    assert "a model may know what came after them" in finding.why
+    assert found(world)["targets_older_than_history"].count == 0
+
+
+def test_items_that_a_split_asks_for_need_no_earlier_events() -> None:
+    world = healthy()
+    for compete, count in (("cold", 0), ("all", 1)):
+        split = ColdItems(which="random", share=0.3, compete=compete).split(world, "test")
+        assert found(world, split)["targets_unseen"].share == count
 
 
 def of_real(shared_data: Callable[[str], Path]) -> dict[str, Interactions]:

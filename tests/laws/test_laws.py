@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,9 @@ from recx.core.contracts import check_lists
 from recx.core.entities import Entities
 from recx.core.evaluation import Evaluation
 from recx.core.mapped import Mapped
+from recx.core.protocols import FoldName
 from recx.core.ragged import indptr_of
-from recx.core.types import Array, Interactions, RankedLists
+from recx.core.types import Array, Interactions, RankedLists, Split
 from recx.experiment import blocks, build
 from recx.experiment.experiment import Experiment, Result
 from recx.parts.retriever import union
@@ -82,7 +84,23 @@ SPLITS = (
     ("split=leave_last",),
     ("split=leave_last_at_last_event",),
     ("split=by_user", "split.given=2"),
+    ("split=k_fold", "split.part=2", "split.n=2"),
+    ("split=k_fold_events", "split.part=4"),
+    ("split=random",),
+    ("split=cold_users",),
+    ("split=session", "split.window=12h"),
+    ("split=session", "split.window=12h", "split.position=1", "split.targets=left"),
     ("split=by_time", "split.window=12h"),
+    ("split=by_time", "split.window=8h", "split.skip=1"),
+)
+COLD_ITEMS = (
+    ("split=cold_items", "split.share=0.4", "feature=basic"),
+    ("split=cold_items", "split.which=random", "split.compete=all", "feature=basic", "ranker.missed=add"),
+)
+WITHOUT_LATER_EVENTS = (
+    *(split for split in SPLITS if split[0] in ("split=by_time", "split=cold_users")),
+    ("split=session", "split.window=12h"),  # an earlier position may lie before the window, which is counted
+    COLD_ITEMS[0],
 )
 
 
@@ -90,15 +108,16 @@ def with_other_answers(result: Result, seed: int) -> Interactions:
     """The run's data with the items of all events that its fold's history does not hold drawn anew."""
     now, events = result.split.fold, result.interactions
     assert now.target is not None
+    numbered = replace(events, weight=np.arange(len(events), dtype=np.float32))
+    history = result.experiment.splitter.split(numbered, result.experiment.fold).fold.history
     known = np.zeros(len(events), dtype=bool)
-    for user in range(events.n_users):  # a history holds the first of a user's events
-        known[events.indptr[user] : events.indptr[user] + now.history.lengths[user]] = True
+    known[history.weight.astype(np.int64)] = True
     item = np.where(known, events.item, np.random.default_rng(seed).integers(0, events.n_items, len(events)))
     assert np.array_equal(item[known], now.history.item)
     return replace(events, item=item.astype(np.int32))
 
 
-@pytest.mark.parametrize("split", SPLITS, ids=[split[0] for split in SPLITS])
+@pytest.mark.parametrize("split", SPLITS, ids=["_".join(split) for split in SPLITS])
 @pytest.mark.parametrize("fold", ["test", "valid"])
 def test_law_1_other_answers_change_neither_candidates_nor_recommendations(split: Sequence[str], fold: str) -> None:
     first = run(*split, f"fold={fold}")
@@ -111,14 +130,42 @@ def test_law_1_other_answers_change_neither_candidates_nor_recommendations(split
     assert_same_lists(first.recommendations, changed.recommendations)
 
 
-def test_law_1_with_a_split_by_time_no_fit_sees_an_event_after_a_target() -> None:
-    split = run(*SPLITS[-1]).split
-    for fold in (split.fold, split.past):
+@dataclass(frozen=True)
+class Answering:
+    """A split whose targets are other items of those that the split holds out."""
+
+    splitter: Any
+
+    def split(self, interactions: Interactions, fold: FoldName) -> Split:
+        split: Split = self.splitter.split(interactions, fold)
+        target = split.fold.target
+        assert target is not None
+        cold = np.unique(target.item)
+        other = np.roll(cold, 1)[np.searchsorted(cold, target.item)]
+        return replace(split, fold=replace(split.fold, target=replace(target, item=other)))
+
+
+@pytest.mark.parametrize("split", COLD_ITEMS, ids=["_".join(split) for split in COLD_ITEMS])
+def test_law_1_which_of_the_cold_items_is_the_answer_changes_no_list(split: Sequence[str]) -> None:
+    first = run(*split)
+    changed = replace(first.experiment, splitter=Answering(first.experiment.splitter)).run()
+    assert first.split.fold.target is not None
+    assert changed.split.fold.target is not None
+    assert (first.split.fold.target.item != changed.split.fold.target.item).all()
+    assert_same_lists(first.candidates, changed.candidates)
+    assert_same_lists(first.recommendations, changed.recommendations)
+
+
+@pytest.mark.parametrize("split", WITHOUT_LATER_EVENTS, ids=["_".join(split) for split in WITHOUT_LATER_EVENTS])
+def test_law_1_with_these_splits_no_fit_sees_an_event_after_a_target(split: Sequence[str]) -> None:
+    found = run(*split).split
+    for fold in (found.fold, found.past):
         assert fold is not None
-        assert fold.history.time is not None
+        assert fold.learnable.time is not None
         assert fold.target is not None
         assert fold.target.time is not None
-        assert fold.history.time.max() < fold.target.time.min()
+        assert fold.learnable.time.max() < fold.target.time.min()
+    assert found.notes["later_events"] == 0
 
 
 # ---- 2: no label, no skill ----

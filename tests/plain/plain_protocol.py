@@ -6,6 +6,7 @@ imports nothing of recx. A random draw is NumPy's, as no loop can say what it sh
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from math import log2
 
@@ -124,6 +125,71 @@ def by_query(world, back, now, *, share, seed):
     return history, targets
 
 
+def k_fold(world, back, now, *, k, part, n, min_history, grouped, seed):
+    values = world.group if grouped else list(range(len(world.events)))
+    taken = [0] * len(world.events)
+    for user, events in enumerate(world.events):
+        last = len(events) if n is None else min(n, len(events))
+        if world.may_be_target(user) and len(events) - last >= min_history:
+            taken[user] = last
+    groups = sorted({values[user] for user in range(len(taken)) if taken[user]})
+    dealt = dict(zip(groups, np.random.default_rng(seed).permutation(len(groups)).tolist(), strict=True))
+    history, targets = [], []
+    for user, events in enumerate(world.events):
+        step = (dealt[values[user]] % k - part) % k + 1 if taken[user] else back + 1
+        known = len(events) - (taken[user] if step <= back else 0)
+        history.append(events[:known])
+        targets.append(events[known:] if step == back else [])
+    return history, targets
+
+
+def k_fold_events(world, back, now, *, k, part, min_history, seed):
+    parts = iter((np.random.default_rng(seed).permutation(sum(map(len, world.events))) % k).tolist())
+    history, targets = [], []
+    for user, events in enumerate(world.events):
+        step = [(next(parts) - part) % k + 1 for _ in events]
+        if not world.may_be_target(user):
+            step = [k + 1] * len(events)
+        known = [event for event, at in zip(events, step, strict=True) if at > back]
+        asked = len(known) >= min_history and back < k
+        history.append(known)
+        targets.append([event for event, at in zip(events, step, strict=True) if at == back and asked])
+    return history, targets
+
+
+def random_share(world, back, now, *, share, min_history, seed):
+    numbers = iter(np.random.default_rng(seed).random(sum(map(len, world.events))).tolist())
+    history, targets = [], []
+    for user, events in enumerate(world.events):
+        drawn = [next(numbers) for _ in events]
+        taken = int(share * len(events) + 0.5) if world.may_be_target(user) else 0
+        place = [sorted(drawn).index(number) for number in drawn]
+        known = [event for event, at in zip(events, place, strict=True) if at >= back * taken]
+        asked = len(known) >= min_history
+        history.append(known)
+        targets.append(
+            [
+                event
+                for event, at in zip(events, place, strict=True)
+                if asked and (back - 1) * taken <= at < back * taken
+            ]
+        )
+    return history, targets
+
+
+def cold_users(world, back, now, *, share, n):
+    arrived = {user: events[0][1] for user, events in enumerate(world.events) if events and world.may_be_target(user)}
+    newest = sorted(arrived, key=lambda user: -arrived[user])
+    size = max(1, round(share * len(newest)))
+    new, earlier = newest[(back - 1) * size : back * size], newest[: (back - 1) * size]
+    start = min((arrived[user] for user in new + earlier), default=math.inf)
+    stop = min((arrived[user] for user in earlier), default=math.inf)
+    history = [[event for event in events if event[1] < start] for events in world.events]
+    first = [events[:n] if user in new else [] for user, events in enumerate(world.events)]
+    targets = [[event for event in events if event[1] < stop] for events in first]
+    return history, targets
+
+
 def fold_of(world, split, settings, back, now, request_time):
     """Return one fold, or None if nobody has a request."""
     if not back and now:
@@ -137,6 +203,8 @@ def fold_of(world, split, settings, back, now, request_time):
             times[user] = events[0][1]
             if world.timed and request_time == "last_event":
                 times[user] = after_last(history, user)
+            if world.timed and request_time == "end":
+                times[user] = max((event[1] for of_user in history for event in of_user), default=0) + 1
     return Fold(history, targets, times) if times else None
 
 

@@ -79,5 +79,3 @@ def test_settings_that_cannot_be_are_refused(world: Interactions) -> None:
         KFold(n=None)
     with pytest.raises(InputError, match=r"split.group='trace' is not a column"):
         KFold(group="trace").split(world, "test")
-
-
