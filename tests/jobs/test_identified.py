@@ -23,7 +23,7 @@ COUNTS = {
     "sequences": (12, 11, 48),
     "mind": (12, 31, 36),
     **dict.fromkeys(("beir", "beir_test"), (30, 40, 60)),
-    "ms_marco": (30, 40, 60),
+    **dict.fromkeys(("ms_marco", "ms_marco_train"), (30, 40, 60)),
     "svmlight": (30, 120, 80),
     "svmlight_folder": (90, 120, 240),
 }

@@ -137,13 +137,22 @@ def files() -> Iterator[tuple[str, dict[str, str]]]:
         {**beir, "qrels/test.tsv": "".join([title, *grades[:20]]), "qrels/train.tsv": title + "".join(grades[20:])},
     )
     yield "beir_test", {**beir, "qrels/test.tsv": "".join([title, *grades])}
+    passages = {"collection.tsv": "".join(f"{d}\tred word{d}, or not\n" for d in range(40))}
+    queries = [f"{q}\tword{q} blue\n" for q in range(30)]
+    graded = [f"{q}\t0\t{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40)]
+    yield (
+        "ms_marco_train",
+        {
+            **passages,
+            "queries.train.tsv": "".join(queries[10:]),
+            "queries.dev.small.tsv": "".join(queries[:10]),
+            "qrels.train.tsv": "".join(graded[20:]),
+            "qrels.dev.small.tsv": "".join(graded[:20]),
+        },
+    )
     yield (
         "ms_marco",
-        {
-            "collection.tsv": "".join(f"{d}\tred word{d}, or not\n" for d in range(40)),
-            "queries.dev.small.tsv": "".join(f"{q}\tword{q} blue\n" for q in range(30)),
-            "qrels.dev.small.tsv": "".join(f"{q}\t0\t{d}\t1\n" for q in range(30) for d in (q, (q + 7) % 40)),
-        },
+        {**passages, "queries.dev.small.tsv": "".join(queries), "qrels.dev.small.tsv": "".join(graded)},
     )
     judged = "".join(
         f"{(q + d) % 3} qid:{q} 1:0.{d} 2:0.{q % 10} #docid = GX{q}-{d}\n" for q in range(1, 31) for d in range(4)

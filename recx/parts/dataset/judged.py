@@ -13,7 +13,7 @@ from recx.core.errors import InputError
 from recx.core.nouns import OF_SEARCH
 from recx.core.types import Interactions
 from recx.parts.dataset.files import expand_home, require_folder, require_path
-from recx.parts.dataset.judged_files import STEMS, file_of, read_parts, read_texts
+from recx.parts.dataset.judged_files import STEMS, files_of, grades_in_parts, read_parts, read_texts
 from recx.parts.dataset.judgements import Pairs, judged
 from recx.parts.dataset.search_order import worth_of
 
@@ -29,10 +29,12 @@ class Judged:
 
     Attributes:
         path: a folder.
-        queries: file of the queries; None: the one with a usual name, such as queries.csv.
+        queries: file of the queries; None: the one with a usual name, such as queries.csv, or those of all parts, such
+            as queries.train.tsv and queries.dev.tsv.
         documents: file of the documents; None: the one with a usual name, such as documents.jsonl.
         grades: file of the grades; None: the one with a usual name, such as qrels.txt. If it is a folder of train.tsv,
-            dev.tsv and test.tsv, or some of them, as BEIR's, these give the queries their ``part``, and a query without
+            dev.tsv and test.tsv, or some of them, as BEIR's, or left out where the names of files say a part, as MS
+            MARCO's qrels.train.tsv and qrels.dev.small.tsv, these give the queries their ``part``, and a query without
             a grade is left out and counted (``queries_without_grades``).
         candidates: file of the documents that a first search found for each query (a TREC run, or columns query,
             document and optionally score and rank). These are then the slates, in the search's order, with the column
@@ -81,17 +83,24 @@ class Judged:
                 f"{folder}: no grade belongs to a query and a document of the other files: compare the ids"
             )
         offered = None
-        if self.candidates or file_of(folder, None, "candidates") is not None:
+        if self.candidates or files_of(folder, None, "candidates"):
             offered, lost = _pairs(self._read(folder, "candidates"), users, items, "candidates")
             unknown |= lost
         made = judged(graded, users, items, offered)
         return replace(made, notes={**notes, **left_out, **more, **unknown, **made.notes})
 
     def _read(self, folder: Path, table: str) -> pd.DataFrame:
-        file = file_of(folder, getattr(self, table), table)
-        if file is None:
+        import pandas as pd
+
+        named: str | None = getattr(self, table)
+        files = files_of(folder, named, table)
+        if not files:
             raise InputError(f"{folder} has no file of {table}, such as {table}.csv: name it with dataset.{table}=FILE")
-        return read_parts(file) if table == "grades" and file.is_dir() else read_texts(file, table)
+        parts = grades_in_parts(files) if table == "grades" and (not named or files[0].is_dir()) else {}
+        if parts:
+            return read_parts(parts)
+        frames = [read_texts(file, table) for file in files]
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
 def _with_parts(queries: pd.DataFrame, grades: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, int]:

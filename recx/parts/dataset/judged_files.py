@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,25 +63,38 @@ _TITLE = re.compile(r"<title>\s*(?:Topic:)?\s*([^<]*)", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
 
-def file_of(folder: Path, name: str | None, table: str) -> Path | None:
-    """Return the file of a table, or None if there is none.
+def files_of(folder: Path, name: str | None, table: str) -> list[Path]:
+    """Return the files of a table: one, none, or one for each part, as MS MARCO's qrels.train.tsv and qrels.dev.tsv.
 
     Args:
-        folder: where the file is.
+        folder: where the files are.
         name: name of the file; None or "": a usual one (see ``STEMS``).
         table: a key of ``STEMS``.
 
     Raises:
-        InputError: several files have a usual name.
+        InputError: several files have a usual name, and not each that of a part of its own.
     """
     if name:
-        return folder / name
+        return [folder / name]
     found = [file for file in sorted(folder.iterdir()) if file.name.split(".")[0].lower() in STEMS[table]]
-    if len(found) > 1:
+    if len(found) > 1 and not _of_parts(found, table):
         raise InputError(
             f"{folder} has both {found[0].name} and {found[1].name}: choose one with dataset.{table}={found[0].name}"
         )
-    return found[0] if found else None
+    return found
+
+
+def _of_parts(files: Sequence[Path], table: str) -> bool:
+    """Return whether several files are one table: grades of a part each, or queries, of which any may lack grades."""
+    parts = [part_in_name(file) for file in files]
+    if table == "queries":
+        return all(part or file.name.split(".")[1] == "eval" for part, file in zip(parts, files, strict=True))
+    return table == "grades" and None not in parts and len(set(parts)) == len(parts)
+
+
+def part_in_name(file: Path) -> str | None:
+    """Return the part that a file of a table is of by its name, such as valid for qrels.dev.small.tsv, or None."""
+    return fold_of(file.name.split(".")[1]) if file.name.count(".") > 1 else None
 
 
 def read_texts(path: Path, table: str) -> pd.DataFrame:
@@ -107,15 +120,22 @@ def read_texts(path: Path, table: str) -> pd.DataFrame:
     return frame
 
 
-def read_parts(folder: Path) -> pd.DataFrame:
-    """Return the grades of a folder's files, such as train.tsv, dev.tsv and test.tsv, with a column ``part``.
+def grades_in_parts(files: Sequence[Path]) -> dict[Path, str]:
+    """Return the files of grades that say of which part their queries are: file -> part; {} if they do not.
+
+    These are the files of a folder, such as BEIR's train.tsv, dev.tsv and test.tsv, or those whose names say it, such
+    as MS MARCO's qrels.dev.small.tsv.
 
     Raises:
-        InputError: A file is called otherwise or cannot be read, or two of them have grades of one query.
+        InputError: A file in a folder is called otherwise, or there is none.
     """
-    import pandas as pd
+    if len(files) == 1 and files[0].is_dir():
+        return _files_of_parts(files[0])
+    return {file: part for file in files if (part := part_in_name(file)) is not None}
 
-    frames = []
+
+def _files_of_parts(folder: Path) -> dict[Path, str]:
+    found = {}
     for file in sorted(one for one in folder.iterdir() if not one.name.startswith(".")):
         part = fold_of(file.name.partition(".")[0])
         if part is None:
@@ -123,16 +143,36 @@ def read_parts(folder: Path) -> pd.DataFrame:
                 f"{file}: its name is none of train, valid (dev) and test, which say whose grades a file of a folder "
                 f"has: rename it, or name one file, such as dataset.grades={folder.name}/{file.name}"
             )
+        found[file] = part
+    if not found:
+        raise InputError(f"{folder} has no file of grades, such as test.tsv: name it with dataset.grades=FILE")
+    return found
+
+
+def read_parts(parts: Mapping[Path, str]) -> pd.DataFrame:
+    """Return the grades of several files with a column ``part``.
+
+    Args:
+        parts: File -> the part of its queries: train, valid or test.
+
+    Raises:
+        InputError: A file cannot be read, or two of them have grades of one query.
+    """
+    import pandas as pd
+
+    frames = []
+    for file, part in parts.items():
         frame = read_texts(file, "grades").assign(part=part)
         frames.append(frame if "grade" in frame else frame.assign(grade=1.0))
-    if not frames:
-        raise InputError(f"{folder} has no file of grades, such as test.tsv: name it with dataset.grades=FILE")
     grades = pd.concat(frames, ignore_index=True)
     of_query = grades[["query", "part"]].drop_duplicates()
     twice = of_query["query"][of_query["query"].duplicated()]
     if len(twice):
-        parts = " and ".join(of_query["part"][of_query["query"] == twice.iloc[0]])
-        raise InputError(f"{folder}: the query {twice.iloc[0]!r} has grades in {parts}: leave it in one of these files")
+        of_both = " and ".join(of_query["part"][of_query["query"] == twice.iloc[0]])
+        folder = next(iter(parts)).parent
+        raise InputError(
+            f"{folder}: the query {twice.iloc[0]!r} has grades in {of_both}: leave it in one of these files"
+        )
     return grades
 
 

@@ -106,6 +106,36 @@ def test_files_of_train_dev_and_test_grades_give_the_queries_their_parts(tmp_pat
         Judged(str(tmp_path)).load()
 
 
+def test_names_of_qrels_say_the_parts_as_those_of_ms_marco(tmp_path: Path) -> None:
+    files = {
+        "collection.tsv": "a\tred fox\nb\tblue sky\nc\tgreen tea\n",
+        "queries.train.tsv": "1\tfox\n2\tsky\n",
+        "queries.dev.small.tsv": "3\ttea\n",
+        "queries.eval.small.tsv": "4\tno grades\n",
+        "qrels.train.tsv": "1\t0\ta\t1\n2\t0\tb\t1\n",
+        "qrels.dev.small.tsv": "3\t0\tc\t1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    made = Judged(str(tmp_path)).load()
+    assert dict(zip(made.users.ids.tolist(), made.users.table["part"].tolist(), strict=True)) == {
+        "1": "train",
+        "2": "train",
+        "3": "valid",
+    }
+    assert made.notes["queries_without_grades"] == 1
+    split = ByQuery().split(made, "valid")
+    assert split.past is not None
+    assert [made.users.ids[user] for user in split.fold.requests.user] == ["3"]
+    assert [made.users.ids[user] for user in split.past.requests.user] == ["1", "2"]
+    with pytest.raises(InputError, match=r"fold=test: the data has no part test: choose one of train, valid"):
+        ByQuery().split(made, "test")
+    assert "part" not in Judged(str(tmp_path), grades="qrels.train.tsv").load().users.table  # that is named has none
+    (tmp_path / "qrels.dev.tsv").write_text("3\t0\tc\t1\n")
+    with pytest.raises(InputError, match=r"has both qrels\.dev\.small\.tsv and qrels\.dev\.tsv: choose one"):
+        Judged(str(tmp_path)).load()
+
+
 def test_candidates_are_the_slates_and_an_unretrieved_answer_remains_an_answer(tmp_path: Path) -> None:
     csv_files(tmp_path)
     (tmp_path / "run.txt").write_text("7 Q0 c 1 3.5 tag\n7 Q0 a 2 1.5 tag\n8 Q0 a 1 0.5 tag\n8 Q0 z 2 0.1 tag\n")
