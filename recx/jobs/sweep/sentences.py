@@ -70,8 +70,8 @@ def _pooled(of: Conclusion, one: Variant, pooled: Pooled) -> str:
     said += f"{of.objective} = {figure(one.objective)} "
     if pooled.repeat.each_once and row.get("users"):
         said += (
-            f"over {row['users']:,} users, each once (95 % interval {figure(row['low'])} to {figure(row['high'])}), "
-            f"{figure(row['of_requests'])} over all {row['requests']:,} requests"
+            f"over {_plural(row['users'], 'user')}, each once (95 % interval {figure(row['low'])} to {figure(row['high'])}), "
+            f"{figure(row['of_requests'])} over {_plural(row['requests'], 'request')}"
         )
     else:
         said += f"over {len(runs)} {name}s"
@@ -125,7 +125,7 @@ def _alike(of: Conclusion, best: Variant) -> str:
 
 
 def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
+    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _listed(variants: Sequence[Variant]) -> str:

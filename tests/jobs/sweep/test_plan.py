@@ -12,6 +12,8 @@ from recx.core.errors import InputError
 from recx.jobs.sweep.plan import read
 
 PRESETS = [name.removeprefix("sweep/") for name in option_sources.options() if name.startswith("sweep/")]
+FOLDS = {"folds": 5, "windows": 5, "positions": 10}
+"""Presets that have nothing to choose -> how many runs of one chain."""
 OPTUNA = "hydra/sweeper=optuna"
 
 
@@ -26,7 +28,18 @@ def trials(*words: str) -> list[str]:
     return [" ".join(trial).replace("+experiment=news ", "") for trial in grid.trials]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", FOLDS)
+def test_a_preset_of_folds_asks_everybody_on_test_and_chooses_nothing(preset: str) -> None:
+    sweep = read(["+experiment=news", f"+sweep={preset}", "retriever=popularity,random", "ranker=identity"])
+    assert not sweep.chooses
+    assert sweep.config["fold"] == "test"
+    assert sweep.grid is not None
+    assert len(sweep.grid.trials) == 2 * FOLDS[preset]
+    with pytest.raises(InputError, match=r"fold=valid with several values of split\.part"):
+        read(["+experiment=news", "+sweep=folds", "fold=valid"])
+
+
+@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset not in FOLDS])
 def test_a_preset_chooses_on_valid(preset: str) -> None:
     if preset == "search":
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper", reason="the sweeper is not installed")

@@ -260,6 +260,36 @@ def test_the_conclusion_of_a_sweep_over_seeds(tmp_path: Path, monkeypatch: pytes
     assert (home / "sweep.html").is_file()
 
 
+@pytest.mark.slow
+def test_a_sweep_over_folds_pools_its_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import recx
+
+    monkeypatch.chdir(tmp_path)
+    words = ["ranker=identity", "retriever=popularity", "split=k_fold", "split.k=2", "split.part=0,1", "tracker=mlflow"]
+    table = recx.sweep([*WORLD, *words, "runtime.threads=1", "sweep_id=mine"])
+    home = tmp_path / "outputs" / "sweeps" / "mine"
+    users = [pd.read_parquet(Path(folder) / "per_user.parquet") for folder in table["folder"]]
+    everyone = pd.concat(users)
+    assert everyone["user"].is_unique
+    pooled = pd.read_csv(home / "summary" / "pooled.csv").set_index("metric")
+    row = pooled.loc["end_to_end/ndcg_at_5"]
+    assert row["mean"] == pytest.approx(everyone["end_to_end/ndcg_at_5"].mean())
+    assert row["users"] == len(everyone)
+    assert row["low"] < row["mean"] < row["high"]
+    said = json.loads((home / "summary" / "sweep.json").read_text())
+    assert said["settings"][0]["objective"] == pytest.approx(row["mean"])
+    assert f"over {len(everyone)} users, each once" in said["conclusion"][1]
+    page = (home / "sweep.html").read_text()
+    assert "Figures of all runs" in page
+    assert "over every part" in page
+    import mlflow
+
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    [experiment] = [one for one in client.search_experiments() if one.name != "Default"]
+    [parent] = client.search_runs([experiment.experiment_id], "tags.`recx.role` = 'sweep'")
+    assert parent.data.metrics["end_to_end/ndcg_at_5"] == pytest.approx(row["mean"])
+
+
 TRIALS = {"0, 1": [0, 1], "2, 3": [2, 3]}
 
 
