@@ -69,9 +69,10 @@ def _pooled(of: Conclusion, one: Variant, pooled: Pooled) -> str:
     said = f"{one.text}: " if one.text else ""
     said += f"{of.objective} = {figure(one.objective)} "
     if pooled.repeat.each_once and row.get("users"):
+        interval = f"95 % interval {figure(row['low'])} to {figure(row['high'])}"
         said += (
-            f"over {_plural(row['users'], 'user')}, each once (95 % interval {figure(row['low'])} to {figure(row['high'])}), "
-            f"{figure(row['of_requests'])} over {_plural(row['requests'], 'request')}"
+            f"over {_plural(row['users'], 'user')}, each once ({interval}), {figure(row['of_requests'])} over "
+            f"{_plural(row['requests'], 'request')}"
         )
     else:
         said += f"over {len(runs)} {name}s"
