@@ -24,6 +24,7 @@ from recx.core.version import __version__ as __version__
 if TYPE_CHECKING:
     from recx import results
     from recx.core.evaluation import Evaluation
+    from recx.evaluation.agreement import agreement
     from recx.evaluation.compare import Comparison, compare
     from recx.evaluation.evaluate import evaluate
     from recx.evaluation.metrics.registry import metric
@@ -37,6 +38,7 @@ __all__ = [
     "Evaluation",
     "Experiment",
     "Result",
+    "agreement",
     "compare",
     "doctor",
     "evaluate",
@@ -54,6 +56,7 @@ _HOME = {
     "Evaluation": "recx.core.evaluation",
     "Experiment": "recx.experiment.experiment",
     "Result": "recx.experiment.experiment",
+    "agreement": "recx.evaluation.agreement",
     "compare": "recx.evaluation.compare",
     "doctor": "recx.jobs.from_python",
     "evaluate": "recx.evaluation.evaluate",
