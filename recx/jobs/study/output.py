@@ -103,11 +103,13 @@ def print_study(console: Console, tables: StudyTables, folder: Path | None = Non
         folder: Its folder; None: the paths are not printed.
     """
     show(console, section("read this first", bullets(tables.cautions), "bold yellow"))
-    for metric in tables.metrics:
-        paper = paper_table("", tables, metric)
+    papers = [paper_table("", tables, metric) for metric in tables.metrics]
+    how = [f"{'. '.join(paper.sentences)}." for paper in papers]
+    for metric, paper, said, following in zip(tables.metrics, papers, how, [*how[1:], ""], strict=True):
         show(console, section(metric, list(_printed(paper)), "bold cyan"), text_table.room(console))
         show(console, bullets(sentences(tables, metric)))
-        show(console, [Text(f"{'. '.join(paper.sentences)}.", "dim")])
+        if said != following:  # once below all tables that are read alike
+            show(console, ["", Text(said, "dim")])
     show(console, section("seconds, and memory in MB", [_costs(tables)]), text_table.room(console))
     if folder is not None:
         paths = {"tables": folder / SUMMARY, "page": folder / PAGE}

@@ -10,6 +10,9 @@ from recx.evaluation.standings import told_apart
 from recx.jobs.study.tables import StudyTables
 from recx.report.terminal.formats import figure, p_value
 
+MANY = {1: "the other", 2: "both others"}
+"""Number of other chains -> all of them in words."""
+
 
 def sentences(tables: StudyTables, metric: str) -> list[str]:
     """Return what a study says of a metric: the best of each world, what is told apart, and how chains rank."""
@@ -32,7 +35,7 @@ def _of_worlds(tables: StudyTables, metric: str) -> Iterator[str]:
         if not tested:
             apart = ""
         elif not alike:
-            apart = f", told apart from {'the other' if tested == 1 else f'all {tested} others'}"
+            apart = f", told apart from {MANY.get(tested, f'all {tested} others')}"
         else:
             apart = f", not told apart from {', '.join(alike)}"
         yield f"{world}: best is {best['chain']}, {figure(float(best['mean']))}{apart}"

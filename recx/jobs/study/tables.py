@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recx.core.metric_names import lower_is_better
 from recx.core.resampling import FEW_USERS
 from recx.core.secrets import hidden_override
-from recx.evaluation.average_ranks import AverageRanks, average_ranks
+from recx.evaluation.average_ranks import DECIMALS, AverageRanks, average_ranks
 from recx.evaluation.studies import COLUMNS, NAMES, Worlds, study_table
 from recx.evaluation.warnings import differing_cards, some
 from recx.jobs.study.cells import CellOutcome
@@ -241,6 +241,9 @@ def _cautions(
     few = [world for world, users in _users(pivot).items() if 0 < users < FEW_USERS]
     if few:
         yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {some(few)}"
+    same = _without_spread(next(iter(pivot.values())))
+    if same:
+        yield f"the same figures with every seed, so that a spread of 0 says nothing: {some(same)}"
     for world, chains in finished.items():
         seed = next((seed for seeds in chains.values() for seed in seeds), -1)
         runs = [replace(seeds[seed], name=chain) for chain, seeds in chains.items() if seed in seeds]
@@ -250,6 +253,12 @@ def _cautions(
         listed = [f"{row.chain} in {row.world} ({row.untested})" for row in rows.itertuples()]
         if listed:
             yield f"{metric}: not tested against the baseline: {some(listed)}"
+
+
+def _without_spread(table: pd.DataFrame) -> list[str]:
+    """Return the chains that have the same figure with every seed in each world where they have several."""
+    spread = table.groupby("chain", sort=False)["sd"].max()
+    return [str(chain) for chain, largest in spread.items() if largest <= 10.0**-DECIMALS]
 
 
 def _users(pivot: Mapping[str, pd.DataFrame]) -> dict[str, int]:

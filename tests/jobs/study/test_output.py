@@ -99,7 +99,7 @@ def test_the_page_escapes_what_others_wrote_and_requests_nothing(outcomes: Any, 
 
 
 def test_the_console_shows_tables_notes_and_paths(outcomes: Any, tmp_path: Path) -> None:
-    tables = tables_of(outcomes(failed=FAILED), [NDCG], "popularity")
+    tables = tables_of(outcomes(failed=FAILED), [NDCG, "end_to_end/recall_at_20"], "popularity")
     out = io.StringIO()
     print_study(Console(file=out, width=100), tables, tmp_path)
     lines = out.getvalue().splitlines()
@@ -111,6 +111,7 @@ def test_the_console_shows_tables_notes_and_paths(outcomes: Any, tmp_path: Path)
     [line] = [line for line in lines[head:] if line.startswith("  knn")][:1]
     assert " ".join(line.split()[1:-1]) == " ".join(cells)
     assert "  1 2 of 2 seeds failed: it broke at 100 % of <b>$HOME</b>\\x_1" in lines
+    assert out.getvalue().count("Mean ± standard deviation over 2 seeds.") == 1
     costs = lines.index("seconds, and memory in MB")
     assert lines[costs + 2].split() == ["popularity", *["2", "3"] * 3]
     assert lines[-2:] == [f"tables {tmp_path}/summary", f"page {tmp_path}/study.html"]

@@ -119,6 +119,21 @@ def test_cautions_name_small_worlds_other_cards_and_what_is_not_tested(outcomes:
     )
 
 
+def test_chains_whose_seeds_agree_are_named(outcomes: Any) -> None:
+    made = outcomes(worlds=2, chains=3)
+    first = {(one.cell.chain, one.cell.world): one.evaluation for one in made if one.cell.seed == 0}
+    same = [
+        replace(one, evaluation=first[one.cell.chain, one.cell.world])
+        if one.cell.chain == "popularity" or (one.cell.chain, one.cell.world) == ("ease", "films")
+        else one
+        for one in made
+    ]
+    assert tables_of(same, [NDCG], None).cautions == (
+        "the same figures with every seed, so that a spread of 0 says nothing: popularity",
+    )
+    assert tables_of(same[::2], [NDCG], None).cautions == (), "of one seed there is no spread"
+
+
 def test_passwords_in_overrides_are_hidden(outcomes: Any) -> None:
     made = outcomes(chains=1, worlds=1, seeds=1)
     cell = replace(made[0].cell, overrides=("dataset.path=s3://me:secret@host/x",))
