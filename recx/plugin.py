@@ -22,6 +22,7 @@ from recx.core.bounds import (
 )
 from recx.core.chosen import params as chosen_params
 from recx.core.entities import UNKNOWN_TIME, Entities
+from recx.core.environments import python_of
 from recx.core.errors import InputError, RecxError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.filters import Filter
@@ -97,9 +98,11 @@ from recx.core.types import (
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.experiment.model.folder import fitted_parts_of
 from recx.parts.feature.fitted import Constant, FittedWith, PerItem
+from recx.parts.retriever.external import FittedExternal, fit_program
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
+from recx.parts.shared.program import Program
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, top_k
 from recx.parts.shared.training_examples import Examples, Unretrieved
@@ -124,6 +127,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "chosen_params",
     # a part that was made elsewhere, and what it has seen
     "UNKNOWN_EVENTS", "SeenEvents", "fitted_parts_of",
+    # a program in another environment
+    "FittedExternal", "Program", "fit_program", "python_of",
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",

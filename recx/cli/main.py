@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 COMMANDS = (
-    *("cache", "compare", "doctor", "evaluate", "explain", "init"),
+    *("bridge", "cache", "compare", "doctor", "evaluate", "explain", "init"),
     *("list", "new-plugin", "predict", "report", "runs", "serve", "study", "ui"),
 )
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""

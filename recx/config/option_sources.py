@@ -23,6 +23,13 @@ GROUP = "recx.plugins"
 """The group of entry points that declare plugins."""
 
 PLUGINS = {
+    "recx-bridges": (
+        "retriever/cornac",
+        "retriever/implicit",
+        "retriever/lenskit",
+        "retriever/recbole",
+        "retriever/rectools",
+    ),
     "recx-lightgbm": ("ranker/lambdamart",),
     "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),
     "recx-transformer": (

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = (".py", ".yaml", ".toml", ".jinja", ".css", ".js", ".txt", ".typed", ".ini", ".csv")
 PACKAGES = {
     "recx-lab": ".",
-    **{f"recx-{name}": f"plugins/recx-{name}" for name in ("lightgbm", "template", "text", "transformer")},
+    **{f"recx-{name}": f"plugins/recx-{name}" for name in ("bridges", "lightgbm", "template", "text", "transformer")},
 }
 """Distribution -> its folder."""
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")

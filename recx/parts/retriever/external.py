@@ -70,7 +70,7 @@ class External:
             RecxError: The program fails.
         """
         self.preflight()
-        return fitted(self._program, self.seen, history)
+        return fit_program(self._program, self.seen, history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class FittedExternal:
             return lists_of_rows(rows, history, requests, k, eligibility, self.program.key)
 
 
-def fitted(program: Program, seen: Seen, history: Interactions) -> FittedExternal:
+def fit_program(program: Program, seen: Seen, history: Interactions) -> FittedExternal:
     """Return a program that has learnt from the events (raises RecxError if it fails)."""
     workplace = Workplace()
     with workplace.task() as folder:

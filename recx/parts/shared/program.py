@@ -142,7 +142,6 @@ class Program:
         told = {"contract": CONTRACT, "task": task, "model": str(model), "seed": self.seed, "threads": available()}
         text = json.dumps({**told, **more, "settings": self.settings}, ensure_ascii=False, indent=2)
         (folder / SETTINGS).write_text(text, encoding="utf-8")
-        environment = {name: value for name, value in os.environ.items() if _is_passed_on(name)}
         seconds = None if self.timeout is None else milliseconds(self.timeout, "timeout") / 1000
         try:
             with bar() as show:
@@ -153,13 +152,13 @@ class Program:
                     done = _share(text, done)
                     show(done, text)
 
-                ended = child.run([str(place), *self.command[1:], str(folder)], environment, seconds, line)
+                ended = child.run([str(place), *self.command[1:], str(folder)], passed_on(), seconds, line)
         except OSError as error:
             raise InputError(
                 f"{self.key}: {place} cannot be started ({error.strerror}): correct the command"
             ) from error
         if ended.code != 0:
-            group = self.key.partition(".")[0]
+            group = re.split("[.=]", self.key)[0]
             how = f"ended with the code {ended.code}"
             if ended.code is None:
                 how = f"was stopped after {self.timeout} ({group}.timeout)"
@@ -202,8 +201,10 @@ class Workplace:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_passed_on(name: str) -> bool:
-    return name not in NOT_PASSED_ON and not name.startswith(SECRETS)
+def passed_on() -> dict[str, str]:
+    """Return the environment variables that a program of another environment gets."""
+    own = (*NOT_PASSED_ON, *(name for name in os.environ if name.startswith(SECRETS)))
+    return {name: value for name, value in os.environ.items() if name not in own}
 
 
 def _share(line: str, before: float) -> float:
