@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from recx.core.bounds import Seed, checked
+from recx.core.compiled import compiled
 from recx.core.protocols import Seen
-from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
+from recx.core.types import Array, Floats, Interactions, Ints, RankedLists, Requests
 from recx.parts.shared.top_k import top_k
 
 
@@ -43,12 +43,24 @@ class Random:
 
 def noise(user: Array, item: Array, seed: int) -> Floats:
     """Return a whole number below 2 ** 24 for each pair of user and item: a hash, independent of the other pairs."""
-    pair = user.astype(np.uint64) << np.uint64(32) | item.astype(np.uint64)
-    return (_mixed(pair + _mixed(np.array([seed], dtype=np.uint64))) >> np.uint64(40)).astype(np.float32)
+    users, items = np.broadcast_arrays(user, item)
+    found = np.empty(users.shape, dtype=np.float32)
+    _noise(np.ravel(users), np.ravel(items), np.uint64(seed), found.ravel())
+    return found
 
 
-def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the SplitMix64 hash of each number (Steele, Lea and Flood 2014)."""
+@compiled("found")
+def _noise(user: Ints, item: Ints, seed: np.uint64, found: Floats) -> None:
+    """Write the hash of each pair into ``found`` [n_pairs]."""
+    of_seed = _mixed(seed)
+    for at in range(len(user)):
+        pair = np.uint64(user[at]) << np.uint64(32) | np.uint64(item[at])
+        found[at] = _mixed(pair + of_seed) >> np.uint64(40)
+
+
+@compiled()
+def _mixed(bits: np.uint64) -> np.uint64:
+    """Return the SplitMix64 hash of a number (Steele, Lea and Flood 2014)."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
