@@ -34,28 +34,38 @@ class Random:
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return ``k`` random eligible items."""
+        every_item = np.arange(history.n_items, dtype=np.int32)[None]
 
         def score(block: Requests) -> Floats:
-            return noise(block.user[:, None], np.arange(history.n_items), self.seed)
+            found = np.empty((len(block), history.n_items), dtype=np.float32)
+            _noise(block.user, every_item, self.seed, found)
+            return found
 
         return top_k(score, history, requests, k, self.seen)
 
 
 def noise(user: Array, item: Array, seed: int) -> Floats:
-    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, independent of the other pairs."""
-    users, items = np.broadcast_arrays(user, item)
-    found = np.empty(users.shape, dtype=np.float32)
-    _noise(np.ravel(users), np.ravel(items), np.uint64(seed), found.ravel())
-    return found
+    """Return a whole number below 2 ** 24 for each pair of user and item: a hash, independent of the other pairs.
+
+    Args:
+        user: The user of each pair [n], or that of all [1].
+        item: The item of each pair [n].
+        seed: Seed of the hash.
+    """
+    found = np.empty((len(item), 1), dtype=np.float32)
+    _noise(np.broadcast_to(user, item.shape), item[:, None], seed, found)
+    return found[:, 0]
 
 
 @compiled("found")
-def _noise(user: Ints, item: Ints, seed: np.uint64, found: Floats) -> None:
-    """Write the hash of each pair into ``found`` [n_pairs]."""
-    of_seed = _mixed(seed)
-    for at in range(len(user)):
-        pair = np.uint64(user[at]) << np.uint64(32) | np.uint64(item[at])
-        found[at] = _mixed(pair + of_seed) >> np.uint64(40)
+def _noise(user: Ints, item: Ints, seed: int, found: Floats) -> None:
+    """Write the hashes of each user [n] and the items of its row [n, m], or of the only row, into ``found`` [n, m]."""
+    of_seed = _mixed(np.uint64(seed))
+    for row in range(found.shape[0]):
+        of_user = np.uint64(user[row]) << np.uint64(32)
+        own = item[row if len(item) == len(found) else 0]
+        for at in range(found.shape[1]):
+            found[row, at] = _mixed((of_user | np.uint64(own[at])) + of_seed) >> np.uint64(40)
 
 
 @compiled()
