@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from recx.evaluation.metrics import (
     other_ndcg,
     popularity_bias,
     ranking,
+    sampled,
 )
 
 FIGURES: dict[str, ranking.Figure] = {
@@ -189,7 +191,7 @@ def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | No
         InputError: One of them cannot be resolved, or a name occurs twice.
     """
     try:
-        metrics = [resolve(one, defaults) for one in given]
+        metrics = list(chain.from_iterable(_with_correction(resolve(one, defaults)) for one in given))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     names = [metric.name for metric in metrics]
@@ -199,12 +201,21 @@ def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | No
     return metrics
 
 
+def _with_correction(metric: Metric) -> list[Metric]:
+    """Return a metric and, if it is one of sampled items, what it would be over the whole catalogue."""
+    if isinstance(metric, sampled.SampledMetric) and not metric.corrected and metric.n <= sampled.MOST:
+        return [metric, replace(metric, corrected=True)]
+    return [metric]
+
+
 def parse(name: str) -> Metric:
     """Return the metric of this name: built in, or of a plugin or project (its option file ``conf/metric/NAME.yaml``).
 
     Raises:
         InputError: There is no such metric, or k is not a whole number from 1 up.
     """
+    if (of_sample := sampled.parse(name)) is not None:
+        return of_sample
     figure, at, k = name.partition("_at_")
     top = re.fullmatch("top_([1-9][0-9]*)_accuracy", name)
     if top:
