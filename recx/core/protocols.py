@@ -43,7 +43,11 @@ class Dataset(Protocol):
 
 
 class Splitter(Protocol):
-    """A way to divide events into history and targets."""
+    """A way to divide events into history and targets.
+
+    The protocol card shows the first paragraph of its docstring. One that holds out events whenever they happened, so
+    that what came after a target may be known of its own user, says so by ``ignores_time = True``.
+    """
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
         """Return the fold of this name and, if a ranker can be trained, the fold one step earlier."""

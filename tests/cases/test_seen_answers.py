@@ -32,9 +32,16 @@ from recx.parts.retriever.union import Union
 from recx.parts.split.by_query import ByQuery
 from recx.parts.split.by_time import ByTime
 from recx.parts.split.by_user import ByUser
+from recx.parts.split.cold_items import ColdItems
+from recx.parts.split.cold_users import ColdUsers
+from recx.parts.split.k_fold import KFold
 from recx.parts.split.leave_last import LeaveLast
+from recx.parts.split.session import Session
 
-SPLITS = [LeaveLast(), LeaveLast(n=2), ByTime(), ByTime(window="6h", min_history=0), ByUser(), ByUser(given=2)]
+SPLITS = [
+    *(LeaveLast(), LeaveLast(n=2), ByTime(), ByTime(window="6h", min_history=0), ByUser(), ByUser(given=2)),
+    *(KFold(), KFold(part=3, n=2), ColdUsers(), ColdItems(), Session()),
+]
 
 
 @pytest.mark.parametrize("splitter", [*SPLITS, ByQuery()], ids=str)
