@@ -78,6 +78,8 @@ def test_axe_finds_nothing(
     look(width=width, dark=dark)
     browser.get(address)
     assert violations() == []
+    browser.execute_script(OPEN)
+    assert violations() == []
 
 
 def test_every_table_fits_on_paper(browser: Any, look: Callable[..., None], address: str) -> None:

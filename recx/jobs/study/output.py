@@ -90,7 +90,7 @@ def read_tables(folder: Path) -> tuple[str, StudyTables, str]:
         return str(content["study"]), of_document(content), str(content["when"])
     except InputError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except Exception as error:
         raise InputError(f"{path} is damaged and cannot be read ({error!r}): {again}") from error
 
 

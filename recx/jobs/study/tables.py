@@ -124,10 +124,7 @@ def tables_of(
 def of_document(document: Mapping[str, Any]) -> StudyTables:
     """Return the tables that ``StudyTables.document`` made plain values of.
 
-    Raises:
-        KeyError: Something is missing.
-        TypeError: Something is of another kind.
-        ValueError: A figure is no number.
+    Values that are not such raise an exception of any kind.
     """
     figures = dict.fromkeys(document["metrics"], math.nan)
     return StudyTables(

@@ -141,7 +141,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: 
         rows: Cells by row; the first names the row.
         note: A sentence below the table.
     """
-    top = element("tr", *(element("th", name, scope="col") for name in head))
+    top = element("tr", *(element("th", name, scope="col") if name else element("td") for name in head))
     body = (
         element("tr", element("th", name, scope="row"), *(element("td", cell) for cell in row)) for name, *row in rows
     )
