@@ -24,8 +24,15 @@ class ItemKNN:
     A pair of events of one user adds ``position_decay ** (distance - 1) * 2 ** (-gap / half_life)`` to the co-click
     weight of the two items, multiplied by ``backward`` in the direction from the later item to the earlier one.
 
+    With ``distance`` and ``last`` as long as the longest sequence, ``position_decay``, ``backward`` and ``recency`` of
+    1 and ``shrink`` of 0, it is the item kNN of sets of items: the cosine of two items' users, added up over the user's
+    items (Deshpande and Karypis, Item-based top-N recommendation algorithms, TOIS 2004).
+
     Attributes:
         neighbours: Number of neighbours stored for each item.
+        nearest_to: Whose neighbours these are: of each ``clicked`` item, the items to recommend that are nearest to it;
+            of each item to ``recommend``, the clicked items.
+        sum_to_one: Whether the weights of an item's neighbours are divided by their sum.
         distance: Largest distance between the two events of a pair in the user's sequence.
         position_decay: Factor on the weight of a pair for each further step of distance.
         half_life: Gap in time that halves the weight of a pair; None: the gap has no influence.
@@ -39,6 +46,8 @@ class ItemKNN:
     """
 
     neighbours: PositiveInt = 200
+    nearest_to: Literal["clicked", "recommend"] = "clicked"
+    sum_to_one: bool = False
     distance: PositiveInt = 10
     position_decay: Decay = 0.8
     half_life: Duration | None = None
@@ -56,7 +65,12 @@ class ItemKNN:
         near = (self.position_decay ** np.arange(self.distance)).astype(np.float32)
         power = {"cosine": 0.5, "lift": 1.0, "none": 0.0}[self.normalise]
         scale = ((np.maximum(history.clicks, 1) + self.shrink) ** -power).astype(np.float32)
-        return FittedItemKNN(self, co_clicks(history, near, half_life, self.backward, scale, self.neighbours))
+        onward, back = (1.0, self.backward) if self.nearest_to == "clicked" else (self.backward, 1.0)
+        table = co_clicks(history, near, half_life, onward, back, scale, self.neighbours)
+        if self.sum_to_one:
+            total = np.asarray(table.sum(axis=1, dtype=np.float64))
+            table.data /= np.repeat(total, np.diff(table.indptr)).astype(np.float32)
+        return FittedItemKNN(self, table if self.nearest_to == "clicked" else table.T.tocsr())
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ class Markov:
         half_life = None if self.half_life is None else milliseconds(self.half_life, "retriever.half_life")
         distance = np.arange(1, self.distance + 1)
         near = (1 / distance if self.decay == "div" else np.ones(self.distance)).astype(np.float32)
-        counts = co_clicks(history, near, half_life, 0.0, np.ones(history.n_items, np.float32), self.neighbours)
+        counts = co_clicks(history, near, half_life, 1.0, 0.0, np.ones(history.n_items, np.float32), self.neighbours)
         leaving, arriving = _totals(history, near, half_life)
         return FittedMarkov(self, counts, leaving, arriving / max(arriving.sum(), 1e-300))
 

@@ -18,7 +18,13 @@ PIECES = 64  # of the items, about equal in their events, counted side by side
 
 
 def co_clicks(
-    history: Interactions, near: Floats, half_life: int | None, backward: float, scale: Floats, neighbours: int
+    history: Interactions,
+    near: Floats,
+    half_life: int | None,
+    onward: float,
+    back: float,
+    scale: Floats,
+    neighbours: int,
 ) -> Any:
     """Return the largest weights of each item with others as CSR [n_items, n_items], not in order within a row.
 
@@ -26,7 +32,8 @@ def co_clicks(
         history: The clicks.
         near: The weight of a pair of clicks of a user by their distance in the sequence, from 1 [distance].
         half_life: The gap in time in ms that halves a weight; None, or no times: the gap does not count.
-        backward: The weight of a pair from the later item to the earlier one.
+        onward: Factor on the weight of an item with a later one.
+        back: Factor on the weight of an item with an earlier one.
         scale: Factor of each item on the weights of its pairs [n_items].
         neighbours: How many weights of each item are kept.
     """
@@ -41,7 +48,7 @@ def co_clicks(
         most = np.minimum(2 * len(near) * clicks[start:stop], min(neighbours, n_items))
         length, room = np.zeros(stop - start, dtype=np.int64), int(most.sum())
         item, weight = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
-        _count(*events, start, near, float(half_life or 1), backward, scale, most, item, weight, length)
+        _count(*events, start, near, float(half_life or 1), onward, back, scale, most, item, weight, length)
         n = int(length.sum())
         return length, item[:n].copy(), weight[:n].copy()  # what was not needed is freed
 
@@ -61,7 +68,8 @@ def _count(
     start: int,
     near: Floats,
     half_life: float,
-    backward: float,
+    onward: float,
+    back: float,
     scale: Floats,
     most: Longs,
     item: Ints,
@@ -79,7 +87,8 @@ def _count(
         start: The first item.
         near: The weight of a pair by its distance in the user's sequence, from 1 [distance].
         half_life: The gap in time in ms that halves a weight.
-        backward: The weight of a pair from the later item to the earlier one.
+        onward: Factor on the weight of an item with a later one.
+        back: Factor on the weight of an item with an earlier one.
         scale: Factor of each item on the weights of its pairs [n_items].
         most: How many neighbours each item may have [n].
         item: The neighbours of item after item, to write into; as long as all that there may be.
@@ -96,7 +105,7 @@ def _count(
                 other = row + step
                 if step == 0 or other < 0 or other >= len(clicked) or user[other] != user[row] or clicked[other] == own:
                     continue
-                value = np.float64(near[abs(step) - 1]) * (1.0 if step > 0 else backward)
+                value = np.float64(near[abs(step) - 1]) * (onward if step > 0 else back)
                 if len(time) > 0:
                     value *= 2.0 ** (-abs(time[other] - time[row]) / half_life)
                 if value > 0:

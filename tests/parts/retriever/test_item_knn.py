@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.types import Interactions, Requests
 from recx.parts.retriever.item_knn import ItemKNN
@@ -54,6 +55,45 @@ def test_only_the_nearest_neighbours_are_kept(world: Interactions) -> None:
     assert ItemKNN(**PLAIN, neighbours=1).fit(world).similarity.toarray() == pytest.approx(
         np.where(COUNTS.max(axis=1, keepdims=True) == COUNTS, COUNTS, 0)
     )
+
+
+def test_the_neighbours_of_an_item_to_recommend_are_kept_where_that_is_asked_for(world: Interactions) -> None:
+    kept = ItemKNN(**PLAIN, neighbours=1, nearest_to="recommend").fit(world).similarity.toarray()
+    assert kept == pytest.approx(np.where(COUNTS.max(axis=0, keepdims=True) == COUNTS, COUNTS, 0))
+
+
+def test_whose_neighbours_they_are_is_nothing_where_all_are_kept(world: Interactions) -> None:
+    assert ItemKNN(**PLAIN, nearest_to="recommend").fit(world).similarity.toarray() == pytest.approx(COUNTS)
+
+
+@pytest.mark.parametrize(("nearest_to", "axis"), [("clicked", 1), ("recommend", 0)])
+def test_the_weights_of_an_items_neighbours_add_up_to_one(world: Interactions, nearest_to: str, axis: int) -> None:
+    weights = ItemKNN(**PLAIN, nearest_to=nearest_to, sum_to_one=True).fit(world).similarity.toarray()
+    total = COUNTS.sum(axis=axis, keepdims=True)
+    assert weights == pytest.approx(np.divide(COUNTS, total, out=np.zeros_like(COUNTS), where=total > 0))
+
+
+@given(st.lists(st.sets(st.integers(0, 7)), min_size=1, max_size=8), st.integers(1, 4))
+def test_of_sets_of_items_it_is_the_textbooks(clicked: list[set[int]], neighbours: int) -> None:
+    """Cosine of two items' users, the nearest of each item to recommend, divided by their sum."""
+    users, events = np.zeros((len(clicked), 8)), [(user, item) for user, items in enumerate(clicked) for item in items]
+    for user, item in events:
+        users[user, item] = 1
+    length = np.maximum(np.sqrt((users**2).sum(axis=0)), 1)
+    near = users.T @ users / np.outer(length, length) * (1 - np.eye(8))
+    place = np.argsort(np.argsort(-near, axis=1, kind="stable"), axis=1)  # row: the item to recommend
+    near = np.where(place < neighbours, near, 0)
+    near /= np.maximum(near.sum(axis=1, keepdims=True), 1e-12)
+    indptr = np.r_[0, np.cumsum([len(items) for items in clicked])]
+    names = Entities(np.arange(len(clicked)).astype(str)), Entities(np.arange(8).astype(str))
+    history = Interactions(
+        indptr, np.array([item for _, item in events], np.int32), None, np.ones(len(events), np.float32), *names
+    )
+    sets = {"distance": 8, "last": 8, "position_decay": 1.0, "recency": 1.0, "backward": 1.0, "shrink": 0.0}
+    fitted = ItemKNN(neighbours, "recommend", True, **sets).fit(history)
+    tied = np.sort(users.T @ users / np.outer(length, length) * (1 - np.eye(8)), axis=1)[:, ::-1]
+    clear = (tied[:, neighbours - 1] > tied[:, neighbours] + 1e-6) | (tied[:, neighbours] == 0)  # no tie at the cut
+    assert fitted.similarity.toarray().T[clear] == pytest.approx(near[clear], abs=1e-6)
 
 
 def test_only_pairs_so_many_places_apart_count(world: Interactions) -> None:
