@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.model.model import load_model
     from recx.jobs.from_python import doctor, run, study, sweep
+    from recx.jobs.reproduce.run import reproduce
 
 __all__ = [
     "Comparison",
@@ -45,6 +46,7 @@ __all__ = [
     "evaluate_systems",
     "load_model",
     "metric",
+    "reproduce",
     "results",
     "run",
     "study",
@@ -63,6 +65,7 @@ _HOME = {
     "evaluate_systems": "recx.evaluation.systems",
     "load_model": "recx.experiment.model.model",
     "metric": "recx.evaluation.metrics.registry",
+    "reproduce": "recx.jobs.reproduce.run",
     "run": "recx.jobs.from_python",
     "study": "recx.jobs.from_python",
     "sweep": "recx.jobs.from_python",

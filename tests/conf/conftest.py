@@ -23,7 +23,8 @@ def written() -> Callable[[str], Any]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(option_sources, "entry_points", entry_points)
-        names = [name.split("/") for name in option_sources.options() if not name.startswith(("experiment/", "sweep/"))]
+        whole = ("experiment/", "reproduction/", "study/", "sweep/")  # which are no part of a configuration
+        names = [name.split("/") for name in option_sources.options() if not name.startswith(whole)]
         words = [f"+{name[0]}@{'.'.join(name)}={name[1]}" for name in names if len(name) == 2]
         with alone(), hydra.initialize_config_dir(prepare(), job_name="recx"):
             composed = hydra.compose(None, words)

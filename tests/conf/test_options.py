@@ -23,7 +23,9 @@ from recx.storage.cache.keys import key_of_part
 from recx.testing import check_option
 
 OPTIONS = {name: file for name, (_, file) in option_sources.options().items() if "/" in name}
-PARTS = [name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "sweep/"))]
+PARTS = [
+    name for name in OPTIONS if not name.startswith(("experiment/", "hydra/", "reproduction/", "study/", "sweep/"))
+]
 # Options named like their part's module; others are variants or sets of parts, such as all of feature and filter.
 MAIN = [
     name
