@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from recx.core.errors import InputError
 from recx.core.types import Interactions
+from recx.parts.dataset.movielens import MovieLens
 from recx.parts.split.by_time import ByTime
 
 # The last event lies at 99, so windows of 20 ms are [80, 100), [60, 80), [40, 60) ...
@@ -93,3 +95,12 @@ def test_windows_roll_back(world: Interactions, shown: Callable) -> None:
 def test_a_window_before_the_data_is_refused(world: Interactions) -> None:
     with pytest.raises(InputError, match="too small for this split"):
         ByTime(window="20ms", skip=5).split(world, "test")
+
+
+def test_rolling_windows_are_those_of_rectools(shared_data: Callable[[str], Path]) -> None:
+    # RecTools 0.19: TimeRangeSplitter("7D", n_splits=3, filter_cold_users=True, filter_cold_items=False,
+    # filter_already_seen=False), with all times shifted so that a day of it ends with the last event.
+    world = MovieLens(str(shared_data("ml-100k"))).load()
+    folds = [ByTime(window="7d", skip=skip).split(world, "test").fold for skip in range(3)]
+    sizes = [(len(fold.history), 0 if fold.target is None else len(fold.target), len(fold.requests)) for fold in folds]
+    assert sizes == [(97_680, 1_164, 42), (96_185, 824, 45), (92_428, 727, 40)]

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recx.core.errors import InputError
 from recx.core.types import Interactions
+from recx.parts.dataset.movielens import MovieLens
 from recx.parts.split.k_fold import KFold
 from recx.testing import tiny_world
 
@@ -79,3 +81,17 @@ def test_settings_that_cannot_be_are_refused(world: Interactions) -> None:
         KFold(n=None)
     with pytest.raises(InputError, match=r"split.group='trace' is not a column"):
         KFold(group="trace").split(world, "test")
+
+
+def test_parts_are_as_large_as_those_of_lenskit(shared_data: Callable[[str], Path]) -> None:
+    # LensKit 2025.8: crossfold_users(data, 5, LastN(1)): 189, 189, 189, 188 and 188 users of the 943.
+    world = MovieLens(str(shared_data("ml-100k"))).load()
+    folds = [KFold(part=part).split(world, "test").fold for part in range(5)]
+    assert [len(fold.requests) for fold in folds] == [189, 189, 189, 188, 188]
+    assert np.unique(np.concatenate([fold.requests.user for fold in folds])).size == 943
+    for fold in folds:
+        assert fold.target is not None
+        assert fold.target.time is not None
+        assert world.time is not None
+        asked = fold.requests.user
+        assert (fold.target.time == world.time[world.indptr[asked + 1] - 1]).all()
