@@ -63,6 +63,7 @@ class Conclusion:
         chosen: What runs on test.
         why_chosen: Why that one.
         importances: The importance of each setting; empty where nothing can be said.
+        conditional: The settings without one because they apply to some trials only.
         on_test: What came of it on test; None: it was not run there.
         pooled: Name of a variant -> the figures of its trials, where they differ in seed or fold.
     """
@@ -77,6 +78,7 @@ class Conclusion:
     chosen: Variant | None = None
     why_chosen: str = ""
     importances: Sequence[Importance] = ()
+    conditional: Sequence[str] = ()
     on_test: OnTest | None = None
     pooled: Mapping[str, Pooled] = field(default_factory=dict)
 

@@ -16,7 +16,7 @@ from recx.jobs.sweep import plan
 from recx.jobs.sweep.baseline import AS_IT_IS, BESIDE, FIRST, named, own_of
 from recx.jobs.sweep.checks import compares_on_test
 from recx.jobs.sweep.conclusion import Conclusion, OnTest, seen_on_test, standings_of
-from recx.jobs.sweep.importance import importances
+from recx.jobs.sweep.importance import conditional, importances
 from recx.jobs.sweep.journal import Trial, TrialJournal
 from recx.jobs.sweep.pooled import pooled_of
 from recx.jobs.sweep.simplest import simplest
@@ -102,6 +102,7 @@ def _concluded(current: plan.Sweep, trials: Sequence[Trial], context: RunContext
         standings=rows,
         untested=untested,
         importances=importances(trials),
+        conditional=conditional(trials),
         pooled={one.name: found for one in done if (found := pooled_of(one.done)) is not None},
     )
     best = found.best

@@ -58,6 +58,14 @@ def importances(trials: Sequence[Trial]) -> list[Importance]:
     return sorted(rated, key=lambda one: -one.share)
 
 
+def conditional(trials: Sequence[Trial]) -> list[str]:
+    """Return the settings that have no importance because they apply to some trials only; [] of fewer than 20."""
+    done = [trial for trial in trials if trial.objective is not None]
+    if len(done) < FEWEST:
+        return []
+    return [name for name in differing(done) if any(name not in settings_of(trial) for trial in done)]
+
+
 def _setting(values: Sequence[str | None]) -> list[float] | list[str] | None:
     """Return the values of a setting as numbers, or as categories; None if each category was tried once."""
     given = [value for value in values if value is not None]

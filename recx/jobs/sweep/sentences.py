@@ -50,6 +50,8 @@ def _sentences(of: Conclusion) -> Iterator[str]:
             f"{one.name} {percent(one.share)} ({percent(one.low)} to {percent(one.high)})" for one in of.importances
         )
         yield f"importance of the settings by fANOVA, over {sum(len(one.done) for one in of.variants)} trials: {shares}"
+    if of.conditional:
+        yield f"no importance is given of settings that apply to some trials only: {', '.join(of.conditional)}"
 
 
 def _repeated(of: Conclusion) -> dict[Repeat, int]:

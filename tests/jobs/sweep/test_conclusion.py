@@ -130,6 +130,8 @@ def test_the_importance_of_settings_is_said_with_its_range(three: list[Trial]) -
     assert sentences(found)[-1] == (
         "importance of the settings by fANOVA, over 3 trials: a 75.0 % (70.0 % to 80.0 %), b 10.0 % (5.0 % to 20.0 %)"
     )
+    some = concluded(three, conditional=["c", "d"])
+    assert sentences(some)[-1] == "no importance is given of settings that apply to some trials only: c, d"
 
 
 def test_on_the_test_fold_none_is_best(three: list[Trial]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recx.jobs.sweep import importance
-from recx.jobs.sweep.importance import FEWEST, importances
+from recx.jobs.sweep.importance import FEWEST, conditional, importances
 from recx.jobs.sweep.journal import Trial
 
 
@@ -29,6 +29,12 @@ def test_the_setting_that_decides_has_the_largest_share() -> None:
     assert found[0].share > 0.9
     assert found[1].share < 0.1
     assert all(one.low <= one.share <= one.high for one in found)
+
+
+def test_settings_of_some_trials_only_are_named() -> None:
+    assert conditional(trials(30)) == ["c"]
+    assert conditional(trials(FEWEST - 1)) == [], "too few trials say nothing of any setting"
+    assert conditional([Trial(one.number, one.overrides[:2], "", objective=one.objective) for one in trials(30)]) == []
 
 
 def test_of_too_little_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
