@@ -53,7 +53,7 @@ def test_the_core_never_imports_torch() -> None:
 def test_what_comes_with_an_extra_is_imported_late_and_in_few_places() -> None:
     for library, files in {
         "optuna": {"optuna.py", "median_pruner.py", "hydra_internals.py", "importance.py", "tuning.py"},
-        "ray": {"ray.py", "cluster.py", "worker.py"},
+        "ray": {"ray.py", "cluster.py", "worker.py", "side_by_side.py"},
     }.items():
         assert {file.name for file in FILES if library in {name.split(".")[0] for name in imports(file)}} <= files
         early = {name.split(".")[0] for file in FILES for name in imports(file, at_import=True)}
