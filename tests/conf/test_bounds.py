@@ -24,7 +24,7 @@ UNBOUNDED = {
     ("Rerank", "sample"): "a mapping with keys of its own, which are checked one by one",
     ("Rerank", "parallel"): "a mapping with keys of its own, which are checked one by one",
 }
-NO_PARTS = ("experiment/", "hydra/", "sweep/")
+NO_PARTS = ("experiment/", "hydra/", "reproduction/", "study/", "sweep/")
 with pytest.MonkeyPatch.context() as patch:
     patch.setattr(option_sources, "entry_points", entry_points)
     OPTIONS = [name for name in option_sources.options() if "/" in name and not name.startswith(NO_PARTS)]

@@ -47,7 +47,7 @@ class Workers:
         """Run all jobs; what stops this process stops them.
 
         A process that dies takes no other job with it: those that ran when one died run again, each alone, and the one
-        that dies again is lost.
+        that dies alone is lost.
 
         Args:
             jobs: The jobs.
