@@ -433,6 +433,7 @@ ELSEWHERE = {
     "new-plugin": "see mine",
     "evaluate": "see above",
     "init": "see above",
+    "study": "see below",
 }
 """Commands that other tests run."""
 
@@ -450,3 +451,19 @@ def test_every_command_runs(line: str, workplace: Path, capfd: pytest.CaptureFix
     code = ran(words, workplace / "shop" if own else workplace)
     said = capfd.readouterr()
     assert (code, said.err) == (0, ""), said.out[-2000:] + said.err
+
+
+@pytest.mark.slow
+def test_the_commands_of_studies_run_one_after_the_other(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = [line for line in commands() if line.startswith("study ")]
+    assert len(lines) > 4
+    for line in lines:
+        small = [
+            "dataset.readers=60",
+            "dataset.articles=50",
+            "tracker=console",
+            *([] if "seeds=" in line else ["seeds=0"]),
+        ]
+        words = [word for word in shlex.split(line) if not word.startswith("jobs=")]
+        assert ran([*words, "jobs=1", *(["tracker=console"] if "lock" in line else small)], here) == 0, line
+        assert capfd.readouterr().err == ""

@@ -88,3 +88,18 @@ def test_an_error_ends_all_processes_at_once() -> None:
     with pytest.raises(KeyboardInterrupt):
         Workers(2).run([Square(1), Square(2, seconds=60)], ended)
     assert time.monotonic() - start < 50
+
+
+@pytest.mark.slow
+def test_ray_runs_the_jobs_and_survives_one_that_kills_its_worker() -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    init = {"address": "local", "include_dashboard": False, "logging_level": "critical", "num_cpus": 2}
+
+    found = run(
+        workers(None, {**init, "log_to_driver": False}),
+        [Square(2), Square(3, deadly=(3,)), Square(4)],
+        {4: [Square(5)]},
+    )
+
+    assert found.pop(3) == (DIED, 0)
+    assert {number: one[0] for number, one in found.items()} == {2: 4, 4: 16, 5: 25}
