@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     found = bridges()
     if not found:
-        echo("no installed plugin has libraries: install recx-bridges")
+        echo("no installed plugin has libraries: install recx-bridges from its folder or wheel")
         return 0
     echo(f"{'library':<12}{'state':<10}{'Python':<14}what it has")
     for one in found.values():
