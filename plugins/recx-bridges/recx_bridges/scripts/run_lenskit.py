@@ -6,14 +6,18 @@ import lenskit.als
 import lenskit.basic
 import lenskit.flexmf
 import lenskit.funksvd
-import lenskit.knn
+import lenskit.knn.ease
+import lenskit.knn.item
+import lenskit.knn.slim
+import lenskit.knn.user
 import numpy as np
 import pandas as pd
 from lenskit.data import ItemList, RecQuery, from_interactions_df
 from lenskit.training import TrainingOptions
 from recx_files import Task
 
-MODELS = (lenskit.als, lenskit.knn, lenskit.basic, lenskit.flexmf, lenskit.funksvd)
+NEAR = (lenskit.knn.ease, lenskit.knn.item, lenskit.knn.slim, lenskit.knn.user)
+MODELS = (lenskit.als, *NEAR, lenskit.basic, lenskit.flexmf, lenskit.funksvd)
 
 
 def main():
