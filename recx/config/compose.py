@@ -55,6 +55,7 @@ class Schema:
     encoder: Any = None
     retriever: Any = None
     ranker: Any = None
+    reranker: Any = None
     engine: Any = None
     evaluator: Any = None
     tracker: Any = None

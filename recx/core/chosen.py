@@ -36,8 +36,8 @@ def option(config: Mapping[str, Any], group: str) -> str:
 
 
 def chain(config: Mapping[str, Any]) -> str:
-    """Return the retriever and the ranker, such as ``union_news + linear``; "" if there is neither."""
-    return " + ".join(filter(None, (option(config, group) for group in ("retriever", "ranker"))))
+    """Return the retriever, the ranker and the re-ranker, such as ``union_news + linear``; "" if there is none."""
+    return " + ".join(filter(None, (option(config, group) for group in ("retriever", "ranker", "reranker"))))
 
 
 def data_name(config: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from recx.core.trackers import Tracker
 from recx.experiment.experiment import Experiment
 from recx.experiment.list_files import most_kept
 from recx.experiment.report_writers import ReportWriter
+from recx.parts.reranker.reranked import reranked
 from recx.storage.cache.settings import StageCache
 
 METHODS: Mapping[str, Mapping[str, int]] = {
@@ -25,6 +26,7 @@ METHODS: Mapping[str, Mapping[str, int]] = {
     "split": {"split": 2},
     "retriever": {"fit": 1},
     "ranker": {"fit": 2, "rank": 3},
+    "reranker": {"rank": 3},
     "encoder": {"fit": 1},
     "engine": {"each": 2},
     "evaluator": {"evaluate": 3},
@@ -35,8 +37,11 @@ METHODS: Mapping[str, Mapping[str, int]] = {
 }
 """Stage -> the methods of ``protocols.py``, one of which its part must have, and their numbers of arguments."""
 
-MAY_BE_NULL = ("report", "pruner")
+MAY_BE_NULL = ("report", "pruner", "reranker")
 """Stages that are optional."""
+
+NEWER = ("filter", "reranker")
+"""Optional keys that earlier runs do not have."""
 
 TOP_LEVEL: Mapping[str, Any] = {
     "name": str,
@@ -87,7 +92,7 @@ def plan(config: Mapping[str, Any]) -> Plan:
         if key not in (*known, CHOSEN):
             raise InputError(f"there is no key {key!r}: {did_you_mean(key, [*known, 'experiment'])}")
     for key in known:
-        if key not in config and key != "filter":  # which earlier runs do not have
+        if key not in config and key not in NEWER:
             raise InputError(f"the configuration lacks the key {key!r}: give it a value")
     top = {key: coerce(config[key], hint, key) for key, hint in TOP_LEVEL.items()}
     if not re.fullmatch(r"[^/\\]{1,100}", top["name"]):
@@ -98,7 +103,8 @@ def plan(config: Mapping[str, Any]) -> Plan:
     most_kept(top["lists"])
     keep_of(config)
     config = {**config, "ranker": _with_features(config["ranker"], config["feature"])}
-    built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config[stage]}
+    built = {stage: _stage(config[stage], stage) for stage in METHODS if stage not in MAY_BE_NULL or config.get(stage)}
+    built["ranker"] = reranked(built["ranker"], built.get("reranker"))
     chain = [built[stage] for stage in ("dataset", "split", "retriever", "ranker", "evaluator")]
     settings: dict[str, Any] = {key: top[key] for key in ("fold", "n_candidates", "refit")}
     settings |= {"engine": built["engine"], "filters": filters(config.get("filter"))}

@@ -20,6 +20,7 @@ from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
+from recx.parts.reranker.reranked import Reranked, TrainedThenReranked
 from recx.storage import values
 from recx.storage.cache import keys
 
@@ -49,9 +50,16 @@ def cached(experiment: Experiment, cache: Cache) -> Experiment:
         filters={name: _Filter(cache, part) for name, part in experiment.filters.items()},
         splitter=_Splitter(cache, experiment.splitter),
         retriever=_Retriever(cache, experiment.retriever),
-        ranker=_Ranker(cache, ranker) if isinstance(ranker, Ranker) else _Untrained(cache, ranker),
+        ranker=_of_ranker(cache, ranker),
         evaluator=_Evaluator(cache, experiment.evaluator),
     )
+
+
+def _of_ranker(cache: Cache, ranker: Ranker | FittedRanker) -> Any:
+    """Return the ranker with the cache around it; a re-ranker's settings do not count in what the ranker learned."""
+    if isinstance(ranker, TrainedThenReranked | Reranked):
+        return replace(ranker, ranker=_of_ranker(cache, ranker.ranker), reranker=_Untrained(cache, ranker.reranker))
+    return _Ranker(cache, ranker) if isinstance(ranker, Ranker) else _Untrained(cache, ranker)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +221,8 @@ def uncached(part: Any) -> Any:
     Raises:
         NotStorableError: It would have to be fitted again, since the cache could not keep it.
     """
+    if isinstance(part, Reranked):
+        return Reranked(uncached(part.ranker), uncached(part.reranker))
     if isinstance(part, _Fitted):
         if not part.outcome[FITTED]:
             raise values.NotStorableError(f"the fitted {part.stage.removeprefix('fit_')}")

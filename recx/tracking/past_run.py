@@ -105,11 +105,11 @@ class PastRun:
 
     @cached_property
     def parts(self) -> str:
-        """Its retriever and ranker, such as ``union + linear``, or the rankers of a benchmark."""
+        """Its retriever, ranker and re-ranker, such as ``union + linear``, or the rankers of a benchmark."""
         compared = ", ".join(name.split(".")[2] for name in self.settings if re.fullmatch(RANKER, name))
         if rankers := self.tags.get("recx.rankers") or compared:
             return f"benchmark of {rankers}"
-        found = (option(self.settings, group) for group in ("retriever", "ranker"))
+        found = (option(self.settings, group) for group in ("retriever", "ranker", "reranker"))
         return " + ".join(name for name in found if name)
 
 

@@ -33,7 +33,7 @@ MAIN = [
     if not name.startswith(("feature/", "filter/"))
     and f"{name.replace('/', '.')}." in OPTIONS[name].read_text(encoding="utf-8")
 ]
-KEPT = ("dataset/", "split/", "encoder/", "retriever/", "ranker/", "evaluator/")
+KEPT = ("dataset/", "split/", "encoder/", "retriever/", "ranker/", "reranker/", "evaluator/")
 """Groups whose parts make what the stage cache keeps."""
 EXPERIMENTS = [name.removeprefix("experiment/") for name in OPTIONS if name.startswith("experiment/")]
 CHAINS = [name for name in EXPERIMENTS if name != "rerank_benchmark"]  # which has tests/benchmark

@@ -13,6 +13,8 @@ import pytest
 from recx.core.errors import InputError
 from recx.experiment import build
 from recx.experiment.experiment import Experiment
+from recx.parts.reranker.popularity import Popularity
+from recx.parts.reranker.reranked import TrainedThenReranked
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,12 @@ def test_a_plan_holds_the_parts_with_their_settings(config: dict[str, Any]) -> N
     assert build.experiment(config) == plan.experiment
 
 
+def test_a_reranker_stands_after_the_ranker(config: dict[str, Any]) -> None:
+    assert build.experiment({**config, "reranker": None}).ranker == Ranker(1.0)  # earlier runs lack the key
+    config["reranker"] = {"_target_": "recx.parts.reranker.popularity.Popularity", "penalty": 0.5}
+    assert build.experiment(config).ranker == TrainedThenReranked(Ranker(1.0), Popularity(0.5))  # type: ignore[arg-type]
+
+
 def test_parts_inside_parts_are_built_first(config: dict[str, Any]) -> None:
     config["retriever"]["inner"] = [{"_target_": "recx.stand_ins.Retriever", "window": 5}]
     config["ranker"]["features"] = {"a": {"_target_": "recx.stand_ins.Data"}}
@@ -193,6 +201,7 @@ WRONG = [
         {"path": "x.csv"},
         "dataset has no _target_: write _target_: PACKAGE.MODULE.CLASS into",
     ),
+    ("reranker", {"_target_": "recx.stand_ins.Data"}, "it cannot be the reranker, which needs a method rank"),
     ("report", {"_target_": "recx.stand_ins.Data"}, "it cannot be the report, which needs a method write"),
     ("pruner", {"_target_": "recx.stand_ins.Data"}, "it cannot be the pruner, which needs a method prune"),
     ("n_candidates", 0, "n_candidates=0: it must be 1 or more"),

@@ -11,6 +11,7 @@ import recx
 from recx.core.progress import Stages
 from recx.experiment.model.folder import read
 from recx.experiment.model.serving import serve_with
+from recx.parts.reranker.reranked import Reranked
 
 NEWS = ("+experiment=news", "dataset.readers=90", "dataset.articles=60", "n_candidates=10")
 RUNS = {
@@ -23,6 +24,8 @@ RUNS = {
     "slim": [*NEWS, "retriever=slim", "ranker=identity"],
     "vsknn": [*NEWS, "retriever=vsknn", "retriever.gap=2h", "ranker=identity"],
     "markov": [*NEWS, "retriever=markov", "ranker=identity"],
+    "mmr": [*NEWS, "reranker=mmr"],
+    "less popular": [*NEWS, "ranker=identity", "reranker=popularity"],
     "random": [*NEWS, "retriever=random", "feature=basic"],
     "tools": ["+experiment=tools", "dataset.tasks=80"],
     "classic": ["+experiment=tools", "dataset.tasks=80", "feature=tools_classic", "encoder=lsa"],
@@ -48,7 +51,8 @@ def test_a_kept_chain_makes_the_lists_of_its_run(
         np.testing.assert_array_equal(getattr(lists, name), getattr(result.recommendations, name), strict=True)
     assert chain.known is not None
     fitted = [one.arguments[0] for one in chain.made if one.function.endswith("fitted_on")]
-    assert bool(fitted) == bool(getattr(chain.ranker, "features", None))
+    ranker = chain.ranker.ranker if isinstance(chain.ranker, Reranked) else chain.ranker
+    assert bool(fitted) == bool(getattr(ranker, "features", None))
     for kind in {type(feature) for feature in fitted}:
         monkeypatch.setattr(kind, "fit", None)
     again = serve_with(chain, chain.known.history, chain.known.requests, Stages(aloud=False))

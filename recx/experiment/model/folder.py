@@ -103,7 +103,7 @@ def read(folder: Path) -> Kept:
             _check(folder, name, state)
         config = dict(parse_yaml(folder / CONFIG, read_text(folder / CONFIG)))
         card = dict(json.loads(read_text(folder / CARD)))
-        for target in _own_targets([config.get(stage) for stage in ("retriever", "ranker", "feature")]):
+        for target in _own_targets([config.get(stage) for stage in ("retriever", "ranker", "reranker", "feature")]):
             factory.locate(target, "model")  # imports it, if the option files of the project name it
         chain = values.read(folder, locate)
         if not isinstance(chain, Chain):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FIXED = ("fold", "objective")
 """Settings that must be the same in all trials of a sweep, so that they can be compared."""
-AFTER_RETRIEVAL = ("ranker", "feature", "cache", "engine", "name", "pruner", "report", "runtime", "tracker")
+AFTER_RETRIEVAL = ("ranker", "reranker", "feature", "cache", "engine", "name", "pruner", "report", "runtime", "tracker")
 """First words of the keys that cannot change which users have a target among their candidates."""
 EXTRAS = {"_ray_": "ray", "_submitit_": "slurm"}
 """Part of a package's name -> the extra that installs it; all others come with ``sweep``."""

@@ -15,9 +15,9 @@ from recx.core.protocols import Encoder, FittedFeature
 from recx.core.ragged import indptr_of, rows_of_groups, sum_of_groups
 from recx.core.system.durations import HOUR
 from recx.core.types import Array, Doubles, Floats, Interactions, Longs, RankedLists, Requests, Vectors
-from recx.parts.feature.clicks import ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.shared.click_counts import EventCounter
+from recx.parts.shared.item_clicks import ItemClicks, item_clicks
 from recx.parts.shared.products import products_of_pairs
 from recx.parts.shared.sequences import Sequences, sequences
 from recx.parts.shared.texts import text_column, unit_rows

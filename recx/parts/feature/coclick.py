@@ -12,10 +12,10 @@ from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
-from recx.parts.feature.clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.feature.fitted import FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.click_counts import PairCounter, pair_counter
+from recx.parts.shared.item_clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.shared.sequences import Sequences, sequences
 
 

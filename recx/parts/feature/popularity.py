@@ -11,10 +11,10 @@ from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Array, Bools, Floats, Interactions, Longs, RankedLists, Requests
-from recx.parts.feature.clicks import ItemClicks, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.click_counts import EventCounter
+from recx.parts.shared.item_clicks import ItemClicks, item_clicks
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedFeature
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
-from recx.parts.feature.clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
+from recx.parts.shared.item_clicks import AllEvents, ItemClicks, all_events, item_clicks
 from recx.parts.shared.products import products_of_lists
 from recx.parts.shared.texts import (
     Encoded,

@@ -1,4 +1,4 @@
-"""The clicks on items and all events, counted as of the request: the owners that features share."""
+"""The clicks on items and all events, counted as of the request: the owners that features and re-rankers share."""
 
 from __future__ import annotations
 
