@@ -22,6 +22,7 @@ RUNS = {
     "ease": [*NEWS, "retriever=ease", "ranker=identity"],
     "rp3beta": [*NEWS, "retriever=rp3beta", "ranker=identity"],
     "slim": [*NEWS, "retriever=slim", "ranker=identity"],
+    "ials": [*NEWS, "retriever=ials", "retriever.factors=16", "ranker=identity"],
     "vsknn": [*NEWS, "retriever=vsknn", "retriever.gap=2h", "ranker=identity"],
     "markov": [*NEWS, "retriever=markov", "ranker=identity"],
     "mmr": [*NEWS, "reranker=mmr"],

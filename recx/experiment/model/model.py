@@ -162,7 +162,7 @@ class Model:
         if not isinstance(retriever, FindsSimilar):
             raise InputError(
                 f"the retriever of this model ({type(retriever).__name__}) knows no similar items: use a model with "
-                "retriever=item_knn, vsknn, markov, rp3beta, slim, faiss, ease, text, or a union of these"
+                "retriever=item_knn, vsknn, markov, rp3beta, slim, ials, faiss, ease, text, or a union of these"
             )
         found = retriever.similar(number, int(k))
         rank = np.arange(1, len(found.item) + 1)

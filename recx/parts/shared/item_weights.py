@@ -18,7 +18,7 @@ from recx.core.ragged import blocks, check_borders, check_numbers, indptr_of
 from recx.core.row_order import borders_and_rows
 from recx.core.similar import Similar
 from recx.core.system.threads import side_by_side
-from recx.core.types import Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.heap import push, sort_heap
 from recx.parts.shared.top_k import Eligibility, Rules, lists_of
 
@@ -80,9 +80,14 @@ class DistinctClicks:
 @once_per_input
 def distinct_clicks(history: Interactions) -> DistinctClicks:
     """Return what each user has clicked, once each."""
-    pairs = np.unique(history.user.astype(np.int64) * max(history.n_items, 1) + history.item)
-    user, item = np.divmod(pairs, max(history.n_items, 1))
-    return DistinctClicks(indptr_of(np.bincount(user, minlength=history.n_users)), item.astype(np.int32))
+    return distinct_pairs(history.user, history.item, history.n_users, history.n_items)
+
+
+def distinct_pairs(user: Array, item: Ints, n_users: int, n_items: int) -> DistinctClicks:
+    """Return the items of each user, once each, from pairs of a user and an item [n] in any order."""
+    pairs = np.unique(user.astype(np.int64) * max(n_items, 1) + item)
+    users, items = np.divmod(pairs, max(n_items, 1))
+    return DistinctClicks(indptr_of(np.bincount(users, minlength=n_users)), items.astype(np.int32))
 
 
 def best_of_weights(

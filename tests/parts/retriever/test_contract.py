@@ -8,6 +8,7 @@ from recx.core.protocols import Retriever
 from recx.parts.retriever.ease import EASE
 from recx.parts.retriever.faiss import Faiss
 from recx.parts.retriever.given import Given
+from recx.parts.retriever.ials import IALS
 from recx.parts.retriever.item_knn import ItemKNN
 from recx.parts.retriever.markov import Markov
 from recx.parts.retriever.popularity import Popularity
@@ -37,6 +38,8 @@ RETRIEVERS: dict[str, Retriever] = {
     "rp3beta, seen kept": RP3Beta(alpha=0.5, beta=0.0, seen="keep"),
     "slim": SLIM(l1=0.1, l2=1.0),
     "slim, seen kept": SLIM(l1=0.0, seen="keep"),
+    "ials": IALS(factors=3),
+    "ials, more factors than clicks, seen kept": IALS(factors=20, unobserved=0.5, l2=0.1, exponent=0.5, seen="keep"),
     "vsknn": VSkNN(),
     "vsknn, few sessions": VSkNN(neighbours=3, sample=4, last=2, seed=1),
     "vsknn, cosine and order": VSkNN(
