@@ -78,6 +78,7 @@ from recx.core.system.atomic import replacing, write_text
 from recx.core.system.durations import HOUR, SECOND, Duration, milliseconds
 from recx.core.system.plain_files import check_plain, read_text
 from recx.core.system.signals import stoppable
+from recx.core.system.threads import available, one_blas_thread
 from recx.core.total import Total
 from recx.core.trackers import KeptModel, ModelRun, Run, SweepTracker, Tracker
 from recx.core.types import (
@@ -104,7 +105,7 @@ from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
 from recx.parts.shared.program import Program
 from recx.parts.shared.texts import texts_of
-from recx.parts.shared.top_k import Eligibility, top_k
+from recx.parts.shared.top_k import Eligibility, OfItems, top_k
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
 from recx.parts.split.folds import may_be_target, split_by_steps
@@ -135,11 +136,11 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # filtering
     "with_events", "with_only",
     # splitting, retrieving, learning, features, texts
-    "may_be_target", "split_by_steps", "Eligibility", "top_k", "ANY_GAIN", "Analyzer", "EventCounter", "Examples",
-    "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names", "design_blocks",
-    "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    "may_be_target", "split_by_steps", "Eligibility", "OfItems", "top_k", "ANY_GAIN", "Analyzer", "EventCounter",
+    "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names",
+    "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # while a part works
-    "Pruned", "bar", "once_per_input", "reached", "replacing", "say", "stoppable", "track",
-    "write_text",
+    "Pruned", "available", "bar", "once_per_input", "one_blas_thread", "reached", "replacing", "say", "stoppable",
+    "track", "write_text",
 ]
 # fmt: on

@@ -30,6 +30,7 @@ PLUGINS = {
         "retriever/recbole",
         "retriever/rectools",
     ),
+    "recx-implicit": ("retriever/als", "retriever/bpr", "retriever/lmf"),
     "recx-lightgbm": ("ranker/lambdamart",),
     "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),
     "recx-transformer": (

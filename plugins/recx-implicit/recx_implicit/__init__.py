@@ -1,0 +1,1 @@
+"""Matrix factorisation by implicit for recx: ``retriever=als``, ``bpr`` and ``lmf``."""

@@ -1,0 +1,149 @@
+"""The factors that implicit has learnt, and the lists made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from implicit.cpu.als import AlternatingLeastSquares
+
+from recx.plugin import (
+    Array,
+    Bools,
+    Floats,
+    InputError,
+    Interactions,
+    Ints,
+    Longs,
+    OfItems,
+    RankedLists,
+    Requests,
+    Seen,
+    Similar,
+    available,
+    one_blas_thread,
+    top_k,
+)
+from recx_implicit.clicks import Columns, Value, fingerprints
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFactors:
+    """A fitted matrix factorisation, which knows the users of its fit as they were then.
+
+    Attributes:
+        option: The retriever, such as ``bpr``.
+        seen: Whether items that the user has clicked are dropped or kept.
+        columns: The items that have factors.
+        item_factors: The factors of these items [n, d].
+        users: The raw ids of the users who have factors, increasing [n_known].
+        user_factors: The factors of these users [n_known, d].
+    """
+
+    option: str
+    seen: Seen
+    columns: Columns
+    item_factors: Floats
+    users: Array
+    user_factors: Floats
+
+    def check_read(self) -> None:
+        n, d = self.item_factors.shape
+        if n != len(self.columns.items) or self.user_factors.shape != (len(self.users), d):
+            raise ValueError("factors of other users or items than those of the fit")
+
+    def for_users(self, history: Interactions) -> Self:
+        return self
+
+    def similar(self, item: int, k: int) -> Similar:
+        """Return the items whose factors have the largest cosine with those of this one; none if it was not clicked."""
+        own = self.columns.items == item
+        length = np.maximum(np.linalg.norm(self.item_factors, axis=1), np.finfo(np.float32).tiny)
+        units = self.item_factors / length[:, None]
+        cosine = units @ units[own].sum(axis=0)
+        others = ~own if own.any() else own
+        return Similar.best(self.columns.items[others], cosine[others], k)
+
+    def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
+        """Return the clicked items whose factors have the largest products with the user's.
+
+        A user without factors gets an empty list and is counted in the notes.
+
+        Raises:
+            InputError: The history has other items than the one of the fit.
+        """
+        if history.n_items != self.columns.n_items:
+            raise InputError(
+                f"retriever={self.option} was fitted on {self.columns.n_items} items, and this history has "
+                f"{history.n_items}: use one of the same items"
+            )
+        factors, known, notes = self._vectors(history, requests.user)
+
+        def score(block: Requests) -> OfItems:
+            at = np.searchsorted(requests.user, block.user)
+            table = factors[at] @ self.item_factors.T
+            table[~known[at]] = -np.inf
+            return OfItems(table, self.columns.items.astype(np.int64))
+
+        lists = top_k(score, history, requests, k, self.seen)
+        return replace(lists, notes={f"{self.option}_requests_without_factors": int((~known).sum()), **notes})
+
+    def _vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools, dict[str, int]]:
+        """Return the factors of users [n, d], who has some [n], and counts of these."""
+        at, known = self._of_the_fit(history, users)
+        return self.user_factors[at], known, {}
+
+    def _of_the_fit(self, history: Interactions, users: Ints) -> tuple[Longs, Bools]:
+        """Return the row of each user's factors [n], and who has some [n]; the row of others says nothing."""
+        ids = history.users.ids[users]
+        at = np.minimum(np.searchsorted(self.users, ids), len(self.users) - 1)
+        return at, self.users[at] == ids
+
+
+@dataclass(frozen=True, eq=False)
+class FittedALS(FittedFactors):
+    """A fitted ALS, which solves for the factors of users whose clicks are others than those of the fit.
+
+    Attributes:
+        clicks: A fingerprint of the clicks of each user of the fit [n_known].
+        regularization: Penalty on the squared factors.
+        alpha: Confidence of a click relative to that of no click.
+        value: What a user's events of an item count.
+    """
+
+    clicks: Array
+    regularization: float
+    alpha: float
+    value: Value
+
+    def check_read(self) -> None:
+        super().check_read()
+        if self.clicks.shape != self.users.shape:
+            raise ValueError("clicks of other users than those of the fit")
+
+    @cached_property
+    def _model(self) -> AlternatingLeastSquares:
+        settings = {"regularization": self.regularization, "alpha": self.alpha}
+        model = AlternatingLeastSquares(self.item_factors.shape[1], **settings)
+        model.item_factors = np.require(self.item_factors, requirements=["C", "W"])  # as its compiled code takes it
+        return model
+
+    def _vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools, dict[str, int]]:
+        matrix = self.columns.matrix(history, users, self.value)
+        at, of_fit = self._of_the_fit(history, users)
+        known = matrix.getnnz(axis=1) > 0
+        changed = np.flatnonzero(known & (~of_fit | (self.clicks[at] != fingerprints(matrix))))
+        factors = self.user_factors[at]
+        factors[changed] = self._solved(matrix[changed])
+        return factors, known, {f"{self.option}_requests_solved_anew": len(changed)}
+
+    def _solved(self, matrix: Any) -> Floats:
+        """Return the factors of users with these clicks [n, d]."""
+        if not matrix.shape[0]:
+            return np.zeros((0, self.item_factors.shape[1]), dtype=np.float32)
+        with one_blas_thread():
+            self._model.num_threads = available()
+            found: Floats = self._model.recalculate_user(np.arange(matrix.shape[0]), matrix)
+        return found
