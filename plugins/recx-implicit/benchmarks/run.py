@@ -1,4 +1,4 @@
-"""Compares ``als``, ``bpr`` and ``lmf`` with implicit's own models and ``item_knn``: ``python benchmarks/run.py``.
+"""``als``, ``bpr`` and ``lmf`` beside implicit's own models and ``item_knn``: ``python benchmarks/run.py [DATA]``.
 
 The data is in RECX_DATA, or in ../shared/data next to recx's checkout. implicit's own models are fitted on the same
 history with the same settings and threads, without recx, and judged by recx's definitions. A time is that of the fit
@@ -8,6 +8,7 @@ and the lists of all requests, the smaller one of two.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +29,11 @@ SETS = {
     "ml-100k": ("+experiment=table", "dataset=recbole", f"dataset.path={DATA / 'ml-100k' / 'ml-100k.inter.gz'}"),
     "beauty": ("+experiment=sequences", f"dataset.path={DATA / 'beauty' / 'Beauty.txt.gz'}"),
 }
-CHOSEN: dict[tuple[str, str], dict[str, float]] = {}
-"""Data and option -> settings, chosen on fold=valid."""
+CHOSEN: dict[tuple[str, str], dict[str, float]] = {
+    ("ml-100k", "als"): {"factors": 32},
+    ("beauty", "als"): {"factors": 256, "alpha": 10, "regularization": 1},
+}
+"""Data and option -> settings chosen on fold=valid, where they beat the defaults."""
 MODELS = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking, "lmf": LogisticMatrixFactorization}
 NDCG, HIT = "end_to_end/ndcg_at_10", "end_to_end/hit_at_10"
 K = 100
@@ -94,6 +98,8 @@ def line(data: str, option: str, words: list[str]) -> str:
 def main() -> None:
     """Print one line per data set and retriever."""
     for data, where in SETS.items():
+        if sys.argv[1:] and data not in sys.argv[1:]:
+            continue
         knn = run(*where, "retriever=item_knn").metrics
         print(f"{data} item_knn: ndcg_at_10 {knn[NDCG]:.4f}, hit_at_10 {knn[HIT]:.4f}")
         for option in MODELS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from recx.plugin import (
     Floats,
     InputError,
     Interactions,
+    Longs,
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
@@ -70,7 +72,7 @@ class ALS:
         learnt = clicks.learn(
             lambda: AlternatingLeastSquares(self.factors, **settings, num_threads=available(), random_state=self.seed)
         )
-        clicked = fingerprints(clicks.matrix)
+        clicked = fingerprints(clicks.matrix)[clicks.order]
         return FittedALS(*clicks.found(learnt, self.seen), clicked, self.regularization, self.alpha, self.value)
 
 
@@ -178,7 +180,7 @@ class _Clicks:
 
     Attributes:
         option: The retriever, such as ``als``.
-        users: The raw ids of the users, increasing [n_users].
+        users: The raw ids of the users [n_users].
         columns: The items.
         matrix: What the users have clicked, a CSR [n_users, n_items].
     """
@@ -199,8 +201,12 @@ class _Clicks:
                 f"retriever={option}: retriever.factors={factors}, but the history has only {len(users)} users and "
                 f"{len(columns.items)} items with events, which so many numbers each would describe entirely: {way_out}"
             )
-        users = users[np.argsort(history.users.ids[users], kind="stable")]
         return cls(option, history.users.ids[users], columns, columns.matrix(history, users, value))
+
+    @cached_property
+    def order(self) -> Longs:
+        """The rows of the users by increasing id [n_users]."""
+        return np.argsort(self.users, kind="stable")
 
     def learn(self, make: Callable[[], Any]) -> Any:
         """Return the model of implicit after its fit; its threads are OpenMP's, so BLAS has one."""
@@ -221,4 +227,5 @@ class _Clicks:
 
     def found(self, learnt: Any, seen: Seen) -> tuple[str, Seen, Columns, Floats, Array, Floats]:
         """Return the fields of the fitted factors."""
-        return self.option, seen, self.columns, learnt.item_factors, self.users, learnt.user_factors
+        users, of_users = self.users[self.order], learnt.user_factors[self.order]
+        return self.option, seen, self.columns, learnt.item_factors, users, of_users

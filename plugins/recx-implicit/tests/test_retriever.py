@@ -147,7 +147,7 @@ def test_users_are_found_by_their_ids_in_another_history(history: Interactions, 
         indptr=np.array([0, len(clicked), 2 * len(clicked)]),
         item=np.tile(clicked, 2),
         weight=np.ones(2 * len(clicked), dtype=np.float32),
-        users=Entities(np.array([unknown, 100 + chosen])),
+        users=Entities(np.array([unknown, history.users.ids[chosen]])),
     )
     lists = fitted.for_users(other).retrieve(other, everyone(other), 6)
     expected = fitted.retrieve(history, Requests(np.array([chosen], dtype=np.int32)), 6)
