@@ -32,6 +32,7 @@ SETS = {
 CHOSEN: dict[tuple[str, str], dict[str, float]] = {
     ("ml-100k", "als"): {"factors": 32},
     ("beauty", "als"): {"factors": 256, "alpha": 10, "regularization": 1},
+    ("beauty", "bpr"): {"learning_rate": 0.05},
 }
 """Data and option -> settings chosen on fold=valid, where they beat the defaults."""
 MODELS = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking, "lmf": LogisticMatrixFactorization}

@@ -10,6 +10,7 @@ import pytest
 from implicit.cpu.als import AlternatingLeastSquares
 from implicit.cpu.bpr import BayesianPersonalizedRanking
 from implicit.cpu.lmf import LogisticMatrixFactorization
+from recx_implicit import retriever as module
 from recx_implicit.fitted import FittedALS
 from recx_implicit.retriever import ALS, BPR, LMF
 from scipy import sparse
@@ -195,13 +196,31 @@ def test_a_damaged_model_is_refused(history: Interactions) -> None:
             damaged.check_read()
 
 
-@pytest.mark.parametrize("kind", [BPR, LMF])
+@pytest.mark.parametrize("retriever", SMALL, ids=name_of)
 def test_fits_are_equal_whatever_the_number_of_threads(
-    history: Interactions, kind: Any, monkeypatch: pytest.MonkeyPatch
+    history: Interactions, retriever: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(kind(factors=4, iterations=5).fit(history).item_factors)
+        found.append(retriever.fit(history).item_factors)
     assert np.array_equal(*found)
-    assert kind(factors=4, iterations=5, reproducible=False).fit(history).item_factors.shape == found[0].shape
+
+
+@pytest.mark.parametrize(("reproducible", "threads"), [(True, 1), (False, 3)])
+def test_all_threads_learn_where_fits_need_not_be_equal(
+    history: Interactions, reproducible: bool, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def fit(model: Any, *_: Any, **__: Any) -> None:
+        asked.append(model.num_threads)
+        raise InterruptedError
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    for name, kind in (("BayesianPersonalizedRanking", BPR), ("LogisticMatrixFactorization", LMF)):
+        own = getattr(module, name)
+        monkeypatch.setattr(module, name, type(name, (own,), {"fit": fit}))
+        with pytest.raises(InterruptedError):
+            kind(factors=4, reproducible=reproducible).fit(history)
+    assert asked == [threads, threads]
