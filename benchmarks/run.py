@@ -329,12 +329,20 @@ def ann() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def ials() -> Iterator[tuple[str, str, str]]:
+    """Alternating least squares beside implicit on the same histories: see benchmarks/ials.py."""
+    from ials import figures
+
+    yield from figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
     "day1": lambda: news("globo-tianchi-day1"),
     "25k": lambda: news("globo-tianchi-25k"),
     "ease": ease,
+    "ials": ials,
     "large": large,
     "evaluation": evaluation,
     "lists": lists,
