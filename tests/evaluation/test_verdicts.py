@@ -71,7 +71,7 @@ def test_pairs_that_are_told_apart_those_that_are_not_and_equivalent_ones_are_na
     without = compared(*three).pairs
     assert without is not None
     assert len(told_apart(without, "ndcg")) == 2
-    alike = compared(*three[:2], run("d", 0, 0, 0, 0)).pairs
+    alike = compared(three[0], *(run(name, 0, 0, 0, 0) for name in ("b", "d"))).pairs
     assert alike is not None
     assert told_apart(alike, "ndcg")[0] == "of 3 pairs, told apart: none"
 
