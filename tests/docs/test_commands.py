@@ -434,6 +434,7 @@ ELSEWHERE = {
     "evaluate": "see above",
     "init": "see above",
     "study": "see below",
+    "reproduce": "so here",
 }
 """Commands that other tests run."""
 
@@ -451,6 +452,17 @@ def test_every_command_runs(line: str, workplace: Path, capfd: pytest.CaptureFix
     code = ran(words, workplace / "shop" if own else workplace)
     said = capfd.readouterr()
     assert (code, said.err) == (0, ""), said.out[-2000:] + said.err
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("reproduce ")])
+def test_every_reproduction_runs_or_says_where_to_get_its_data(
+    line: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """tests/jobs/reproduce runs one to its end; the data of those on the pages is not ours to give."""
+    clicks(here, "Beauty.txt")
+    code = ran(small(line, here), here)
+    said = capfd.readouterr()
+    assert (code, "get it from" in said.err) == ((0, False) if line == "reproduce list" else (1, True)), said.err
 
 
 @pytest.mark.slow

@@ -65,8 +65,9 @@ def test_a_sweep_is_nested_on_a_server_too(server: Any, here: Path) -> None:
     client = open_client(server.uri)
     [parent] = [run for run in runs_of(server.uri, "nested") if run.data.tags.get("recx.role")]
     files = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    tables, kinds = {"trials.json", "settings.json", "settings.csv"}, ("csv", "html", "json", "svg")
-    assert files == {*tables, "files.json", *(f"sweep.{kind}" for kind in kinds)}
+    tables = {f"{name}.{kind}" for name in ("settings", "pooled") for kind in ("csv", "json")}
+    page = {f"sweep.{kind}" for kind in ("csv", "html", "json", "svg")}
+    assert files == {"trials.json", "files.json", *tables, *page}
 
 
 def test_a_server_with_passwords_lets_in_who_knows_them(
