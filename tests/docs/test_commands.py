@@ -462,7 +462,7 @@ def test_every_reproduction_runs_or_says_where_to_get_its_data(
     clicks(here, "Beauty.txt")
     code = ran(small(line, here), here)
     said = capfd.readouterr()
-    assert (code, "get it from" in said.err) == ((0, False) if line == "reproduce list" else (1, True)), said.err
+    assert (code, "get it from" in said.err) == ((0, False) if line == "reproduce list" else (2, True)), said.err
 
 
 @pytest.mark.slow
