@@ -11,14 +11,12 @@ from recx.core.bounds import NonNegativeFloat, PositiveInt, checked
 from recx.core.compiled import compiled
 from recx.core.errors import InputError
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks
 from recx.core.similar import Similar
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.co_clicks import co_clicks
 from recx.parts.shared.heap import push, sort_heap
-from recx.parts.shared.top_k import Eligibility, Rules, lists_of
+from recx.parts.shared.top_k import Eligibility, Rules, lists_by_pieces
 
 LISTS = 10_000  # requests answered by one thread at a time
 
@@ -115,18 +113,13 @@ class FittedMarkov:
         usual = np.flatnonzero(self.share) if smoothing else np.zeros(0, dtype=np.int64)
         usual = usual[np.argsort(-self.share[usual], kind="stable")]
         table = (self.counts.indptr.astype(np.int64), self.counts.indices, self.counts.data)
-        eligibility, n_lists = Eligibility(history, self.settings.seen), len(requests)
-        item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
-        length = np.zeros(n_lists, dtype=np.int64)
+        chain = (*table, self.leaving, self.share, smoothing, usual, history.indptr, history.item)
+        eligibility = Eligibility(history, self.settings.seen)
 
-        def find(piece: tuple[int, int]) -> None:
-            some = slice(*piece)
-            rules, made = eligibility.rules(requests[some]), (item[some], score[some], length[some])
-            chain = (*table, self.leaving, self.share, smoothing, usual)
-            _retrieve(*chain, history.indptr, history.item, rules, *made)
+        def write(some: slice, item: Ints, score: Floats, length: Longs) -> None:
+            _retrieve(*chain, eligibility.rules(requests[some]), item, score, length)
 
-        side_by_side(find, blocks(n_lists if k else 0, LISTS))
-        return lists_of(requests.user, length, item, score)
+        return lists_by_pieces(requests.user, k, LISTS, write)
 
 
 def _totals(history: Interactions, near: Floats, half_life: int | None) -> tuple[Doubles, Doubles]:

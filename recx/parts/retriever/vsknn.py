@@ -11,14 +11,13 @@ import numpy as np
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, Seed, checked
 from recx.core.errors import InputError
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, check_borders, check_numbers, indptr_of
+from recx.core.ragged import check_borders, check_numbers, indptr_of
 from recx.core.row_order import borders_and_rows
 from recx.core.similar import Similar
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.system.threads import side_by_side
-from recx.core.types import Array, Doubles, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.retriever.neighbour_sessions import NEVER, Asking, Formula, Sessions, retrieve_from_sessions
-from recx.parts.shared.top_k import Eligibility, Rules, lists_of
+from recx.parts.shared.top_k import Eligibility, Rules, lists_by_pieces
 
 LISTS = 2_000  # requests answered by one thread at a time
 Fading = Literal["div", "geometric", "same"]
@@ -172,18 +171,13 @@ class FittedVSkNN:
     def _lists(self, asking: Asking, rules: Rules, k: int) -> RankedLists:
         """Return the lists of the requests of ``rules``."""
         sessions = Sessions(self.indptr, self.item, self.time, self._session, self.rows, self.borders)
-        n_lists = len(rules.user)
-        item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
-        length = np.zeros(n_lists, dtype=np.int64)
 
-        def find(piece: tuple[int, int]) -> None:
-            some = slice(*piece)
+        def write(some: slice, item: Ints, score: Floats, length: Longs) -> None:
             own = rules._replace(now=rules.now[some], user=rules.user[some])
             of = asking._replace(now=asking.now[some])
-            retrieve_from_sessions(sessions, self._formula, of, own, item[some], score[some], length[some])
+            retrieve_from_sessions(sessions, self._formula, of, own, item, score, length)
 
-        side_by_side(find, blocks(n_lists if k else 0, LISTS))
-        return lists_of(rules.user, length, item, score)
+        return lists_by_pieces(rules.user, k, LISTS, write)
 
     @cached_property
     def _session(self) -> Ints:

@@ -14,13 +14,12 @@ from recx.core.compiled import compiled
 from recx.core.errors import InputError
 from recx.core.memo import once_per_input
 from recx.core.protocols import Seen
-from recx.core.ragged import blocks, check_borders, check_numbers, indptr_of
+from recx.core.ragged import check_borders, check_numbers, indptr_of
 from recx.core.row_order import borders_and_rows
 from recx.core.similar import Similar
-from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.heap import push, sort_heap
-from recx.parts.shared.top_k import Eligibility, Rules, lists_of
+from recx.parts.shared.top_k import Eligibility, Rules, lists_by_pieces
 
 LISTS = 10_000  # requests answered by one thread at a time
 
@@ -122,17 +121,12 @@ def best_of_weights(
         )
     eligibility = Eligibility(history, seen)
     table = (weights.indptr.astype(np.int64), weights.indices, weights.data)
-    n_lists = len(requests)
-    item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
-    length = np.zeros(n_lists, dtype=np.int64)
 
-    def find(piece: tuple[int, int]) -> None:
-        block = slice(*piece)
-        rules = eligibility.rules(requests[block])
-        _retrieve(*table, worth, clicks.indptr, clicks.item, rules, item[block], score[block], length[block])
+    def write(some: slice, item: Ints, score: Floats, length: Longs) -> None:
+        rules = eligibility.rules(requests[some])
+        _retrieve(*table, worth, clicks.indptr, clicks.item, rules, item, score, length)
 
-    side_by_side(find, blocks(n_lists if k else 0, LISTS))
-    return lists_of(requests.user, length, item, score)
+    return lists_by_pieces(requests.user, k, LISTS, write)
 
 
 @compiled("item", "score", "length")

@@ -171,6 +171,9 @@ class Program:
 class Workplace:
     """A folder of a program's own, for this user alone, which is removed with this object, but not after an error.
 
+    Many libraries read back what they learnt as pickle, which runs what it reads. So a task begins only if all that the
+    program keeps is as its last task left it.
+
     Attributes:
         folder: The folder.
         model: The folder in it where the program keeps what it learns.
@@ -180,6 +183,7 @@ class Workplace:
         self.folder = Path(mkdtemp(prefix="recx-external-"))
         self.model = self.folder / "model"
         self.model.mkdir()
+        self._left = _digest(self.model)
         self._removed = finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -190,15 +194,31 @@ class Workplace:
         """Yield a folder for the files of one task.
 
         Raises:
-            RecxError: What failed inside, with the folder, which is left to look at.
+            RecxError: What failed inside, with the folder, which is left to look at; or what the program keeps is not
+                what it left.
         """
+        if _digest(self.model) != self._left:
+            raise RecxError(
+                f"{self.model}: something else has changed what the program learnt, so it is not read: run it again"
+            )
         folder = Path(mkdtemp(prefix="task-", dir=self.folder))
         try:
             yield folder
         except RecxError as error:
             self._removed.detach()
             raise type(error)(f"{error}; its files are left in {folder}") from error
+        self._left = _digest(self.model)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of the names and contents of all files below a folder."""
+    found = hashlib.blake2b()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "blake2b").digest()
+        found.update(os.fsencode(path.relative_to(folder)) + b"\0" + content)
+    return found.hexdigest()
 
 
 def passed_on() -> dict[str, str]:

@@ -24,7 +24,7 @@ from recx.core.progress import track
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, indptr_of, rows_of_groups
 from recx.core.system.threads import available, side_by_side
-from recx.core.types import Array, Bools, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.heap import push, sort_heap
 
 Scores = Any
@@ -154,6 +154,29 @@ def top_k(
     if len(borders) == 1:
         return best(requests)
     return RankedLists.concat(best(requests[a:b]) for a, b in track(borders, "blocks of requests"))
+
+
+def lists_by_pieces(
+    user: Ints, k: int, at_once: int, write: Callable[[slice, Ints, Floats, Longs], None]
+) -> RankedLists:
+    """Return the lists of these users, which ``write`` writes piece by piece, side by side on threads.
+
+    Args:
+        user: The users [n_lists].
+        k: The longest length of a list.
+        at_once: How many lists are a piece.
+        write: Gets which lists a piece has, and writes their items and scores [n, k] and their numbers of items [n].
+    """
+    n_lists = len(user)
+    item, score = np.empty((n_lists, k), dtype=np.int32), np.empty((n_lists, k), dtype=np.float32)
+    length = np.zeros(n_lists, dtype=np.int64)
+
+    def piece(borders: tuple[int, int]) -> None:
+        some = slice(*borders)
+        write(some, item[some], score[some], length[some])
+
+    side_by_side(piece, blocks(n_lists if k else 0, at_once))
+    return lists_of(user, length, item, score)
 
 
 def lists_of(user: Ints, length: Longs, item: Ints, score: Reals) -> RankedLists:

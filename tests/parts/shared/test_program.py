@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +81,30 @@ def test_a_folder_is_for_this_user_alone_and_is_removed_with_what_holds_it() -> 
     gone = place.folder
     del place
     assert not gone.exists()
+
+
+def leave(path: Path, text: str = "") -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: leave(model / "learnt", "other"),
+        lambda model: leave(model / "more"),
+        lambda model: (model / "learnt").unlink(),
+        lambda model: (model / "learnt").rename(model / "renamed"),
+    ],
+    ids=["changed", "added", "removed", "renamed"],
+)
+def test_what_a_program_learnt_is_not_read_if_it_is_not_as_the_program_left_it(change: Callable[[Path], Any]) -> None:
+    workplace = Workplace()
+    for text in ("once", "twice"):  # a program may go on learning in each of its tasks
+        with workplace.task():
+            leave(workplace.model / "learnt", text)
+    change(workplace.model)
+    with pytest.raises(RecxError, match="something else has changed what the program learnt"), workplace.task():
+        pass
 
 
 def test_what_may_not_or_cannot_run_is_refused() -> None:

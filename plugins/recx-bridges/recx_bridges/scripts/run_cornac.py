@@ -21,7 +21,7 @@ def main():
         model.fit(data)
         file.write_bytes(pickle.dumps(model))
         return
-    model = pickle.loads(file.read_bytes())  # of this run's own folder, which nobody else writes to
+    model = pickle.loads(file.read_bytes())  # its only form; recx has checked that it is as it was left
     number = np.full(task.n_users, -1)
     for raw, inner in model.uid_map.items():
         number[raw] = inner

@@ -31,7 +31,7 @@ def main():
         model.train(data, TrainingOptions(rng=task.seed))
         file.write_bytes(pickle.dumps(model))
         return
-    model = pickle.loads(file.read_bytes())  # of this run's own folder, which nobody else writes to
+    model = pickle.loads(file.read_bytes())  # its only form; recx has checked that it is as it was left
     everything = ItemList(item_ids=np.arange(task.n_items))
     borders = np.searchsorted(user, np.arange(task.n_users + 1))
 
