@@ -84,7 +84,7 @@ def run(
         env=dict(environment),
         start_new_session=True,  # a process group of its own
     )
-    output, code, in_time = _Output(show), child.returncode, True
+    output, in_time = _Output(show), True
     assert child.stdout is not None
     try:
         os.set_blocking(child.stdout.fileno(), False)

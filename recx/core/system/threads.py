@@ -20,7 +20,8 @@ from recx.core.errors import InputError
 
 S = TypeVar("S")
 T = TypeVar("T")
-_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""The variables by which libraries are told how many threads they may use."""
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def limited_to(threads: object) -> Iterator[int]:
         raise InputError(f"runtime.threads={threads}: it must be a positive whole number, or null for every core")
     with _turn:
         if not _limits:
-            _environment.update({name: os.environ[name] for name in _POOLS if name in os.environ})
+            _environment.update({name: os.environ[name] for name in POOLS if name in os.environ})
         number = threads if isinstance(threads, int) else _number(_environment.get("OMP_NUM_THREADS", ""))
         limit = _Limit(number, _pools_limited_to(number))
         _limits.append(limit)
@@ -53,7 +54,7 @@ def limited_to(threads: object) -> Iterator[int]:
                 _pools_limited_to(_limits[-1].number)
             else:
                 first.restore()
-                for name in _POOLS:
+                for name in POOLS:
                     os.environ.pop(name, None)
                 os.environ.update(_environment)
                 _environment.clear()
@@ -76,7 +77,7 @@ _environment: dict[str, str] = {}
 
 def _pools_limited_to(number: int) -> Callable[[], None]:
     """Limit all pools from here on; return what restores them."""
-    os.environ.update(dict.fromkeys(_POOLS, str(number)))
+    os.environ.update(dict.fromkeys(POOLS, str(number)))
     if "numpy" not in sys.modules:  # a pool reads the environment once, when its library is loaded
         return lambda: None
     from threadpoolctl import threadpool_limits

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recx.core.system.threads import cores
+from recx.core.system.threads import POOLS, cores
 
 DIED = "its process was killed or crashed, perhaps for lack of memory"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Job(Protocol):
@@ -119,7 +118,7 @@ def _processes(number: int) -> Iterator[Any]:
     """
     from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-    shared = {} if os.environ.get(THREADS[0]) else dict.fromkeys(THREADS, str(max(1, cores() // number)))
+    shared = {} if os.environ.get(POOLS[0]) else dict.fromkeys(POOLS, str(max(1, cores() // number)))
     pool = ProcessPoolExecutor(number, timeout=30, initializer=_prepare, env={**shared, "PYTHONSAFEPATH": "recx"})
     try:
         yield pool
