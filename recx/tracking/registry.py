@@ -125,12 +125,27 @@ class Registry:
             if _number(now) == _number(champion):
                 if not verdict.better:
                     return verdict
-                self.client.set_registered_model_alias(self.name, CHAMPION, version)
-                now = self._champion()
+                now = self._moved(version, now)
                 if _number(now) == version:
                     return verdict
             champion = now
         return Verdict(False, f"not the {CHAMPION}, which has changed {TRIES} times while it was compared")
+
+    def _moved(self, version: str, before: ModelVersion | None) -> ModelVersion | None:
+        """Move the alias, and return the champion that there is then.
+
+        Of two processes that set the first champion at once, a server refuses one: both insert the alias.
+        """
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.set_registered_model_alias(self.name, CHAMPION, version)
+        except MlflowException:
+            now = self._champion()
+            if _number(now) == _number(before):
+                raise
+            return now
+        return self._champion()
 
     def _champion(self) -> ModelVersion | None:
         aliases = self.client.get_registered_model(self.name).aliases

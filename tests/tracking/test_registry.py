@@ -15,7 +15,7 @@ from rich.console import Console
 
 from recx.core.errors import InputError
 from recx.core.progress import shown_on
-from recx.core.trackers import KeptModel
+from recx.core.trackers import KeptModel, Verdict
 from recx.tracking.fetched_models import registered_run
 from recx.tracking.mlflow import MLflow
 from recx.tracking.registry import CHAMPION, COMPARED, WAITING, Registry
@@ -188,6 +188,37 @@ def test_a_champion_that_changes_meanwhile_is_compared_again(home: Path, registe
     register("run2", contest)
     assert contest.met == [{"valid/per_user.parquet": "values of run0"}, {}]
     assert state_of(home, "3") == "the champion instead of version 2: it wins"
+
+
+@pytest.mark.parametrize("met", [None, "2"])
+def test_an_alias_that_another_process_inserts_at_the_same_time(
+    home: Path, register: Registering, met: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server refuses the second insertion, with the words of its database."""
+    from mlflow.exceptions import MlflowException
+
+    register("run0")
+    opened = client(home)
+    theirs = opened.create_run("0").info
+    opened.create_model_version("news", f"{theirs.artifact_uri}/theirs", theirs.run_id)
+    opened.delete_registered_model_alias("news", CHAMPION)
+    set_alias, refusals = opened.set_registered_model_alias, [MlflowException("UNIQUE constraint failed")]
+
+    def set_late(name: str, alias: str, version: str) -> None:
+        if refusals:
+            if met is not None:
+                set_alias(name, alias, met)
+            raise refusals.pop()
+        set_alias(name, alias, version)
+
+    monkeypatch.setattr(opened, "set_registered_model_alias", set_late)
+    registry, contest = Registry(opened, "news"), register.contest()
+    if met is None:  # nobody else did, so it failed for another reason
+        with pytest.raises(MlflowException, match="UNIQUE"):
+            registry._decided("1", contest)
+    else:
+        assert registry._decided("1", contest) == Verdict(True, "the champion instead of version 2: it wins")
+        assert opened.get_registered_model("news").aliases == {CHAMPION: "1"}
 
 
 def state_of(home: Path, version: str) -> str:

@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import RecxError, reason, unexpected
@@ -63,8 +63,9 @@ def main() -> int:
 
 
 def _say(answer: Any, what: Mapping[str, Any]) -> None:
-    answer.write(json.dumps(what) + "\n")
-    answer.flush()
+    with suppress(BrokenPipeError):  # whoever started it has died, so its input is closed and it ends
+        answer.write(json.dumps(what) + "\n")
+        answer.flush()
 
 
 def _application(job: Mapping[str, Any]) -> tuple[ASGIApp, Limits]:

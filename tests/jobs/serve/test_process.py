@@ -79,9 +79,13 @@ def serving(folder: Path, *arguments: str) -> Iterator[Running]:
         port = int(lines[-1].split(",")[0].rpartition(":")[2])
         reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()))
         reader.start()
-        yield Running(process, port, lines)
-        process.terminate()
-        reader.join(30)
+        try:
+            yield Running(process, port, lines)
+            process.terminate()
+            process.wait(30)
+        finally:
+            process.kill()
+            reader.join(30)  # its workers, which end with it, have the same output
     finally:
         process.kill()
         process.wait(30)
@@ -113,6 +117,8 @@ def test_a_worker_that_dies_is_started_again_and_none_outlives_a_server_that_is_
     with serving(run, "--workers", "2") as server:
         for _ in range(10):
             assert server.get("/recommend?users=u05&k=3")[0] == 200
+        answers = 'recx_requests_total{endpoint="recommend",code="200"} '
+        server.until(lambda: f"{answers}10" in server.get("/metrics")[1])  # each is counted after it was sent
         before = server.workers()
         assert len(before) == 2
         for pid in before:
@@ -120,11 +126,11 @@ def test_a_worker_that_dies_is_started_again_and_none_outlives_a_server_that_is_
         server.until(lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
         assert server.get("/recommend?users=u05&k=3")[0] == 200  # waits until one of them serves
         server.until(lambda: "recx_worker_starts_total 4" in server.get("/metrics")[1])
-        assert 'recx_requests_total{endpoint="recommend",code="200"} 11' in server.get("/metrics")[1]
+        server.until(lambda: f"{answers}11" in server.get("/metrics")[1])
         workers, printed = server.workers(), "".join(server.lines)
         server.process.kill()
         server.until(lambda: not any(map(is_alive, workers)))
-        assert refused(server.port)
+        server.until(lambda: refused(server.port))  # a process counts as dead a little before its sockets are closed
     assert printed.count("was killed by SIGKILL (out of memory?): it is started again") == 2
     assert "Traceback" not in printed
 
