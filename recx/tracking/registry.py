@@ -125,27 +125,19 @@ class Registry:
             if _number(now) == _number(champion):
                 if not verdict.better:
                     return verdict
-                now = self._moved(version, now)
+                self._move(version, now)
+                now = self._champion()
                 if _number(now) == version:
                     return verdict
             champion = now
         return Verdict(False, f"not the {CHAMPION}, which has changed {TRIES} times while it was compared")
 
-    def _moved(self, version: str, before: ModelVersion | None) -> ModelVersion | None:
-        """Move the alias, and return the champion that there is then.
-
-        Of two processes that set the first champion at once, a server refuses one: both insert the alias.
-        """
-        from mlflow.exceptions import MlflowException
-
-        try:
-            self.client.set_registered_model_alias(self.name, CHAMPION, version)
-        except MlflowException:
-            now = self._champion()
-            if _number(now) == _number(before):
-                raise
-            return now
-        return self._champion()
+    def _move(self, version: str, before: ModelVersion | None) -> None:
+        """Move the alias, unless another process has just done so."""
+        store.insert(
+            lambda: self.client.set_registered_model_alias(self.name, CHAMPION, version),
+            lambda: _number(self._champion()) != _number(before),
+        )
 
     def _champion(self) -> ModelVersion | None:
         aliases = self.client.get_registered_model(self.name).aliases

@@ -95,15 +95,27 @@ def open_experiment(
         experiment = client.get_experiment_by_name(name)
         if experiment is None:
             location = artifacts.as_uri() if artifacts else None
-            return client, client.create_experiment(name, artifact_location=location, tags=dict(tags({})))
+            insert(
+                lambda: client.create_experiment(name, artifact_location=location, tags=dict(tags({}))),
+                lambda: client.get_experiment_by_name(name) is not None,
+            )
+            experiment = client.get_experiment_by_name(name)
+        assert experiment is not None
         if experiment.lifecycle_stage != "active":
             raise InputError(
                 f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
             )
         for tag, text in tags(experiment.tags).items():
             if experiment.tags.get(tag) != text:
-                client.set_experiment_tag(experiment.experiment_id, tag, text)
+                _tag(client, experiment.experiment_id, tag, text)
         return client, str(experiment.experiment_id)
+
+
+def _tag(client: MlflowClient, experiment: str, tag: str, text: str) -> None:
+    insert(
+        lambda: client.set_experiment_tag(experiment, tag, text),
+        lambda: client.get_experiment(experiment).tags.get(tag) == text,
+    )
 
 
 def _refuse_foreign(file: Path) -> None:
@@ -183,6 +195,25 @@ def errors_explained(uri: str) -> Iterator[None]:
         ) from error
 
 
+def insert(new: Callable[[], object], is_there: Callable[[], bool]) -> None:
+    """Insert a row that another process may insert at the same time: a server lets both try, and refuses the second.
+
+    Args:
+        new: Inserts it.
+        is_there: Returns whether there is one, whoever inserted it; asked after a failure.
+
+    Raises:
+        mlflow.exceptions.MlflowException: It cannot be inserted, and there is none.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        new()
+    except MlflowException:
+        if not is_there():
+            raise
+
+
 def failures() -> tuple[type[Exception], ...]:
     """Return the errors of a store, or of the way to it."""
     from mlflow.exceptions import MlflowException
@@ -228,10 +259,18 @@ def end_dead_runs(client: MlflowClient, parent: str | None = None) -> int:
     """
     dead = [run.info.run_id for run in _running(client) if is_dead(run.data.tags) or _is_of(run, parent)]
     for run_id in dead:
-        client.set_tag(run_id, "recx.reason", "the process died without an error (SIGKILL, out of memory or power)")
+        _say_dead(client, run_id)
         _fail_models(client, run_id)
         client.set_terminated(run_id, "KILLED")
     return len(dead)
+
+
+def _say_dead(client: MlflowClient, run_id: str) -> None:
+    reason = "the process died without an error (SIGKILL, out of memory or power)"
+    insert(
+        lambda: client.set_tag(run_id, "recx.reason", reason),
+        lambda: client.get_run(run_id).data.tags.get("recx.reason") == reason,
+    )
 
 
 def _fail_models(client: MlflowClient, run_id: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recx.core.errors import RecxError
 from recx.tracking import store
-from recx.tracking.store import open_client, open_experiment
+from recx.tracking.store import end_dead_runs, open_client, open_experiment
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +71,34 @@ def test_an_experiment_gets_the_tags_that_it_lacks(tmp_path: Path) -> None:
     client, experiment = open_experiment(uri, None, "news", lambda tags: {"kind": "old"})
     open_experiment(uri, None, "news", kind)
     assert client.get_experiment(experiment).tags == {"kind": "old", "view": "all"}
+
+
+@pytest.mark.parametrize("other", [True, False])
+@pytest.mark.parametrize("change", ["create_experiment", "set_experiment_tag", "set_tag"])
+def test_what_another_process_inserts_at_the_same_time(
+    tmp_path: Path, change: str, other: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server lets both try, and refuses the second with the words of its database."""
+    from mlflow.exceptions import MlflowException
+
+    uri = f"sqlite:///{tmp_path / 'store.db'}"
+    client, experiment = open_experiment(uri, None, "news", lambda tags: {})
+    dead = client.create_run(experiment, tags={}).info.run_id
+    insert, refused = getattr(client, change), []
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        if other or refused:
+            insert(*arguments, **named)
+        if not refused:
+            refused.append(arguments)
+            raise MlflowException("UNIQUE constraint failed")
+
+    monkeypatch.setattr(client, change, late)
+    monkeypatch.setattr("recx.tracking.store.open_client", lambda uri: client)
+    monkeypatch.setattr("recx.tracking.store.is_dead", lambda tags: True)
+    with nullcontext() if other else pytest.raises(MlflowException, match="UNIQUE"):
+        opened, of_others = open_experiment(uri, None, "others" if change == "create_experiment" else "news", kind)
+        end_dead_runs(opened)
+        assert opened.get_experiment(of_others).tags["view"] == "all"
+        assert opened.get_run(dead).info.status == "KILLED"
+    assert len(refused) == 1
