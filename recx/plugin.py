@@ -101,11 +101,14 @@ from recx.experiment.model.folder import fitted_parts_of
 from recx.parts.feature.fitted import Constant, FittedWith, PerItem
 from recx.parts.retriever.external import FittedExternal, fit_program
 from recx.parts.shared.analyzer import Analyzer
+from recx.parts.shared.checkpoints import Keeper, Saved, fingerprint
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
+from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.program import Program
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, OfItems, top_k
+from recx.parts.shared.training import After, Course, Epochs, Learner, trained
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
 from recx.parts.split.folds import may_be_target, split_by_steps
@@ -139,6 +142,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "may_be_target", "split_by_steps", "Eligibility", "OfItems", "top_k", "ANY_GAIN", "Analyzer", "EventCounter",
     "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names",
     "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    # training epoch by epoch
+    "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "fingerprint", "trained",
     # while a part works
     "Pruned", "available", "bar", "once_per_input", "one_blas_thread", "reached", "replacing", "say", "stoppable",
     "track", "write_text",

@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from recx.plugin import FitSummary, Interactions, Pruned, RecxError, SeenEvents, bar, reached, say
+from recx.plugin import FitSummary, Inner, Interactions, Pruned, RecxError, SeenEvents, bar, reached, say
 from recx_transformer.checkpoint import Keeper, Saved, fingerprint
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
 from recx_transformer.settings import Settings
-from recx_transformer.validation import Inner, by_clock, by_users
 
 LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transformer/valid_ndcg_at_10"
 
@@ -98,7 +97,9 @@ def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> Fitte
     saved = keeper.resumed() if settings.resume else None
     seen = SeenEvents.of(history)  # also where the last part only validates
     with reproducible(device_of(settings.device)):
-        inner = _inner(settings, history)
+        inner = Inner.of(
+            history, settings.validation, settings.validation_users, settings.validation_share, settings.seed
+        )
         course = Course("refit" if inner is None else "choose", settings.epochs)
         if saved is not None:
             course = Course(**saved.course)
@@ -241,18 +242,3 @@ class Study:
         }
         summary = FitSummary(notes=notes, curves=course.curves)
         return FittedTransformer(learner.settings, learner.network, learner.catalogue, self.seen, summary)
-
-
-def _inner(settings: Settings, history: Interactions) -> Inner | None:
-    """Return the inner validation, or None if it is disabled or the history is too short."""
-    if not settings.validation_users:
-        return None
-    rng = np.random.default_rng(settings.seed)
-    by = settings.validation
-    if by == "auto":
-        by = "users" if history.time is None else "clock"
-    if by == "clock" and history.time is not None:
-        inner = by_clock(history, settings.validation_users, settings.validation_share, rng)
-    else:
-        inner = by_users(history, settings.validation_users, rng)
-    return inner if len(inner.requests) and (inner.train.lengths > 1).any() else None

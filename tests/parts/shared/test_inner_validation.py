@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from recx_transformer.validation import Inner, by_clock, by_users
 
-from recx.plugin import Entities, Interactions, RankedLists, Requests
+from recx.core.entities import Entities
+from recx.core.types import Interactions, RankedLists, Requests
+from recx.parts.shared.inner_validation import By, Inner, by_clock, by_users
 from recx.testing import tiny_world
 
 WORLD = Interactions(
@@ -67,3 +70,34 @@ def test_ndcg_by_hand() -> None:
     requests = Requests(np.array([0, 2], dtype=np.int32))
     inner = Inner(WORLD, WORLD, requests, np.array([3, 4], dtype=np.int32))
     assert inner.ndcg(Fixed()) == pytest.approx((1 + 1 / np.log2(3)) / 2)
+
+
+@pytest.mark.parametrize(
+    ("by", "times", "targets"), [("auto", True, [2, 4]), ("auto", False, [3, 4]), ("users", True, [3, 4])]
+)
+def test_the_clock_is_used_where_there_is_one(by: By, times: bool, targets: list[int]) -> None:
+    world = WORLD if times else replace(WORLD, time=None)
+    inner = Inner.of(world, by, 10, 0.3, 0)
+    assert inner is not None
+    assert inner.target.tolist() == targets
+
+
+def test_the_sample_of_users_follows_the_seed() -> None:
+    world = tiny_world(times=False)
+    found = [Inner.of(world, "auto", 5, 0.1, seed) for seed in (0, 0, 1)]
+    first, again, other = (inner.requests.user.tolist() for inner in found if inner is not None)
+    assert first == again != other
+
+
+def test_a_history_too_short_has_no_validation() -> None:
+    assert Inner.of(WORLD, "auto", 0, 0.1, 0) is None
+    short = Interactions(
+        np.array([0, 1, 2]),
+        np.array([0, 1], dtype=np.int32),
+        None,
+        np.ones(2, dtype=np.float32),
+        WORLD.users,
+        WORLD.items,
+    )
+    for events in (short, short.keep(np.zeros(2, dtype=bool))):
+        assert Inner.of(events, "users", 10, 0.1, 0) is None

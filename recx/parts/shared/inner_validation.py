@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from recx.plugin import FittedRetriever, Interactions, Ints, Longs, Requests
+from recx.core.protocols import FittedRetriever
+from recx.core.types import Interactions, Ints, Longs, Requests
 
 K = 10
+
+By = Literal["auto", "users", "clock"]
+"""What is held back: the last event of a sample of users; the last part of the history; or the latter if it has times,
+else the former."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +32,24 @@ class Inner:
     known: Interactions
     requests: Requests
     target: Ints
+
+    @classmethod
+    def of(cls, history: Interactions, by: By, users: int, share: float, seed: int) -> Inner | None:
+        """Return the inner validation of a history; None if ``users`` is 0 or the history is too short for one.
+
+        Args:
+            history: All events of the fit.
+            by: What is held back.
+            users: Maximum number of users with a target; 0: no validation.
+            share: Share of the events that are held back by the clock.
+            seed: Seed of the sample of users.
+        """
+        if not users:
+            return None
+        rng = np.random.default_rng(seed)
+        clock = by != "users" and history.time is not None
+        inner = by_clock(history, users, share, rng) if clock else by_users(history, users, rng)
+        return inner if len(inner.requests) and (inner.train.lengths > 1).any() else None
 
     def ndcg(self, retriever: FittedRetriever) -> float:
         """Return ndcg_at_10 of a retriever that was fitted on ``train``."""
