@@ -11,10 +11,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import recx
-from recx.evaluation.metrics.ranking import FIGURES
+from recx.evaluation.metrics import ranking, stopping
 
 MAX_GRADE = 3
-NAMES = [figure for figure in FIGURES if figure != "top_accuracy"]  # which is another name for hit
+OTHER = {"top_accuracy", *stopping.OF_PROBABILITIES}
+"""Another name for hit, and figures that refuse grades above 1."""
+NAMES = [figure for figure in (*ranking.FIGURES, *stopping.FIGURES) if figure not in OTHER]
 
 Row = tuple[int, int, float]
 
@@ -30,10 +32,11 @@ def textbook(shown: list[int], grades: dict[int, float], k: int | None, threshol
     precision = len(hits) / (k or len(shown)) if shown else 0.0
     recall = len(hits) / n_targets
     summed = sum(nth / place for nth, place in enumerate(hits, start=1))
-    err, goes_on = 0.0, 1.0
+    err, err_log, goes_on = 0.0, 0.0, 1.0
     for place, gain in enumerate(gains, start=1):
         stops = (2**gain - 1) / 2**MAX_GRADE
-        err, goes_on = err + goes_on * stops / place, goes_on * (1 - stops)
+        err, err_log = err + goes_on * stops / place, err_log + goes_on * stops / math.log2(place + 1)
+        goes_on *= 1 - stops
     return {
         "hit": float(bool(hits)),
         "recall": recall,
@@ -52,6 +55,7 @@ def textbook(shown: list[int], grades: dict[int, float], k: int | None, threshol
         "mrr": 1 / hits[0] if hits else 0.0,
         "rbp": sum(0.2 * 0.8 ** (place - 1) for place in hits),
         "err": err,
+        "err_log": err_log,
         "cascade": 1 - goes_on,
     }
 

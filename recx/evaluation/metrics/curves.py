@@ -16,7 +16,8 @@ from recx.core.judged_lists import JudgedLists
 from recx.core.total import Total
 from recx.core.types import Array, Doubles, Longs
 from recx.evaluation.metrics.classification import by_class, confusion, is_relevant, probabilities
-from recx.evaluation.metrics.ranking import ratio, stop_chance
+from recx.evaluation.metrics.ranking import ratio
+from recx.evaluation.metrics.stopping import of_grades, stop_chance
 
 Table = dict[str, Array]
 
@@ -141,7 +142,7 @@ def cascade(judged: JudgedLists, *, max_grade: float, k: int | None = None) -> T
         InputError: A target's grade is above ``max_grade``.
     """
     depth = int(judged.lists.lengths.max(initial=0))
-    chance = stop_chance(judged, max_grade)
+    chance = stop_chance(judged, of_grades(judged, max_grade))
     stops = np.bincount(judged.hit_rank - 1, weights=chance, minlength=depth)
     return Total(np.append(judged.n_users, stops), partial(_cascade, k=k))
 

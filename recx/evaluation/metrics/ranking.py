@@ -166,54 +166,6 @@ def rbp(judged: JudgedLists, k: int | None, *, persistence: float = 0.8) -> Doub
     return _sum(judged.hit_user[hits], worth, judged)
 
 
-def err(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
-    """Expected reciprocal rank: sum over r of 1/r · R_r · prod_{i<r} (1 - R_i), R = (2^g - 1) / 2^max_grade.
-
-    Chapelle, Metzler, Zhang, Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
-
-    Raises:
-        InputError: A target's grade is above ``max_grade``.
-    """
-    stops = stop_chance(judged, max_grade)
-    hits = _within(judged, k)
-    return _sum(judged.hit_user[hits], (stops / judged.hit_rank)[hits], judged)
-
-
-def cascade(judged: JudgedLists, k: int | None, *, max_grade: float) -> Doubles:
-    """The chance that a user who reads from the top stops at one of the first k: 1 - prod (1 - R_i), R as in ``err``.
-
-    Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models, WSDM 2008.
-    """
-    hits = _within(judged, k)
-    return _sum(judged.hit_user[hits], stop_chance(judged, max_grade)[hits], judged)
-
-
-def stop_chance(judged: JudgedLists, max_grade: float) -> Doubles:
-    """Return the chance R_r · prod_{i<r} (1 - R_i) that a user reads up to a hit and stops there [n_hits].
-
-    Raises:
-        InputError: A target's grade is above ``max_grade``.
-    """
-    if len(judged.ideal) and judged.ideal.max() > max_grade:
-        raise InputError(
-            f"max_grade={max_grade:g}: a target has the grade {judged.ideal.max():g}, and err and cascade need the "
-            "highest possible grade: raise it"
-        )
-    stops = exponential(_doubles(judged.hit_gain)) / 2.0**max_grade
-    chance: Doubles = stops.copy()
-    lengths = np.bincount(judged.hit_user, minlength=judged.n_users)
-    indptr = indptr_of(lengths)
-    goes_on = np.ones(judged.n_users)
-    users, nth = np.flatnonzero(lengths), 0
-    while len(users):  # the nth hit of every user who has one
-        row = indptr[users] + nth
-        chance[row] *= goes_on[users]
-        goes_on[users] *= 1 - stops[row]
-        nth += 1
-        users = users[lengths[users] > nth]
-    return chance
-
-
 def _trivial(judged: JudgedLists, k: int | None) -> Notes:
     """Count the users whose whole list fits into k, so that a hit does not depend on its order."""
     lengths = judged.lists.lengths
@@ -225,7 +177,7 @@ NOTES: dict[str, Callable[[JudgedLists, int | None], Notes]] = {"top_accuracy": 
 
 FIGURES: dict[str, Figure] = {
     **{figure.__name__.rstrip("_"): figure for figure in (hit, recall, precision, f, cg, dcg, ndcg, map_, map_trec)},
-    **{figure.__name__: figure for figure in (recall_capped, mrr, rbp, err, cascade)},
+    **{figure.__name__: figure for figure in (recall_capped, mrr, rbp)},
     "top_accuracy": hit,
     "f2": partial(f, beta=2.0),
     "f05": partial(f, beta=0.5),

@@ -23,6 +23,7 @@ from recx.core.metric_names import hint
 from recx.core.protocols import Metric
 from recx.core.total import Total
 from recx.core.types import Doubles, Notes
+from recx.evaluation.ground_truth import ANY_GAIN
 from recx.evaluation.metrics import (
     beyond_accuracy,
     classification,
@@ -31,10 +32,12 @@ from recx.evaluation.metrics import (
     popularity_bias,
     ranking,
     sampled,
+    stopping,
 )
 
 FIGURES: dict[str, ranking.Figure] = {
     **ranking.FIGURES,
+    **stopping.FIGURES,
     **other_ndcg.FIGURES,
     **classification.FIGURES,
     **beyond_accuracy.FIGURES,
@@ -69,8 +72,12 @@ class NamedMetric:
             pop_reo); None: 0.8.
         definition: The library whose NDCG it is (ndcg), the same as ``ndcg_rectools`` and the like; None: the common
             one.
-        rel_threshold: The grade from which a target is relevant; None: that of the evaluator. Users without a target
-            that is relevant to this metric are left out of it.
+        discount: What a stop at rank r is worth (err): ``rank``, 1 / r, which is the default, or ``log``,
+            1 / log2(r + 1), the same as ``err_log``.
+        grades: What a grade is (err, cascade): ``graded``, which is the default, or ``probability``, the chance to stop
+            itself, the same as ``err_prob``, ``err_prob_log`` and ``cascade_prob``.
+        rel_threshold: The grade from which a target is relevant; None: that of the evaluator, and any above 0 where
+            grades are probabilities. Users without a target that is relevant to this metric are left out of it.
         label: Its name in results, for metrics that have the same name otherwise.
 
     Raises:
@@ -86,6 +93,8 @@ class NamedMetric:
     persistence: Annotated[float, Interval(gt=0, lt=1)] | None = None
     head: popularity_bias.Head | None = None
     definition: other_ndcg.Definition | None = None
+    discount: stopping.Discount | None = None
+    grades: stopping.Grades | None = None
     rel_threshold: PositiveFloat | None = None
     label: Label | None = None
 
@@ -103,6 +112,9 @@ class NamedMetric:
             # The same metric, whichever way it is asked for.
             object.__setattr__(self, "figure", f"ndcg_{self.definition}")
             object.__setattr__(self, "definition", None)
+        object.__setattr__(self, "figure", stopping.named(self.figure, self.discount, self.grades))
+        object.__setattr__(self, "discount", None)
+        object.__setattr__(self, "grades", None)
         for param in PARAMS:
             if getattr(self, param) is not None and param not in _params(self.figure):
                 raise InputError(f"the metric {self.figure!r} has no {param}: leave it out")
@@ -127,6 +139,8 @@ class NamedMetric:
         """
         takes = {*_params(self.figure), "rel_threshold"}
         left: dict[str, Any] = {param: defaults.get(param) for param in takes if getattr(self, param) is None}
+        if self.figure in stopping.OF_PROBABILITIES:
+            left["rel_threshold"] = self.rel_threshold or ANY_GAIN
         metric = replace(self, **left)
         if "max_grade" in takes and metric.max_grade is None:
             raise InputError(

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recx.core.errors import InputError
 from recx.evaluation.ground_truth import among_retrieved
 from recx.evaluation.metrics.ranking import FIGURES, means_by_cut, ndcg, recall
 from recx.evaluation.metrics.registry import NamedMetric, parse, resolve
 
 
-def mean(name, judged, max_grade=None):
-    return float(resolve(name, {"max_grade": max_grade})(judged).mean())
+def mean(name, judged):
+    return float(resolve(name)(judged).mean())
 
 
 def ranks_to_world(ranks):
@@ -115,23 +114,10 @@ def test_f_is_not_the_sum_of_weighted_parts(judge):
     assert mean("f05_at_4", judged) == pytest.approx(0.41667, abs=5e-6)  # not 0.83333
 
 
-def test_err_discounts_by_rank_and_goes_on_after_a_grade_of_zero(judge):
-    judged = judge({0: [0, 1, 2, 3]}, {0: {0: 3.0, 1: 2.0, 3: 1.0}})
-    assert mean("err_at_4", judged, max_grade=3) == pytest.approx(0.90088, abs=5e-6)  # 0.90878 with a log discount
-    assert mean("dcg_exp_at_4", judged) == pytest.approx(9.32347, abs=5e-6)
-    assert mean("err_at_2", judge({0: [9, 0]}, {0: {0: 1.0}}), max_grade=1) == pytest.approx(0.25)  # not 1 / rank
-
-
-def test_err_refuses_a_grade_above_the_highest(judge):
-    with pytest.raises(InputError, match=r"max_grade=2: a target has the grade 3"):
-        resolve("err", {"max_grade": 2})(judge({0: [0]}, {0: {0: 3.0}}))
-
-
-def test_the_cascade_is_the_chance_to_stop_within_the_cut(judge):
-    judged = judge({0: [0, 1, 2, 3]}, {0: {0: 3.0, 1: 2.0, 3: 1.0}})
-    assert mean("cascade_at_1", judged, max_grade=3) == pytest.approx(7 / 8)
-    assert mean("cascade_at_3", judged, max_grade=3) == pytest.approx(1 - 1 / 8 * 5 / 8)
-    assert mean("cascade", judged, max_grade=3) == pytest.approx(1 - 1 / 8 * 5 / 8 * 7 / 8)
+def test_graded_gains_of_a_short_list(judge):
+    assert mean("dcg_exp_at_4", judge({0: [0, 1, 2, 3]}, {0: {0: 3.0, 1: 2.0, 3: 1.0}})) == pytest.approx(
+        9.32347, abs=5e-6
+    )
 
 
 def test_single_hit_at_rank_2_is_discounted_by_log2_of_3(judge):
@@ -161,14 +147,14 @@ def test_below_the_threshold_a_target_counts_in_graded_figures_alone(judge):
     assert mean("cg_at_1", judged) == 1
 
 
-def textbook(figure, k, shown, grades, threshold, max_grade):
+def textbook(figure, k, shown, grades, threshold):
     """One user's value in plain loops over the ranks."""
     gains = [max(grades.get(item, 0), 0) for item in shown]
     ideal = sorted((max(grade, 0) for grade in grades.values()), reverse=True)
     n_targets = sum(grade >= threshold for grade in ideal)
     cut = 10**6 if k is None else k
     biased = sum(0.2 * 0.8**place for place, gain in enumerate(gains[:cut]) if gain >= threshold)
-    n_hits, precisions, first, discounted, reciprocal, goes_on = 0, 0.0, 0.0, [0.0, 0.0, 0.0], 0.0, 1.0
+    n_hits, precisions, first, discounted = 0, 0.0, 0.0, [0.0, 0.0, 0.0]
     for rank, gain in enumerate(gains[:cut], start=1):
         if gain >= threshold:
             n_hits += 1
@@ -176,9 +162,6 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
             first = first or 1 / rank
         for nth, worth in enumerate((gain, gain / math.log2(rank + 1), (2**gain - 1) / math.log2(rank + 1))):
             discounted[nth] += worth
-        stop = (2**gain - 1) / 2**max_grade
-        reciprocal += goes_on * stop / rank
-        goes_on *= 1 - stop
     best = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(ideal[:cut], start=1))
     best_exp = sum((2**gain - 1) / math.log2(rank + 1) for rank, gain in enumerate(ideal[:cut], start=1))
     p = n_hits / (k or len(shown)) if shown else 0.0
@@ -200,8 +183,6 @@ def textbook(figure, k, shown, grades, threshold, max_grade):
         "map_trec": precisions / n_targets,
         "mrr": first,
         "rbp": biased,
-        "err": reciprocal,
-        "cascade": 1 - goes_on,
     }[figure]
 
 
@@ -226,8 +207,8 @@ def test_every_figure_equals_the_textbook_loop(judge, world, k, threshold):
 
     assert judged.lists.user.tolist() == users
     for figure in ONE_A_USER:
-        metric = resolve(NamedMetric(figure, k), {"max_grade": 3})
-        expected = [textbook(figure, k, shown.get(user, []), grades[user], threshold, 3) for user in users]
+        metric = NamedMetric(figure, k)
+        expected = [textbook(figure, k, shown.get(user, []), grades[user], threshold) for user in users]
         assert metric(judged) == pytest.approx(expected, abs=1e-12), figure
 
 
@@ -236,10 +217,10 @@ def test_no_normalised_figure_leaves_0_to_1_and_a_longer_cut_never_shows_less(ju
     grades = {user: grades for user, (_, grades) in world.items()}
     assume(any(grade >= 1 for row in grades.values() for grade in row.values()))
     judged = judge({user: items for user, (items, _) in world.items()}, grades)
-    for figure in ("hit", "recall", "precision", "f", "ndcg", "ndcg_exp", "map", "map_trec", "mrr", "err", "cascade"):
-        values = np.array([resolve(NamedMetric(figure, k), {"max_grade": 3})(judged) for k in range(1, 16)])
+    for figure in ("hit", "recall", "precision", "f", "ndcg", "ndcg_exp", "map", "map_trec", "mrr"):
+        values = np.array([NamedMetric(figure, k)(judged) for k in range(1, 16)])
         assert ((values >= 0) & (values <= 1 + 1e-12)).all(), figure
-        if figure in ("hit", "recall", "mrr", "map_trec", "err", "cascade"):
+        if figure in ("hit", "recall", "mrr", "map_trec"):
             assert (np.diff(values, axis=0) >= 0).all(), figure
     for cuts in (np.arange(1, 16), np.array([1, 3, 11])):
         found = means_by_cut(judged, cuts).value
@@ -259,4 +240,4 @@ def test_means_by_cut(judge):
 def test_no_users_give_no_values(judge):
     empty = among_retrieved(judge({0: [1]}, {0: {2: 1.0}}), judge({0: [1]}, {0: {2: 1.0}}))
     for figure in FIGURES:
-        assert resolve(NamedMetric(figure, 5), {"max_grade": 3})(empty).shape == (0,)
+        assert NamedMetric(figure, 5)(empty).shape == (0,)
