@@ -53,6 +53,11 @@ class Splitter(Protocol):
         """Return the fold of this name and, if a ranker can be trained, the fold one step earlier."""
 
 
+def ignores_time(splitter: Splitter) -> bool:
+    """Return whether a split holds out events whenever they happened."""
+    return bool(getattr(splitter, "ignores_time", False))
+
+
 @runtime_checkable
 class FittedRetriever(Protocol):
     """A retriever that has been fitted."""

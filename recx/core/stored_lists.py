@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from recx.core.errors import RecxError
 from recx.core.mapped import Column
 from recx.core.notes import merged
 from recx.core.ragged import indptr_of
-from recx.core.types import Array, RankedLists
+from recx.core.types import Array, Notes, RankedLists
 
 
 @dataclass
@@ -64,3 +64,20 @@ class StoredLists:
         columns = {name: column.array(self._n) for name, column in self._columns.items()}
         item, score = self._item.array(self._n), self._score.array(self._n)
         return RankedLists(user, indptr_of(lengths), item, score, columns, self.notes)
+
+
+def concat(parts: Iterable[RankedLists]) -> RankedLists:
+    """Return all lists, with the columns of the first part and merged notes; parts held by nobody are freed."""
+    notes: Notes = {}
+    kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
+    found: dict[str, list[Array]] = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}
+    columns: dict[str, list[Array]] = {}
+    for at, part in enumerate(parts):
+        for name, arrays in found.items():
+            arrays.append(getattr(part, name))
+        for name in columns if at else part.columns:
+            columns.setdefault(name, []).append(part.columns[name])
+        notes = merged(notes, part.notes)
+    user, lengths, item, score = (np.concatenate(found.pop(name)) for name in kinds)
+    joined = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
+    return RankedLists(user, indptr_of(lengths), item, score, joined, notes)

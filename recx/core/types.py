@@ -6,7 +6,7 @@ Times are unix milliseconds as int64, never cast to float. ``notes`` are counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from recx.core.entities import UNKNOWN_TIME, Entities, without_context
 from recx.core.errors import RecxError
 from recx.core.event_frame import Duplicates, arrays_of, kept
 from recx.core.event_order import EventOrder
-from recx.core.notes import merged as merged_notes
 from recx.core.precision import Reals, floats_of
 from recx.core.ragged import first_rows, group_of_rows, indptr_of, position_of_rows, rows_of_groups, sorted_in_groups
 
@@ -223,23 +222,6 @@ class RankedLists:
     score: Reals
     columns: Mapping[str, Reals] = field(default_factory=dict)
     notes: Notes = field(default_factory=dict)
-
-    @classmethod
-    def concat(cls, parts: Iterable[RankedLists]) -> RankedLists:
-        """Return all lists, with the columns of the first part and merged notes; parts held by nobody are freed."""
-        notes: Notes = {}
-        kinds = {"user": np.int32, "lengths": np.int64, "item": np.int32, "score": np.float32}
-        found: dict[str, list[Array]] = {name: [np.zeros(0, kind)] for name, kind in kinds.items()}
-        columns: dict[str, list[Array]] = {}
-        for at, part in enumerate(parts):
-            for name, arrays in found.items():
-                arrays.append(getattr(part, name))
-            for name in columns if at else part.columns:
-                columns.setdefault(name, []).append(part.columns[name])
-            notes = merged_notes(notes, part.notes)
-        user, lengths, item, score = (np.concatenate(found.pop(name)) for name in kinds)
-        merged = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
-        return cls(user, indptr_of(lengths), item, score, merged, notes)
 
     def __len__(self) -> int:
         return len(self.item)

@@ -9,7 +9,7 @@ import numpy as np
 
 from recx.core.filters import removed_by
 from recx.core.own_items import in_history
-from recx.core.protocols import Loading, Seen, Splitter
+from recx.core.protocols import Loading, Seen, Splitter, ignores_time
 from recx.core.ragged import blocks_of_groups
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.system.serialize import plain, settings
@@ -98,7 +98,7 @@ def held_out(splitter: Splitter) -> dict[str, str]:
     """Return what a split holds out, as its class says in its first paragraph, and whether that leaks time."""
     paragraph = (type(splitter).__doc__ or "").partition("\n\n")[0]
     said = {"held_out": " ".join(paragraph.replace("``", "").split())} if paragraph else {}
-    return {**said, **({"leaks_time": LEAKS_TIME} if getattr(splitter, "ignores_time", False) else {})}
+    return {**said, **({"leaks_time": LEAKS_TIME} if ignores_time(splitter) else {})}
 
 
 def loaded(experiment: Experiment) -> dict[str, Any]:

@@ -11,14 +11,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from recx.core.clock import RELATIVE
 from recx.core.filters import removed
 from recx.core.own_items import among, in_history, repeats_of
-from recx.core.protocols import Cutting, Evaluator, FoldName
+from recx.core.protocols import Cutting, Evaluator, FoldName, Splitter, ignores_time
 from recx.core.types import Bools, Fold, Interactions, Ints, Longs, RankedLists, Split
 from recx.experiment.id_precision import lost_precision
 from recx.experiment.repeated_texts import repeated_texts
@@ -62,7 +62,29 @@ class Finding:
         return self.count / self.of if self.of else 0.0
 
 
-def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name: FoldName = "test") -> list[Finding]:
+class Chain(Protocol):
+    """What is asked of a chain: how it splits, what it evaluates, and which fold."""
+
+    @property
+    def splitter(self) -> Splitter: ...
+    @property
+    def evaluator(self) -> Evaluator: ...
+    @property
+    def fold(self) -> FoldName: ...
+
+
+def examined(chain: Chain, interactions: Interactions, split: Split) -> list[Finding]:
+    """Return what ``examine`` finds in the data and the fold of a chain."""
+    return examine(interactions, split, cuts_of(chain.evaluator), chain.fold, ignores_time(chain.splitter))
+
+
+def examine(
+    interactions: Interactions,
+    split: Split,
+    cuts: Sequence[int],
+    name: FoldName = "test",
+    any_time: bool = False,
+) -> list[Finding]:
     """Check the data and the evaluated fold.
 
     Args:
@@ -70,6 +92,8 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name:
         split: The fold that is evaluated, and the one before.
         cuts: The lengths at which the metrics cut the lists.
         name: The name of the fold.
+        any_time: Whether the split ignores time (see ``Splitter``): the time since the last known event says nothing
+            where targets may be older than that.
 
     Returns:
         One finding for each count; counts that need times, targets, embeddings or texts only where there are some.
@@ -79,6 +103,7 @@ def examine(interactions: Interactions, split: Split, cuts: Sequence[int], name:
     measured |= _requests(fold)
     if fold.target is not None:
         measured |= _targets(fold, fold.target)
+        measured |= {} if any_time else _gaps(fold, fold.target)
         if "later_events_per_target" in split.notes:
             measured["events_later_than_target"] = (split.notes["later_events_per_target"], len(fold.history))
     measured["cuts_beyond_catalogue"] = (sum(k >= _choice(interactions) for k in cuts), len(cuts))
@@ -212,7 +237,7 @@ def _requests(fold: Fold) -> Counts:
 
 
 def _targets(fold: Fold, target: Interactions) -> Counts:
-    history, users = fold.history, fold.requests.user
+    history = fold.history
     wanted = (np.arange(target.n_users), target.indptr, target.item)
     unseen = history.clicks[target.item] == 0
     if fold.requests.allowed is not None:  # a split that allows items without clicks asks for them
@@ -225,13 +250,19 @@ def _targets(fold: Fold, target: Interactions) -> Counts:
     }
     if target.time is not None and history.time is not None:
         found["targets_older_than_history"] = (older_targets(fold), len(target))
+    return found
+
+
+def _gaps(fold: Fold, target: Interactions) -> Counts:
+    """Return counts of the time from a user's last known event to the first target; none without times."""
+    history, users = fold.history, fold.requests.user
     known = users[history.lengths[users] > 0]
     if target.time is None or history.time is None or not len(known):
-        return found
+        return {}
     gap = target.time[target.indptr[known]] - history.time[history.indptr[known + 1] - 1]
     same = np.unique(gap[gap > 0], return_counts=True)[1].max(initial=0)
     span = int(history.time.max()) - int(history.time.min())
-    return found | {
+    return {
         "median_hours_to_target": (round(float(np.median(gap)) / HOUR, 4), round(span / HOUR, 4)),
         "targets_after_one_same_gap": (int(same) if same > 1 else 0, len(known)),
     }

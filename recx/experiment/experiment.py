@@ -35,7 +35,7 @@ from recx.core.protocols import (
 from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
 from recx.experiment.blocks import Serving, serve
-from recx.experiment.doctor import Finding, cuts_of, examine
+from recx.experiment.doctor import Finding, examined
 from recx.experiment.engine.local import Local
 from recx.experiment.files import per_user_of
 from recx.experiment.list_files import ListTable
@@ -235,7 +235,7 @@ class Result:
     @cached_property
     def findings(self) -> list[Finding]:
         """The checks of the data and of the evaluated fold (see ``recx.experiment.doctor``)."""
-        return examine(self.interactions, self.split, cuts_of(self.experiment.evaluator), self.experiment.fold)
+        return examined(self.experiment, self.interactions, self.split)
 
     @cached_property
     def weights(self) -> dict[str, float]:

@@ -85,12 +85,12 @@ def diagnosis(overrides: Sequence[str], seems: Identified | None = None) -> Diag
     config, split = plain(composed), str(composed.hydra.runtime.choices["split"])
     with limited_to(config["runtime"]["threads"]):
         from recx.experiment import build
-        from recx.experiment.doctor import cuts_of, examine
+        from recx.experiment.doctor import examined
         from recx.experiment.published import compared
 
         experiment = _with_loaded(build.plan(config).experiment, seems)
         interactions, folds = experiment.load_and_split()
-        findings = examine(interactions, folds, cuts_of(experiment.evaluator), experiment.fold)
+        findings = examined(experiment, interactions, folds)
         findings += compared(interactions, _published(experiment.dataset))
     size = (interactions.n_users, interactions.n_items, len(interactions))
     return Diagnosis(*size, split, experiment.fold, findings, seems)

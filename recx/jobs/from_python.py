@@ -11,7 +11,7 @@ from recx.core.distribution import check_distribution
 from recx.core.errors import InputError
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
-from recx.jobs.frames import OF_TABLES, Columns, given_frames
+from recx.jobs.frames import OF_TABLES, SETTINGS, Columns, GivenFrames, given_frames
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +66,7 @@ def run(
     from recx.jobs.launch import folder_of_run, launch
 
     words = _words(overrides)
-    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
-    given = given_frames(frames, columns, words, _added(config_name))
+    given = _given((data, valid, test, slates, items, users), columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         check_single(words)
         config = compose([*given.words, *words])
@@ -119,8 +118,7 @@ def sweep(
     from recx.jobs.sweep import run as sweeps
 
     words = _words(overrides)
-    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
-    given = given_frames(frames, columns, words, _added(config_name))
+    given = _given((data, valid, test, slates, items, users), columns, words, _added(config_name))
     with given.at_hand(), _project(words, config_dir, config_name):
         of_all = put_aside([*given.words, *words])
         outcome = sweeps.sweep(of_all, lambda of_trials: hydra_job.run(["-m", *of_trials]))
@@ -212,12 +210,18 @@ def doctor(
     from recx.jobs.identified import identified
 
     words = _words(overrides)
-    frames = {"data": data, "valid": valid, "test": test, "slates": slates, "items": items, "users": users}
-    given = given_frames(frames, columns, words)
+    given = _given((data, valid, test, slates, items, users), columns, words)
     with given.at_hand(), _project(words, config_dir, config_name):
         words = [*given.words, *words]
         seems = identified(words)
         return diagnosis(words if seems is None else _words(seems.overrides), seems)
+
+
+def _given(
+    tables: Sequence[Frame | None], columns: Columns | None, words: Sequence[str], added: Sequence[str] = ()
+) -> GivenFrames:
+    """Return the frames of the arguments, in the order of ``SETTINGS``."""
+    return given_frames(dict(zip(SETTINGS, tables, strict=True)), columns, words, added)
 
 
 def _added(config_name: str) -> Sequence[str]:

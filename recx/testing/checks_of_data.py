@@ -12,7 +12,7 @@ from scipy import sparse
 from recx.core.clock import check_clock
 from recx.core.errors import InputError
 from recx.core.filters import Filter
-from recx.core.protocols import Dataset, Encoder, Splitter
+from recx.core.protocols import Dataset, Encoder, Splitter, ignores_time
 from recx.core.types import Floats, Fold, Interactions, Requests, Vectors
 from recx.testing.elsewhere import result_elsewhere
 from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
@@ -106,7 +106,7 @@ def check_splitter(splitter: Splitter, interactions: Interactions | None = None)
     expect(predict.fold.target is None, "fold=predict must not hold out any event")
     expect(len(predict.fold.history) == len(world), "the history of fold=predict must contain all events")
     test, valid = splitter.split(world, "test"), splitter.split(world, "valid")
-    ordered = not getattr(splitter, "ignores_time", False)
+    ordered = not ignores_time(splitter)
     for split in (test, valid):
         _check_fold(split.fold, ordered)
         if split.past is not None:

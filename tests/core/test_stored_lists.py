@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recx.core.errors import RecxError
-from recx.core.stored_lists import StoredLists
+from recx.core.stored_lists import StoredLists, concat
 from recx.core.types import RankedLists
 
 LENGTHS = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4)
@@ -39,7 +39,7 @@ def test_the_lists_are_those_of_all_blocks(lengths: list[list[int]]) -> None:
     blocks, stored = lists_of(lengths), StoredLists()
     for block in blocks:
         stored.add(block)
-    made, whole = stored.lists(), RankedLists.concat(blocks)
+    made, whole = stored.lists(), concat(blocks)
     for name in ("user", "indptr", "item", "score"):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
         assert getattr(made, name).dtype == getattr(whole, name).dtype
@@ -69,7 +69,7 @@ def test_a_block_without_rows_decides_neither_types_nor_columns(lengths: list[li
     stored = StoredLists()
     for block in [*blocks[:at], empty, *blocks[at:]]:
         stored.add(block)
-    made, whole = stored.lists(), RankedLists.concat(blocks)
+    made, whole = stored.lists(), concat(blocks)
     assert (made.item.dtype, made.score.dtype) == (np.int32, np.float32)
     np.testing.assert_array_equal(made.item, whole.item)
     np.testing.assert_array_equal(made.columns["rank"], whole.columns["rank"])

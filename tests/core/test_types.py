@@ -16,6 +16,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.ragged import indptr_of
+from recx.core.stored_lists import concat
 from recx.core.types import Interactions, RankedLists, Requests
 
 FRAME = pd.DataFrame(
@@ -155,12 +156,12 @@ def test_lists_are_cut_and_taken_with_their_columns() -> None:
 
 def test_lists_are_joined_with_their_columns_and_counts_of_requests_add_up() -> None:
     whole = replace(THREE, columns={"x": np.arange(len(THREE), dtype=np.float32)}, notes={"requests_odd": 1, "size": 5})
-    again = RankedLists.concat([whole[:1], whole[1:1], whole[1:]])
+    again = concat([whole[:1], whole[1:1], whole[1:]])
     for name in ("user", "indptr", "item", "score"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name), strict=True)
     assert again.columns["x"].tolist() == whole.columns["x"].tolist()
     assert again.notes == {"requests_odd": 3, "size": 5}
-    nothing = RankedLists.concat([])
+    nothing = concat([])
     assert (nothing.n_lists, len(nothing), nothing.indptr.tolist()) == (0, 0, [0])
 
 

@@ -18,10 +18,12 @@ from recx.core.entities import Entities
 from recx.core.ragged import indptr_of
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.evaluation.evaluator import Evaluator
-from recx.experiment.doctor import LIMITS, Finding, counts, cuts_of, examine
+from recx.experiment.doctor import LIMITS, Finding, counts, cuts_of, examine, examined
 from recx.parts.dataset.movielens import MovieLens
 from recx.parts.dataset.news import News
 from recx.parts.dataset.sequences import Sequences
+from recx.parts.ranker.identity import Identity
+from recx.parts.retriever.popularity import Popularity
 from recx.parts.split.by_time import ByTime
 from recx.parts.split.by_user import ByUser
 from recx.parts.split.cold_items import ColdItems
@@ -232,6 +234,16 @@ def test_the_gap_before_the_target() -> None:
     assert late["targets_after_one_same_gap"].count == 0
 
 
+@pytest.mark.parametrize(("splitter", "expected"), [(LeaveLast(), 2), (Random(), 0)], ids=["leave_last", "random"])
+def test_a_split_that_ignores_time_has_no_gap_before_the_target(splitter: LeaveLast | Random, expected: int) -> None:
+    world = healthy()
+    evaluator = Evaluator(["recall_at_5"], ["ndcg_at_5"], ["ndcg_at_5"])
+    chain = recx.Experiment(News(), splitter, Popularity(), Identity(), evaluator)
+    findings = {finding.name for finding in examined(chain, world, splitter.split(world, "test"))}
+    assert len(findings & {"median_hours_to_target", "targets_after_one_same_gap"}) == expected
+    assert "targets_older_than_history" in findings
+
+
 @pytest.mark.parametrize(
     ("cuts", "expected"),
     [((), (0, 0, "fine")), ((5, 59), (0, 2, "fine")), ((5, 60, 100), (2, 3, "look")), ((60,), (1, 1, "bad"))],
@@ -382,10 +394,7 @@ def test_known_counts_of_real_data(shared_data: Callable[[str], Path]) -> None:
 
 
 def test_the_generated_site_is_fine_and_its_card_has_the_counts() -> None:
-    from recx.evaluation.evaluator import Evaluator
     from recx.experiment import protocol_card
-    from recx.parts.ranker.identity import Identity
-    from recx.parts.retriever.popularity import Popularity
 
     metrics = ["hit_at_5"]
     evaluator = Evaluator(metrics, metrics, metrics)

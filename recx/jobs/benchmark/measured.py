@@ -24,6 +24,7 @@ from recx.config.part_classes import locate
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.protocols import FittedRanker, FittedRetriever, Ranker, Retriever
 from recx.core.ragged import blocks
+from recx.core.stored_lists import concat
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.jobs.benchmark.peak_memory import Memory
 from recx.jobs.benchmark.timing import timed
@@ -97,16 +98,16 @@ class Timing:
             index texts or load a model), ``batch_ns`` of all batches, and ``differ``: how many lists differ in batches.
         """
         if not self.clocked:
-            return {"lists": RankedLists.concat([call(*given) for given in batches(max(1, n))])}
+            return {"lists": concat([call(*given) for given in batches(max(1, n))])}
         first = list(islice(batches(1), self.warmup))  # their own objects, so that nothing cached by them helps others
         warm = timed(call, [first[number % n] for number in range(self.warmup)])[1]
         results, ns = timed(call, list(batches(1)))
-        lists = RankedLists.concat(results)
+        lists = concat(results)
         measured = {"lists": lists, "ns": ns, "first_ns": int(np.append(warm, ns)[0])}
         if self.batch_size is not None:
             in_batches, ns_of_batches = timed(call, list(batches(self.batch_size)))
             measured["batch_ns"] = int(ns_of_batches.sum())
-            measured["differ"] = _differing(lists, RankedLists.concat(in_batches))
+            measured["differ"] = _differing(lists, concat(in_batches))
         return measured
 
 

@@ -18,6 +18,7 @@ from recx.core.progress import track
 from recx.core.protocols import FittedRetriever, Retriever, retrieves_slates
 from recx.core.ragged import blocks, indptr_of, max_of_groups
 from recx.core.similar import FindsSimilar, Similar
+from recx.core.stored_lists import concat
 from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.allowed import retrieved
@@ -83,7 +84,7 @@ class FittedUnion:
         if len(borders) == 1 and len(requests) <= PIECE:
             return self._merge(history, requests, k)[0]
         merged = (self._merge(history, requests[a:b], k) for a, b in track(borders, "blocks of requests merged"))
-        return RankedLists.concat(part for parts in merged for part in parts)
+        return concat(part for parts in merged for part in parts)
 
     def for_users(self, history: Interactions) -> FittedUnion:
         return replace(self, sources={name: for_users(source, history) for name, source in self.sources.items()})

@@ -23,6 +23,7 @@ from recx.core.precision import Reals, floats_of
 from recx.core.progress import track
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, indptr_of, rows_of_groups
+from recx.core.stored_lists import concat
 from recx.core.system.threads import available, side_by_side
 from recx.core.types import Array, Bools, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.heap import push, sort_heap
@@ -153,7 +154,7 @@ def top_k(
     borders = list(blocks(len(requests), max(1, CELLS // max(1, history.n_items))))
     if len(borders) == 1:
         return best(requests)
-    return RankedLists.concat(best(requests[a:b]) for a, b in track(borders, "blocks of requests"))
+    return concat(best(requests[a:b]) for a, b in track(borders, "blocks of requests"))
 
 
 def lists_by_pieces(

@@ -61,8 +61,7 @@ class ByQuery:
             held_out = part == back if now else (part >= back) & (part <= len(PARTS))
             return ((part > back) & now) | (held_out & ~last), held_out & last
 
-        asked_for = (self.max_users, self.seed, self.users)
-        return split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
+        return split_by_steps(interactions, fold, step, self.request_time, self.past, self)
 
     def _parts(self, interactions: Interactions, fold: FoldName) -> Longs:
         """Return the step, from 1, in which each query is held out [n_users]."""

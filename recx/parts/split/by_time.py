@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.system.durations import Duration, milliseconds
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, check_draw, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, check_draw, may_be_target, noting_left_out, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,14 @@ class ByTime:
         if interactions.time is None:
             raise InputError("split=by_time needs times, and this data has none: choose split=leave_last or by_user")
         step = partial(self._masks, interactions, interactions.time)
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
-        if fold == "predict":
-            return split
-        start, stop = self._window(interactions.time, STEPS[fold])
-        inside = (interactions.time >= start) & (interactions.time < stop)
-        active = (count_in_groups(inside, interactions.indptr) > 0) & may_be_target(interactions)
-        notes = {**split.notes, "users_left_out_too_little_history": int(active.sum()) - asked(split)}
-        return replace(split, notes=notes)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
+        return noting_left_out(split, fold, partial(self._active, interactions, interactions.time), "little_history")
+
+    def _active(self, interactions: Interactions, time: Longs, back: int) -> Bools:
+        """Return which users have events in the window of a step, and may have targets [n_users]."""
+        start, stop = self._window(time, back)
+        inside = (time >= start) & (time < stop)
+        return (count_in_groups(inside, interactions.indptr) > 0) & may_be_target(interactions)
 
     def _window(self, time: Longs, back: int) -> tuple[int, int]:
         length = milliseconds(self.window, "split.window")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, Share, checked
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, deal, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, deal, may_be_target, noting_left_out, split_by_steps
 from recx.parts.split.groups import groups_of
 
 
@@ -57,13 +57,8 @@ class ByUser:
             held_out = np.repeat(step_of == back, lengths)
             return np.repeat(step_of > back, lengths) | (held_out & first), held_out & ~first
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
-        if fold == "predict":
-            return split
-        dealt = int(((step_of == STEPS[fold]) & (lengths > 0)).sum())
-        notes = {**split.notes, "users_left_out_too_few_events": dealt - asked(split)}
-        return replace(split, notes=notes)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
+        return noting_left_out(split, fold, lambda back: (step_of == back) & (lengths > 0), "few_events")
 
     def _deal(self, interactions: Interactions) -> Longs:
         """Return the step, from 1, in which each user is held out [n_users]."""

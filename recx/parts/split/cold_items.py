@@ -15,7 +15,7 @@ from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.types import Bools, Fold, Interactions, Longs, Split
 from recx.parts.split.cold_users import starts, steps_of_newest
-from recx.parts.split.folds import STEPS, Past, asked, deal, may_be_target, split_by_steps
+from recx.parts.split.folds import STEPS, Past, deal, may_be_target, noting_left_out, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,16 @@ class ColdItems:
             enough = allowed & (count_in_groups(history, interactions.indptr) >= self.min_history)
             return history, (of_event == back) & before & np.repeat(enough, interactions.lengths)
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, "end", self.past, *asked_for)
-        back = STEPS[fold]
+        def meant(back: int) -> Bools:
+            return (count_in_groups(of_event == back, interactions.indptr) > 0) & allowed
+
+        split = split_by_steps(interactions, fold, step, "end", self.past, self)
+        split, back = noting_left_out(split, fold, meant, "little_history"), STEPS[fold]
         past = split.past and self._showing(split.past, step_of == back + 1)
         if fold == "predict":
             return replace(split, past=past)
-        chosen = count_in_groups(of_event == back, interactions.indptr) > 0
-        left_out = int((chosen & allowed).sum()) - asked(split)
-        notes = {"items_held_out": int((step_of == back).sum()), "users_left_out_too_little_history": left_out}
-        return replace(
-            split, past=past, fold=self._showing(split.fold, step_of == back), notes={**split.notes, **notes}
-        )
+        notes = {**split.notes, "items_held_out": int((step_of == back).sum())}
+        return replace(split, past=past, fold=self._showing(split.fold, step_of == back), notes=notes)
 
     def _steps(self, interactions: Interactions) -> Longs:
         """Return the step, from 1, in which each item is held out [n_items]; 0: it has no events."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import STEPS, Past, RequestTime, asked, check_draw, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, check_draw, may_be_target, noting_left_out, split_by_steps
 
 LATER = np.iinfo(np.int64).max
 """A time after all events."""
@@ -70,12 +70,8 @@ class ColdUsers:
             start, stop = starts(since, step_of, back), starts(since, step_of, back - 1)
             return time < start, first & (time >= start) & (time < stop) & np.repeat(step_of == back, lengths)
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
-        if fold == "predict":
-            return split
-        left_out = int((step_of == STEPS[fold]).sum()) - asked(split)
-        return replace(split, notes={**split.notes, "users_left_out_too_few_events": left_out})
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
+        return noting_left_out(split, fold, lambda back: step_of == back, "few_events")
 
 
 def steps_of_newest(since: Longs, chosen: Bools, share: float) -> Longs:

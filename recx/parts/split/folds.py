@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -23,15 +24,31 @@ STEPS: dict[FoldName, int] = {"predict": 0, "test": 1, "valid": 2}
 """Number of steps from the end of the data to a fold's targets (0: nothing is held out)."""
 
 
+class Asking(Protocol):
+    """The settings of a split that decide which of the users with targets are evaluated.
+
+    Attributes:
+        users: A file with the ids of the users who ask, if they have what a request needs; None: all do.
+        max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
+            history is the same whoever is drawn, and so is the past fold.
+        seed: Seed of the draw.
+    """
+
+    @property
+    def users(self) -> Path | None: ...
+    @property
+    def max_users(self) -> int | None: ...
+    @property
+    def seed(self) -> int | None: ...
+
+
 def split_by_steps(
     interactions: Interactions,
     fold: FoldName,
     step: Callable[[int], tuple[Bools, Bools]],
     request_time: Moment,
     past: Past,
-    max_users: int | None = None,
-    seed: int | None = 0,
-    users: Path | None = None,
+    asking: Asking | None = None,
 ) -> Split:
     """Return a fold and its past.
 
@@ -42,10 +59,7 @@ def split_by_steps(
         request_time: Whether a request is made when its first ``target`` happened, right after its user's
             ``last_event``, or at the ``end`` of all history.
         past: Whether there is a past fold one ``step`` earlier, or ``none``.
-        max_users: Largest number of users with a request in a fold with targets, drawn at random; None: all. The
-            history is the same whoever is drawn, and so is the past fold.
-        seed: Seed of the draw.
-        users: A file with the ids of the users who ask, if they have what a request needs; None: all do.
+        asking: Whose settings say which users are evaluated, such as the split itself; None: all are.
 
     Raises:
         InputError: The fold has no requests, the file of users cannot be used, or the data says itself which events
@@ -63,14 +77,11 @@ def split_by_steps(
             f"fold={fold}: no user has both a target and the events before it that the split requires: "
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
-    asking = now.requests.user
-    now, notes = (now, dict[str, float]()) if users is None else of_users(now, users, fold)
-    if max_users is not None and now.target is not None:
-        everyone, now = now, drawn(now, max_users, seed)
-        notes["users_not_drawn"] = len(everyone.requests) - len(now.requests)
+    everybody = now.requests.user
+    now, notes = (now, dict[str, float]()) if asking is None else _evaluated(now, asking, fold)
     before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
     if before is not None and back:
-        before, again = without_askers(before, asking)
+        before, again = without_askers(before, everybody)
         notes |= {"past_requests_with_a_later_list": again} if again else {}
     if before is not None and not len(before.requests):
         before = None
@@ -82,6 +93,15 @@ def split_by_steps(
     if interactions.to_predict is not None and fold != "predict":
         notes["users_history_only"] = len(interactions.to_predict)
     return Split(before, now, notes)
+
+
+def _evaluated(fold: Fold, asking: Asking, name: FoldName) -> tuple[Fold, dict[str, float]]:
+    """Return a fold with the requests and targets of the users who are evaluated, and its notes."""
+    fold, notes = (fold, dict[str, float]()) if asking.users is None else of_users(fold, asking.users, name)
+    if asking.max_users is None or fold.target is None:
+        return fold, notes
+    some = drawn(fold, asking.max_users, asking.seed)
+    return some, {**notes, "users_not_drawn": len(fold.requests) - len(some.requests)}
 
 
 def make_fold(
@@ -199,10 +219,20 @@ def check_draw(split: Any) -> None:
         object.__setattr__(split, "seed", None)
 
 
-def asked(split: Split) -> int:
-    """Return how many users of the fold have what a request needs, drawn and listed or not."""
-    left_out = sum(split.notes.get(name, 0) for name in ("users_not_drawn", "users_not_listed"))
-    return len(split.fold.requests) + int(left_out)
+def noting_left_out(split: Split, fold: FoldName, meant: Callable[[int], Bools], too: str) -> Split:
+    """Return a split with the number of users of its fold who lack what a request needs; ``predict`` asks for all.
+
+    Args:
+        split: The split.
+        fold: Name of the fold.
+        meant: Returns which users would ask in a step, numbered from the end, if they lacked nothing [n_users].
+        too: What they lack, in the name of the note: ``few_events`` or ``little_history``.
+    """
+    if fold == "predict":
+        return split
+    others = sum(split.notes.get(name, 0) for name in ("users_not_drawn", "users_not_listed"))  # who lack nothing
+    left_out = int(meant(STEPS[fold]).sum()) - len(split.fold.requests) - int(others)
+    return replace(split, notes={**split.notes, f"users_left_out_too_{too}": left_out})
 
 
 def _predicted(interactions: Interactions) -> Fold:

@@ -94,8 +94,7 @@ class Given:
             return self._masks(data, given < part, given == part, GIVEN[part], notes)
 
         past: Past = self.past if before != TRAIN else "none"
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(data, fold, step, self.request_time, past, *asked_for)
+        split = split_by_steps(data, fold, step, self.request_time, past, self)
         split = replace(split, notes={**split.notes, **notes})
         if self.past == "step" and split.past is None and self.within is not None:
             split = _with_past(split, data.keep(given == TRAIN), self.within, fold)

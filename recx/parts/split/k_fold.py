@@ -73,8 +73,7 @@ class KFold:
             known = ~(tail & np.repeat(held_out(part_of, self.part, back, self.k), lengths))
             return known, tail & np.repeat(part_of == part_at(self.part, back, self.k), lengths) & (back <= self.k)
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
         if fold == "predict":
             return split
         too_few = int((allowed & (lengths > 0) & (taken == 0)).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -13,7 +13,7 @@ from recx.core.bounds import NonNegativeInt, PositiveInt, Seed, check
 from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import STEPS, Past, asked, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, may_be_target, noting_left_out, split_by_steps
 from recx.parts.split.k_fold import check_part, held_out, part_at
 
 
@@ -64,10 +64,9 @@ class KFoldEvents:
             target = mine & (part_of == part_at(self.part, back, self.k)) & np.repeat(enough, interactions.lengths)
             return history, target & (back < self.k)  # in the last step there would be no history
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, "end", self.past, *asked_for)
-        if fold == "predict":
-            return split
-        chosen = mine & (part_of == part_at(self.part, STEPS[fold], self.k))
-        active = int((count_in_groups(chosen, interactions.indptr) > 0).sum())
-        return replace(split, notes={**split.notes, "users_left_out_too_little_history": active - asked(split)})
+        def meant(back: int) -> Bools:
+            chosen = mine & (part_of == part_at(self.part, back, self.k))
+            return count_in_groups(chosen, interactions.indptr) > 0
+
+        split = split_by_steps(interactions, fold, step, "end", self.past, self)
+        return noting_left_out(split, fold, meant, "little_history")

@@ -12,7 +12,7 @@ from recx.core.bounds import PositiveInt, Seed
 from recx.core.protocols import FoldName
 from recx.core.ragged import prefixes
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import Past, RequestTime, asked, check_draw, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, RequestTime, check_draw, may_be_target, noting_left_out, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,12 @@ class LeaveLast:
             InputError: The fold has no requests.
         """
         step = partial(self._masks, interactions)
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
-        history = split.fold.history
-        events = history.lengths[may_be_target(history)]
-        if fold == "predict":
-            notes = {"users_too_short_to_train_on": int(((events > 0) & (events <= self.n)).sum())}
-        else:
-            notes = {"users_left_out_too_few_events": int((events > 0).sum()) - asked(split)}
-        return replace(split, notes={**split.notes, **notes})
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
+        active = may_be_target(split.fold.history) & (split.fold.history.lengths > 0)
+        if fold != "predict":
+            return noting_left_out(split, fold, lambda _: active, "few_events")
+        short = active & (split.fold.history.lengths <= self.n)
+        return replace(split, notes={**split.notes, "users_too_short_to_train_on": int(short.sum())})
 
     def _masks(self, interactions: Interactions, back: int) -> tuple[Bools, Bools]:
         """Return the masks (history, target) after ``back`` steps, each taken from the history of the step before."""

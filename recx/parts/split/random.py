@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from recx.core.protocols import FoldName
 from recx.core.ragged import position_of_rows
 from recx.core.row_order import count_in_groups
 from recx.core.types import Bools, Interactions, Split
-from recx.parts.split.folds import Past, asked, may_be_target, split_by_steps
+from recx.parts.split.folds import Past, may_be_target, noting_left_out, split_by_steps
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,5 @@ class Random:
             enough = count_in_groups(history, interactions.indptr) >= self.min_history
             return history, ~history & (place >= np.repeat((back - 1) * taken, lengths)) & np.repeat(enough, lengths)
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, "end", self.past, *asked_for)
-        if fold == "predict":
-            return split
-        left_out = int((allowed & (lengths > 0)).sum()) - asked(split)
-        return replace(split, notes={**split.notes, "users_left_out_too_few_events": left_out})
+        split = split_by_steps(interactions, fold, step, "end", self.past, self)
+        return noting_left_out(split, fold, lambda _: allowed & (lengths > 0), "few_events")

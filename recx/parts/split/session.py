@@ -18,10 +18,10 @@ from recx.parts.split.folds import (
     STEPS,
     Past,
     RequestTime,
-    asked,
     check_draw,
     later_events,
     may_be_target,
+    noting_left_out,
     split_by_steps,
 )
 
@@ -75,17 +75,16 @@ class Session:
         def step(back: int) -> tuple[Bools, Bools]:
             return steps[back].earlier | steps[back].prefix, steps[back].target
 
-        asked_for = (self.max_users, self.seed, self.users)
-        split = split_by_steps(interactions, fold, step, self.request_time, self.past, *asked_for)
+        split = split_by_steps(interactions, fold, step, self.request_time, self.past, self)
         past = None if split.past is None else _learning(split.past, interactions, steps[back + 1])
         if fold == "predict":
             return replace(split, past=past)
-        now, of = _learning(split.fold, interactions, steps[back]), steps[back]
-        notes: dict[str, float] = {
-            "users_left_out_too_few_events": int((count_in_groups(of.inside, interactions.indptr) > 0).sum())
-            - asked(split),
-            **({"events_of_unseen_items_dropped": of.dropped} if self.unseen == "drop" else {}),
-        }
+
+        def meant(back: int) -> Bools:
+            return count_in_groups(steps[back].inside, interactions.indptr) > 0
+
+        split, now = noting_left_out(split, fold, meant, "few_events"), _learning(split.fold, interactions, steps[back])
+        notes = dict[str, float]() if self.unseen == "keep" else {"events_of_unseen_items_dropped": steps[back].dropped}
         later = later_events(now.learnable, now)
         if later is not None:
             notes |= {"later_events": later[0], "later_events_per_target": round(later[1], 1)}

@@ -93,19 +93,31 @@ def _share(run: PastRun, ranking: str) -> float | None:
 
 
 def what(run: PastRun, apart: str = "") -> str:
-    """Describe a run: its parts and what differs; for a sweep, what it varied; for a failed run, the reason.
+    """Describe a run: its parts and what differs; for a sweep, what it varied; for a study, what it compared.
+
+    A run that did not finish says why.
 
     Args:
         run: The run.
         apart: How it differs from other runs with the same parts.
     """
     if run.tags.get("recx.role") == "sweep":
-        varied = run.tags.get("recx.varied", "")
-        said = f"sweep {run.tags.get('recx.sweep', '')}: {run.trials} trials{f' of {varied}' if varied else ''}"
+        said = _study(run) if "study" in run.settings else _sweep(run)
     else:
         own = [f"{name}={run.settings[name]}" for name in run.varied if name in run.settings and name not in SHOWN]
         said = " ".join(filter(None, (run.parts, " ".join(own) or apart))) or run.name
     return f"{said} ({run.reason})" if run.reason and run.status != "finished" else said
+
+
+def _sweep(run: PastRun) -> str:
+    varied = run.tags.get("recx.varied", "")
+    return f"sweep {run.tags.get('recx.sweep', '')}: {run.trials} trials{f' of {varied}' if varied else ''}"
+
+
+def _study(run: PastRun) -> str:
+    """Describe a study, which a store keeps as it keeps a sweep."""
+    sizes = (f"{len(run.settings.get(kind, '').split(', '))} {kind}" for kind in ("chains", "worlds", "seeds"))
+    return f"study {run.settings['study']}: {' × '.join(sizes)}"
 
 
 def print_runs(console: Console, columns: Mapping[str, Sequence[str]]) -> None:

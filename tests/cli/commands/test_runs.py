@@ -474,6 +474,15 @@ def test_a_setting_that_was_not_chosen_is_found_in_the_configuration(
     assert [row["id"] for row in as_rows(capsys, "--filter", "ranker.l2=0.1")] == [A[:8]]
 
 
+def test_a_study_is_called_one(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = {"chains": "popularity, linear", "worlds": "small", "seeds": "0, 1, 2"}
+    tags = {"recx.role": "sweep", "recx.sweep": "ours_2026-09-21"}
+    compact.add(A, at=2, name="study ours", config={"study": "ours", **sizes}, tags=tags)
+    compact.add(B, at=1, config=chosen("union"), tags={"mlflow.parentRunId": A})
+    [row] = as_rows(capsys)
+    assert row["what"] == "study ours: 2 chains × 1 worlds × 3 seeds"
+
+
 def test_a_sweep_shows_the_figures_of_its_best_run(compact: Store, capsys: pytest.CaptureFixture[str]) -> None:
     sweep = {"recx.role": "sweep", "recx.sweep": "x", "recx.varied": "ranker.l2", "recx.folder": "/there/best"}
     compact.add(A, at=3, config=chosen("union_news"), tags=sweep)

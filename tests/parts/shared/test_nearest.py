@@ -12,6 +12,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.protocols import Seen
 from recx.core.ragged import indptr_of
+from recx.core.stored_lists import concat
 from recx.core.types import Array, Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.nearest import Search, has_vector, neighbours
 from recx.parts.shared.top_k import Eligibility
@@ -138,7 +139,7 @@ def test_the_sample_does_not_depend_on_the_blocks_of_requests(sample: int) -> No
     near = neighbours(stored, Search("IVF6,Flat", nprobe=1, recall_sample=sample))
     whole = near.lists(stored, history, everyone := Requests(np.arange(60, dtype=np.int32)), 10, "drop")
     rows = [slice(0, 1), slice(1, 17), slice(17, 17), slice(17, 60)]
-    parts = RankedLists.concat(near.lists(stored[some], history, everyone[some], 10, "drop") for some in rows)
+    parts = concat(near.lists(stored[some], history, everyone[some], 10, "drop") for some in rows)
     assert parts.notes == whole.notes
     assert whole.notes["requests_in_ann_recall"] == sample
 
