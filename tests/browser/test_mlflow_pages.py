@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,10 +14,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
+from waiting import PATIENCE, free_port
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60
 
 
 ON = "union_news + linear{} on news (made up)"
@@ -47,9 +46,7 @@ def runs(run_folder: Path, recx: Callable[..., Path], small: tuple[str, ...]) ->
 @pytest.fixture(scope="module")
 def pages(run_folder: Path, runs: dict[str, str]) -> Iterator[str]:
     """Return the address of `recx ui` on the store of these runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "recx", "ui", "--port", str(port)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(

@@ -7,7 +7,6 @@ import csv
 import json
 import re
 import threading
-import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from recx.report.page.render import render
 
@@ -193,10 +193,7 @@ def test_every_table_is_there_as_csv(page: Any, tmp_path: Path) -> None:
     assert page.execute_script("return document.querySelectorAll('button.csv').length") == tables
     page.execute_script("document.querySelector('#pivot button.csv').click()")
     file = tmp_path / "Means_over_readers.csv"
-    for _ in range(100):
-        if file.is_file():
-            break
-        time.sleep(0.1)
+    until(file.is_file)
     head, *rows = csv.reader(file.read_text(encoding="utf-8").splitlines())
     assert head == ["Metric", "at 5", "at 10", "at 20", "at 50", "uncut"]
     assert next(row[0] for row in rows if len(row) == len(head)) == "recall"
@@ -207,11 +204,7 @@ def test_the_index_stays_in_sight_and_marks_where_one_is(page: Any) -> None:
     nav = "return document.querySelector('nav').getBoundingClientRect().top"
     assert page.execute_script(nav) == 0
     current = "return [...document.querySelectorAll('nav a[aria-current]')].map((link) => link.hash)"
-    for _ in range(100):
-        if page.execute_script(current) == ["#slices"]:
-            break
-        time.sleep(0.05)
-    assert page.execute_script(current) == ["#slices"]
+    until(lambda: page.execute_script(current) == ["#slices"])
 
 
 def test_no_label_of_a_chart_is_clipped_and_none_runs_into_a_whisker(page: Any) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from waiting import PATIENCE, until
 
 import recx
 from recx.config.compose import compose, plain
@@ -199,7 +200,7 @@ with shown_on(Console(file=sys.stdout, width=200)):
 def test_a_file_that_may_not_grow_is_not_kept_in_half(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="this system limits no files")
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "cache")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(warnings(done.stdout)) == 1
     assert entries(tmp_path / "cache") == []
@@ -468,7 +469,7 @@ def test_an_interrupted_pass_blocks_nothing_in_its_own_process(chain: Chain, tmp
 def test_two_runs_at_once_on_an_empty_cache_compute_everything_once(tmp_path: Path, alone: dict[str, Any]) -> None:
     under_way = [start(tmp_path) for _ in range(2)]
     for process in under_way:
-        assert process.communicate(timeout=120)[1] == ""
+        assert process.communicate(timeout=PATIENCE)[1] == ""
         assert process.returncode == 0
     assert [figures(run) for run in runs(tmp_path)] == [alone, alone]
     assert not [path for path in (tmp_path / "outputs/cache").glob("??/*") if path.suffix]
@@ -482,8 +483,7 @@ def test_a_run_killed_while_writing_leaves_nothing_that_is_read(
     for _ in range(3):
         process = start(tmp_path)
         cache = tmp_path / "outputs" / "cache"
-        while not cache.exists() and process.poll() is None:
-            time.sleep(0.005)
+        until(lambda: cache.exists() or process.poll() is not None)  # noqa: B023
         time.sleep(moments.uniform(0, 0.4))
         process.kill()
         process.communicate()

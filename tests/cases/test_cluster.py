@@ -6,17 +6,16 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from waiting import PATIENCE, free_port, is_alive, until
 
 from recx.tracking.store import open_client
 
@@ -135,21 +134,9 @@ def environment() -> dict[str, str]:
     return {**known, **of_ray, **soon, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
-
-
-def until(found: Callable[[], Any], process: subprocess.Popen[Any] | None = None) -> Any:
+def during(process: subprocess.Popen[Any], found: Callable[[], Any]) -> Any:
     """Return what is found as soon as it is something; the process must not have ended by then."""
-    end = time.monotonic() + 240
-    while time.monotonic() < end:
-        if here := found():
-            return here
-        assert process is None or process.poll() is None, f"it has ended with {process.returncode}"
-        time.sleep(0.05)
-    raise AssertionError("nothing happened for four minutes")
+    return until(found, lambda: process.poll() is not None and f"it has ended with {process.returncode}")
 
 
 @contextmanager
@@ -162,7 +149,7 @@ def node(environment: dict[str, str], *words: str) -> Iterator[subprocess.Popen[
         subprocess.Popen(command, env=environment, stdout=said, stderr=said, start_new_session=True) as process,
     ):
         try:
-            until(lambda: os.pread(said.fileno(), 1 << 20, 0).find(b"Ray runtime started") >= 0, process)
+            during(process, lambda: b"Ray runtime started" in os.pread(said.fileno(), 1 << 20, 0))
             yield process
         finally:
             if process.poll() is None:
@@ -215,7 +202,7 @@ def started(folder: Path, environment: dict[str, str], *words: str) -> Iterator[
 
 def workers(folder: Path, n: int, process: subprocess.Popen[str]) -> list[int]:
     """Return the processes that are in the midst of a block, as soon as there are so many."""
-    found = until(lambda: (now := sorted(folder.glob("begun-*"))) and len(now) >= n and now, process)
+    found = during(process, lambda: (now := sorted(folder.glob("begun-*"))) and len(now) >= n and now)
     return [int(file.name.partition("-")[2]) for file in found]
 
 
@@ -248,14 +235,14 @@ def test_a_cluster_gives_the_same_figures_as_one_core_although_a_node_is_killed(
     with started(many, environment, "engine=ray", f"engine.address={cluster.address}") as process:
         first, second = workers(many, 2, process)
         os.killpg(cluster.other.pid, signal.SIGKILL)
-        until(lambda: not (Path(f"/proc/{first}").exists() and Path(f"/proc/{second}").exists()))
+        until(lambda: not (is_alive(first) and is_alive(second)))
         (many / "go").touch()
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out + err
     assert "(raylet)" not in out + err
     with started(alone, environment) as process:
         (alone / "go").touch()
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out + err
     assert figures(many) == figures(alone)
     lists = [folder / "run" / "recommendations.parquet" for folder in (many, alone)]
@@ -268,7 +255,7 @@ def test_what_becomes_of_blocks_on_a_cluster(tmp_path: Path, environment: dict[s
     (tmp_path / "stand_ins.py").write_text(STAND_INS)
     done = subprocess.run(
         [sys.executable, "stand_ins.py", cluster.address, str(tmp_path / "lib")],
-        cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=300,
+        cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     became = json.loads(done.stdout)
@@ -298,7 +285,7 @@ def test_ctrl_c_in_mid_run_leaves_no_process(tmp_path: Path, environment: dict[s
         workers(tmp_path / "run", 1, process)
         assert len(in_session(process.pid)) > 3  # Ray's servers and workers among them
         os.kill(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=240)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.endswith("interrupted\n")
     until(lambda: not in_session(process.pid))
@@ -313,7 +300,7 @@ def test_a_cluster_that_is_gone_ends_the_run_in_one_sentence(
     with started(folder, environment, "engine=ray", f"engine.address={cluster.address}") as process:
         workers(folder, 1, process)
         os.killpg(cluster.head.pid, signal.SIGKILL)
-        _, err = process.communicate(timeout=240)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert re.search(r"engine=ray: (the cluster is gone|the head of the cluster, .*, does not answer any more)", err)
     assert status(folder) == ["FAILED"]

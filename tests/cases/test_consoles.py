@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from waiting import PATIENCE
 
 from recx.cli import main as cli
 from recx.core.errors import InputError
@@ -160,7 +161,7 @@ def test_a_locale_that_knows_ascii_only(run: Path, coerced: bool) -> None:
     poor = {"LC_ALL": "C", "LANG": "C", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
     poor |= {} if coerced else {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "recx", "doctor", *DATA]
-    done = subprocess.run(command, cwd=run, env={**os.environ, **poor}, capture_output=True, timeout=120)
+    done = subprocess.run(command, cwd=run, env={**os.environ, **poor}, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"30 users" in done.stdout

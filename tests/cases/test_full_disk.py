@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waiting import PATIENCE
 
 import recx
 from recx.core.errors import InputError, RecxError
@@ -52,7 +53,7 @@ def mounted(here: Path) -> Iterator[Callable[[int], Path]]:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     call = [sys.executable, "-m", "recx", *words]
-    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def test_a_small_disk_takes_the_run_and_not_the_cache(mounted: Callable[[int], Path], command_in: CommandIn) -> None:
@@ -194,7 +195,7 @@ def test_sigterm_at_any_time_is_one_sentence(here: Path, delay: float) -> None:
         run = subprocess.Popen(call, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(delay)
         run.send_signal(signal.SIGTERM)
-        said = run.communicate(timeout=60)[1]
+        said = run.communicate(timeout=PATIENCE)[1]
         if run.returncode == -signal.SIGTERM:  # before Python itself had started, which takes long on a busy machine
             assert not said
             assert delay <= 0.6

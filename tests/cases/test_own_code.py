@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from waiting import PATIENCE
 
 import recx
 from recx.cli import main as cli
@@ -223,7 +224,7 @@ def recx_in(folder: Path, *words: str, launcher: tuple[str, ...] = ("-m", "recx"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", "OMP_NUM_THREADS": "1", **variables}
     command = [sys.executable, *launcher, *words]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

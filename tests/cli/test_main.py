@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 from recx.cli import main
 from recx.config import option_sources
@@ -26,7 +27,7 @@ def recx(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
     path = {"PYTHONPATH": str(ROOT), "RECX_DEBUG": "0", **environment}
     command = [sys.executable, "-m", "recx", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env={**os.environ, **path}, timeout=120, check=False
+        command, capture_output=True, text=True, cwd=folder, env={**os.environ, **path}, timeout=PATIENCE, check=False
     )
 
 
@@ -315,7 +316,7 @@ def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"load ")  # from here on it computes
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said.decode()) == (130, "interrupted\n")
 
 
@@ -351,7 +352,7 @@ def test_ctrl_c_while_a_run_starts_is_one_sentence(tmp_path: Path, delay: float)
     with subprocess.Popen(command, cwd=tmp_path, env=path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE)
     if said != b"interrupted\n" and b"recx" not in said and process.returncode:
         pytest.skip("Python itself had not started yet")
     assert (process.returncode, said.decode()) in ((130, "interrupted\n"), (0, ""))  # 0: it had ended before

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
+from waiting import PATIENCE
 
 from recx.config.compose import compose, plain
 from recx.core.contracts import check_lists
@@ -332,7 +333,7 @@ def test_law_5_another_process_with_as_many_threads_gives_the_same() -> None:
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
     processes = [start("1"), start("2")]
-    one, other = (process.communicate(timeout=120)[0] for process in processes)
+    one, other = (process.communicate(timeout=PATIENCE)[0] for process in processes)
     assert [process.returncode for process in processes] == [0, 0]
     assert "news_phi_hist" in one
     assert one == other

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import answers, free_port, until
 
 from recx.core.trackers import MODEL, Field, KeptModel, ModelForm, Verdict
 from recx.tracking.fetched_runs import hash_of
 from recx.tracking.store import open_experiment
 
-PATIENCE = 90
 QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 
@@ -43,9 +40,7 @@ class Server:
 
 
 def _start(folder: Path, *flags: str, **variables: str) -> Server:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     place = ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     stores = ["--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--artifacts-destination", str(folder / "files")]
     with (folder / "log").open("wb") as log:
@@ -57,15 +52,13 @@ def _start(folder: Path, *flags: str, **variables: str) -> Server:
             stderr=log,
             start_new_session=True,
         )
-    server, end = Server(f"http://127.0.0.1:{port}", process), time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{server.uri}/health", timeout=5):
-                return server
-        except OSError:
-            time.sleep(0.2)
-    server.stop()
-    raise AssertionError((folder / "log").read_text()[-2000:])
+    server = Server(f"http://127.0.0.1:{port}", process)
+    try:
+        until(lambda: answers(f"{server.uri}/health"), lambda: process.poll() is not None and "the server ended")
+    except AssertionError as error:
+        server.stop()
+        raise AssertionError((folder / "log").read_text()[-2000:]) from error
+    return server
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from waiting import PATIENCE
 
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import shown_on
@@ -285,7 +286,7 @@ def test_a_killed_run_is_ended_at_the_next_start(tracker: MLflow, home: Path) ->
 @pytest.mark.slow
 def test_parallel_first_starts_are_silent_and_whole(tmp_path: Path) -> None:
     processes = [start(tmp_path, 0) for _ in range(2)]
-    ended = [process.communicate(timeout=120) for process in processes]
+    ended = [process.communicate(timeout=PATIENCE) for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     assert [error for _, error in ended] == ["", ""]
     assert [stored(tmp_path, output.strip()).info.status for output, _ in ended] == ["FINISHED"] * 2

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import PATIENCE, answers, free_port, until
 
 import recx
 from recx.experiment.model.model import Model
@@ -29,7 +28,6 @@ from recx.tracking.store import open_client
 
 pytestmark = pytest.mark.slow
 CHAIN = ["+experiment=table", "retriever=popularity", "ranker=identity", "n_candidates=8", "dataset.path=clicks.csv"]
-PATIENCE = 120
 REGISTERING = """
 import sys
 from pathlib import Path
@@ -71,9 +69,7 @@ def serve(here: Path) -> Iterator[Callable[[str, str], str]]:
     started: list[subprocess.Popen[bytes]] = []
 
     def start(model: str, store: str) -> str:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+        port = free_port()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # MLflow starts uvicorn by its name
         words = [
             "-m",
@@ -87,7 +83,7 @@ def serve(here: Path) -> Iterator[Callable[[str, str], str]]:
             "-h",
             "127.0.0.1",
             "-p",
-            port,
+            str(port),
         ]
         with (here / "serve.log").open("wb") as log:
             process = subprocess.Popen(
@@ -98,14 +94,12 @@ def serve(here: Path) -> Iterator[Callable[[str, str], str]]:
                 start_new_session=True,
             )
         started.append(process)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5):
-                    return f"http://127.0.0.1:{port}/invocations"
-            except OSError:
-                time.sleep(0.3)
-        raise AssertionError((here / "serve.log").read_text()[-2000:])
+        server = f"http://127.0.0.1:{port}"
+        try:
+            until(lambda: answers(f"{server}/ping"), lambda: process.poll() is not None and "the server ended")
+        except AssertionError as error:
+            raise AssertionError((here / "serve.log").read_text()[-2000:]) from error
+        return f"{server}/invocations"
 
     yield start
     for process in started:
@@ -118,7 +112,7 @@ def ask(address: str, content: Any) -> tuple[int, Any]:
     body = json.dumps(content).encode()
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read())

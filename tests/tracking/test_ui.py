@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import PATIENCE, free_port, is_refused, until
 
 from recx.core.errors import InputError, RecxError
 from recx.tracking import store
@@ -95,9 +96,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals, is_
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     client, experiment = store.open_experiment(uri, tmp_path / "artifacts", "news", lambda tags: {})
     run_id = client.create_run(experiment).info.run_id
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     program = f"from recx.tracking.ui import open_ui; open_ui({run_id[:8]!r}, {uri!r}, {port})"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     if not is_mlflow:
@@ -118,8 +117,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals, is_
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert page.status == 200
     process.send_signal(stop)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Traceback" not in errors
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
+    until(lambda: is_refused(port))

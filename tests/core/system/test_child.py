@@ -7,9 +7,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, is_alive, until
 
 from recx.core.system import child
 from recx.core.system.child import Ended
@@ -17,19 +17,6 @@ from recx.core.system.child import Ended
 
 def run(script: str, seconds: float | None = None, show: Callable[[str], None] = lambda line: None) -> Ended:
     return child.run([sys.executable, "-S", "-c", script], os.environ, seconds, show)
-
-
-def gone(pid: int) -> bool:
-    """Return whether a process ends within some seconds; one whose parent has ended may be left for init to bury."""
-    for _ in range(100):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z"):
-                return True
-            os.kill(pid, 0)
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_the_exit_code_and_both_streams_are_returned_line_by_line() -> None:
@@ -52,27 +39,27 @@ def test_it_gets_no_input_no_shell_and_only_the_given_environment() -> None:
     assert ended.lines == ("True $HOME; ls ['A_NAME']",)
 
 
-SLEEPER = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True)"
+SLEEPER = "import subprocess, sys; p = subprocess.Popen(['sleep', '1000']); print(p.pid, flush=True)"
 
 
 def test_one_that_takes_too_long_is_stopped_with_its_children() -> None:
     ended = run(f"{SLEEPER}; p.wait()", seconds=1.0)
     assert ended.code is None
-    assert gone(int(ended.lines[0]))
+    until(lambda: not is_alive(int(ended.lines[0])))
 
 
 def test_what_a_program_leaves_behind_ends_with_it() -> None:
     started = time.monotonic()
     ended = run(SLEEPER)
     assert ended.code == 0
-    assert time.monotonic() - started < 30  # though the other one holds its output open
-    assert gone(int(ended.lines[0]))
+    assert time.monotonic() - started < PATIENCE  # though the other one holds its output open
+    until(lambda: not is_alive(int(ended.lines[0])))
 
 
 def test_one_that_ignores_the_signal_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "GRACE", 0.2)
     script = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); time.sleep(1000)"
     )
     assert run(script, seconds=1.0) == Ended(None, ("on",))
 
@@ -84,8 +71,8 @@ def test_a_stop_of_this_process_ends_it_too() -> None:
 
     pids: list[int] = []
     with pytest.raises(KeyboardInterrupt):
-        run("import os, time; print(os.getpid(), flush=True); time.sleep(60)", show=stop)
-    assert gone(pids[0])
+        run("import os, time; print(os.getpid(), flush=True); time.sleep(1000)", show=stop)
+    until(lambda: not is_alive(pids[0]))
 
 
 def test_a_signal_that_killed_it_is_a_negative_code() -> None:

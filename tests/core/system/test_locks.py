@@ -19,7 +19,7 @@ from pathlib import Path
 from recx.core.system.locks import turn
 with turn(Path(sys.argv[1])):
     print("inside", flush=True)
-    time.sleep(60)
+    time.sleep(1000)
 """
 
 

@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import PATIENCE, is_alive, is_refused, until
+
+from recx.jobs.serve.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -38,7 +41,7 @@ class Running:
     lines: list[str]
 
     def get(self, path: str) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request("GET", path)
         answer = connection.getresponse()
         body = answer.read()
@@ -50,11 +53,10 @@ class Running:
         return [int(child) for child in children]
 
     def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(600):
-            if condition():
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"it did not come to that: {self.lines}")
+        try:
+            until(condition)
+        except AssertionError as error:
+            raise AssertionError(f"it did not come to that: {self.lines}") from error
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -82,13 +84,13 @@ def serving(folder: Path, *arguments: str) -> Iterator[Running]:
         try:
             yield Running(process, port, lines)
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
         finally:
             process.kill()
-            reader.join(30)  # its workers, which end with it, have the same output
+            reader.join(PATIENCE)  # its workers, which end with it, have the same output
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE)
         process.stdout.close()
 
 
@@ -98,18 +100,6 @@ def run(model_folder: Path, tmp_path: Path) -> Path:
     shutil.copytree(model_folder, tmp_path / "run" / "model")
     (tmp_path / "run" / "metrics.json").write_text("{}", encoding="utf-8")
     return tmp_path / "run"
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def refused(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 @pytest.mark.slow
@@ -130,7 +120,7 @@ def test_a_worker_that_dies_is_started_again_and_none_outlives_a_server_that_is_
         workers, printed = server.workers(), "".join(server.lines)
         server.process.kill()
         server.until(lambda: not any(map(is_alive, workers)))
-        server.until(lambda: refused(server.port))  # a process counts as dead a little before its sockets are closed
+        server.until(lambda: is_refused(server.port))  # a process counts as dead a little before its sockets are closed
     assert printed.count("was killed by SIGKILL (out of memory?): it is started again") == 2
     assert "Traceback" not in printed
 
@@ -141,26 +131,27 @@ def test_an_open_request_is_finished_at_the_end_and_idle_connections_do_not_dela
     run: Path, stop: signal.Signals, code: int
 ) -> None:
     with serving(run, "--workers", "2") as server:
-        workers = server.workers()
+        workers, began = server.workers(), time.monotonic()
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
         for half_open in idle[:10]:
             half_open.sendall(b"GET /hea")
         idle[-1].sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         body = b'{"users":["u05"],"k":3}'
-        head = "POST /recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
-            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
-            time.sleep(0.3)
+        head = b"POST /recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head += b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+            client.sendall(head)
+            assert client.recv(65536).startswith(b"HTTP/1.1 100")  # now the request is open
+            client.sendall(body[:5])
             server.process.send_signal(stop)
-            time.sleep(0.5)
+            time.sleep(0.5)  # in which it arrives
             client.sendall(body[5:])
             answer = b"".join(iter(lambda: client.recv(65536), b""))
-        began = time.monotonic()
         assert answer.startswith(b"HTTP/1.1 200 OK")
-        assert server.process.wait(10) == code
-        assert time.monotonic() - began < 4
+        assert server.process.wait(PATIENCE) == code
+        assert time.monotonic() - began < Limits().head_seconds  # after which those half open would be cut off
         assert not any(map(is_alive, workers))
-        assert refused(server.port)
+        server.until(lambda: is_refused(server.port))
         for client in idle:
             client.close()
     assert "Traceback" not in "".join(server.lines)
@@ -171,7 +162,7 @@ def test_a_damaged_model_is_not_served(run: Path) -> None:
     array = next((run / "model").glob("*.npy"))
     array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
     process = start(run, "--port", "0", "--workers", "2")
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert f"{array.name} has changed" in printed.splitlines()[-1]
     assert "Traceback" not in printed
@@ -182,6 +173,6 @@ def test_a_server_whose_workers_die_at_once_ends(run: Path) -> None:
     with serving(run) as server:
         shutil.rmtree(run / "model")
         os.kill(server.workers()[0], signal.SIGKILL)
-        assert server.process.wait(60) == 1
+        assert server.process.wait(PATIENCE) == 1
     assert "see its output above" in server.lines[-1]
     assert any("holds no model" in line for line in server.lines)

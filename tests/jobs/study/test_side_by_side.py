@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import PATIENCE
 
 from recx.jobs.study.side_by_side import DIED, Job, Workers, workers
 
@@ -89,8 +90,8 @@ def test_an_error_ends_all_processes_at_once() -> None:
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        Workers(2).run([Square(1), Square(2, seconds=60)], ended)
-    assert time.monotonic() - start < 50
+        Workers(2).run([Square(1), Square(2, seconds=2 * PATIENCE)], ended)
+    assert time.monotonic() - start < PATIENCE
 
 
 ON_RAY = """

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from waiting import PATIENCE, until
 
 from recx.tracking.store import open_client
 
@@ -44,7 +45,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 def finish(folder: Path, *words: str) -> str:
     """Run a study to its end; return what it said."""
     process = start(folder, *words)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, ""), err
     return out
 
@@ -61,15 +62,13 @@ def cells(folder: Path) -> int:
 def test_a_study_that_is_killed_and_resumed_gives_the_same_table(tmp_path: Path) -> None:
     finish(tmp_path / "whole", "jobs=1", "tracker=console")
     moments, folder = random.Random(0), tmp_path / "killed"
-    for wanted, number in ((1, signal.SIGKILL), (2, signal.SIGINT)):
+    for number in (signal.SIGKILL, signal.SIGINT):
+        wanted = cells(folder) + 1  # by this process: it is in the midst of its work
         process = start(folder, "jobs=2", *(["resume"] if (folder / "outputs").exists() else []))
-        while process.poll() is None and not (folder / "outputs/studies/mine/study.lock.yaml").exists():
-            time.sleep(0.01)
-        while process.poll() is None and cells(folder) < wanted:
-            time.sleep(0.01)
+        until(lambda: process.poll() is not None or cells(folder) >= wanted)  # noqa: B023
         time.sleep(moments.uniform(0.05, 0.3))
         process.send_signal(number)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in err
     assert process.returncode == 130
     assert err == "interrupted\n"

@@ -9,14 +9,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from waiting import PATIENCE, is_alive, until
 
 from recx.tracking.store import open_client
 
@@ -97,29 +97,15 @@ def started(folder: Path, environment: dict[str, str], *words: str) -> Iterator[
 def sweep(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
     (folder / "go").touch()
     with started(folder, environment, *words) as process:
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out + err
 
 
-def until(found: Callable[[], int | None]) -> int:
-    """Return what is found as soon as it is not None."""
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        number = found()
-        if number is not None:
-            return number
-        time.sleep(0.05)
-    raise AssertionError("nothing happened for two minutes")
-
-
-def worker(folder: Path, number: int) -> int:
-    """Return the pid of the worker that is in the midst of a trial, as soon as there is one."""
+def worker(folder: Path, number: int, process: subprocess.Popen[str]) -> int:
+    """Return the pid of the worker that is in the midst of a trial of a sweep, as soon as there is one."""
     file = folder / f"begun-{number}"
-    return until(lambda: int(file.read_text() or 0) or None if file.exists() else None)
-
-
-def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    found = until(lambda: file.exists() and file.read_text(), lambda: process.poll() is not None and "the sweep ended")
+    return int(found)
 
 
 def summary(folder: Path) -> pd.DataFrame:
@@ -188,13 +174,13 @@ def test_trials_whose_workers_are_killed_are_tried_again_and_one_that_always_kil
 ) -> None:
     words = ["ranker.number=0,1,13,2", *cluster.launcher, "hydra.launcher.ray.remote.max_retries=2"]
     with started(tmp_path, cluster.environment, *words) as process:
-        killed, stopped = worker(tmp_path, 0), worker(tmp_path, 1)
+        killed, stopped = worker(tmp_path, 0, process), worker(tmp_path, 1, process)
         assert killed != stopped
         os.kill(killed, signal.SIGKILL)
         os.kill(stopped, signal.SIGTERM)
-        until(lambda: None if alive(killed) or alive(stopped) else 0)
+        until(lambda: not (is_alive(killed) or is_alive(stopped)))
         (tmp_path / "go").touch()
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, out + err
     assert objectives(tmp_path) == serial
     table = summary(tmp_path)
@@ -218,12 +204,12 @@ def test_ctrl_c_ends_the_trials_in_order_and_the_sweep_can_go_on_with_code_besid
     (home / "own_patient.py").write_text(PART)
     words = ["--config-dir", str(home / "conf"), "ranker._target_=own_patient.Patient", THREE, *ON_RAY]
     with started(here, environment, *words) as process:
-        workers = [worker(here, 0), worker(here, 1)]
+        workers = [worker(here, 0, process), worker(here, 1, process)]
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.endswith("interrupted\n")
-    assert not any(alive(pid) for pid in workers)
+    until(lambda: not any(map(is_alive, workers)))
     killed = ["KILLED"]
     assert runs(here) == {"sweep of ranker.number": killed, "ranker.number=0": killed, "ranker.number=1": killed}
     code, said = sweep(here, environment, *words)
@@ -241,11 +227,11 @@ def test_an_address_where_nobody_answers_is_told_at_once(tmp_path: Path, environ
 
 def test_a_worker_that_does_not_see_the_sweeps_folder_says_so(tmp_path: Path, cluster: Cluster) -> None:
     with started(tmp_path, cluster.environment, THREE, *cluster.launcher) as process:
-        worker(tmp_path, 0)
-        worker(tmp_path, 1)
+        worker(tmp_path, 0, process)
+        worker(tmp_path, 1, process)
         (tmp_path / "outputs" / "sweeps" / "mine" / "sweep.json").unlink()  # before the third begins
         (tmp_path / "go").touch()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "does not see this folder of the sweep: all machines of a cluster need the same working directory" in err
     assert err.count("\n") == 1

@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from waiting import PATIENCE, until
 
 from recx.cli.main import main
 
@@ -106,8 +107,7 @@ def kill_and_resume(folder: Path, kills: Sequence[tuple[int, float]], *words: st
         with subprocess.Popen(
             command(*words), cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL
         ) as process:
-            while process.poll() is None and len(list(trials.glob("[0-9]*.json"))) < wanted:
-                time.sleep(0.01)
+            until(lambda: process.poll() is not None or len([*trials.glob("[0-9]*.json")]) >= wanted)  # noqa: B023
             time.sleep(moments.uniform(later / 2, later))
             process.send_signal(signal.SIGKILL)
     done = recx(folder, *words)
@@ -183,7 +183,7 @@ def test_two_sweeps_at_once_share_one_store(tmp_path: Path) -> None:
         for name in ("one", "other")
     ]
     for process in started:
-        assert process.communicate(timeout=300)[1] == ""
+        assert process.communicate(timeout=PATIENCE)[1] == ""
         assert process.returncode == 0
     from recx.tracking.store import open_client
 

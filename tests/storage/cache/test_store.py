@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from waiting import PATIENCE, until
 
 from recx.core.progress import shown_on
 from recx.core.system.locks import turn
@@ -196,19 +197,18 @@ def worker(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
 
 def test_two_processes_that_want_the_same_make_it_once(tmp_path: Path) -> None:
     workers = [worker(tmp_path, 0.5) for _ in range(3)]
-    assert [process.wait(60) for process in workers] == [0, 0, 0]
+    assert [process.wait(PATIENCE) for process in workers] == [0, 0, 0]
     assert (tmp_path / "made").read_text() == "x"
     assert [path.name for path in (tmp_path / "cache" / KEY[:2]).iterdir()] == [KEY]
 
 
 def test_a_killed_process_holds_nobody_up(tmp_path: Path) -> None:
-    first = worker(tmp_path, 60)
-    while not (tmp_path / "made").exists():
-        time.sleep(0.02)
+    first = worker(tmp_path, 1000)
+    until((tmp_path / "made").exists, lambda: first.poll() is not None and "the process ended")
     second = worker(tmp_path, 0)
     first.kill()
     first.wait()
-    assert second.wait(60) == 0
+    assert second.wait(PATIENCE) == 0
     assert (tmp_path / "made").read_text() == "xx"
 
 
