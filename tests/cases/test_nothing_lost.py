@@ -294,6 +294,7 @@ def test_a_file_that_a_person_adds_meanwhile_is_not_of_the_run(here: Path) -> No
         own.clear()
 
 
+@pytest.mark.slow
 def test_a_benchmark_replaces_an_earlier_one(call: Call, here: Path) -> None:
     words = ["+experiment=rerank_benchmark", "tracker=console", "hydra.run.dir=bench", "dataset.queries=20"]
     words += [f"~benchmark.rankers.{name}" for name in ("bm25", "linear")]

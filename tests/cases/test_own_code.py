@@ -495,7 +495,7 @@ SWEEP = ["-m", "+experiment=news", "tracker=console", "seed=1,2", "hydra/launche
         ["report", "."],
         ["list"],
         ["runs"],
-        ["+experiment=news", "tracker=console"],
+        pytest.param(["+experiment=news", "tracker=console"], marks=pytest.mark.slow),
         pytest.param(SWEEP, marks=pytest.mark.slow),
     ],
 )
@@ -514,14 +514,17 @@ def test_no_file_of_a_strangers_folder_is_imported(tmp_path: Path, words: list[s
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions as on Unix")
-def test_a_folder_beside_options_that_others_may_write_to_is_not_searched_for_modules(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tracker", ["console", pytest.param("mlflow", marks=pytest.mark.slow)])
+def test_a_folder_beside_options_that_others_may_write_to_is_not_searched_for_modules(
+    tmp_path: Path, tracker: str
+) -> None:
     shared = tmp_path / "shared"
     (shared / "conf").mkdir(parents=True)
     (shared / "hydra_plugins").mkdir()
     for module in ("google", "numexpr", "hydra_plugins/theirs"):  # libraries look for all of these
         (shared / f"{module}.py").write_text(TRAP)
     shared.chmod(0o777)
-    size = ("dataset.readers=60", "dataset.articles=50", "ranker=identity")
+    size = ("dataset.readers=60", "dataset.articles=50", "ranker=identity", f"tracker={tracker}")
     done = recx_in(tmp_path, "--config-dir", str(shared / "conf"), "+experiment=news", *size)
     assert (done.returncode, done.stderr) == (0, "")
     assert not list(shared.rglob("*.imported"))

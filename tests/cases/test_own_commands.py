@@ -33,14 +33,24 @@ def runs(folder: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+@pytest.fixture(scope="module")
+def once() -> list[Path]:
+    """Return a list with the folder where a program was run, as soon as it was."""
+    return []
+
+
 @pytest.fixture
-def ran(tmp_path: Path, command_in: CommandIn) -> Path:
-    """Return a folder where a program was run by a typed command."""
-    (tmp_path / "one.py").write_text(PROGRAM)
-    done = command_in(tmp_path, *WORDS, "retriever=external", f"retriever.command=[{sys.executable},one.py]")
-    assert (done.code, done.err) == (0, "")
-    assert "the model is not kept" in " ".join(done.out.split())
-    assert runs(tmp_path) == ["fit", "retrieve"]
+def ran(once: list[Path], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, command_in: CommandIn) -> Path:
+    """Return a folder where a program was run by a typed command: a copy of the first, as a program takes a second."""
+    if not once:
+        folder = tmp_path_factory.mktemp("ran")
+        (folder / "one.py").write_text(PROGRAM)
+        done = command_in(folder, *WORDS, "retriever=external", f"retriever.command=[{sys.executable},one.py]")
+        assert (done.code, done.err) == (0, "")
+        assert "the model is not kept" in " ".join(done.out.split())
+        assert runs(folder) == ["fit", "retrieve"]
+        once.append(folder)
+    shutil.copytree(once[0], tmp_path, symlinks=True, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -84,6 +94,7 @@ def test_a_command_of_an_option_file_runs_only_where_its_folder_is_named(ran: Pa
     assert runs(ran) == [*before, "fit", "retrieve"]
 
 
+@pytest.mark.slow
 def test_a_sweep_that_somebody_added_a_trial_to_runs_nothing_for_it(ran: Path, command_in: CommandIn) -> None:
     words = ("-m", *WORDS, "retriever=popularity", "seed=1,2", "fold=valid", "sweep_id=mine")
     assert command_in(ran, *words).code == 0
