@@ -70,6 +70,7 @@ from recx.core.ragged import (
     rows_of_groups,
     sum_of_groups,
 )
+from recx.core.room import check_room
 from recx.core.run_context import RunContext
 from recx.core.seen_events import UNKNOWN_EVENTS, SeenEvents
 from recx.core.similar import FindsSimilar, Similar
@@ -145,7 +146,7 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # training epoch by epoch
     "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "fingerprint", "trained",
     # while a part works
-    "Pruned", "available", "bar", "once_per_input", "one_blas_thread", "reached", "replacing", "say", "stoppable",
-    "track", "write_text",
+    "Pruned", "available", "bar", "check_room", "once_per_input", "one_blas_thread", "reached", "replacing", "say",
+    "stoppable", "track", "write_text",
 ]
 # fmt: on

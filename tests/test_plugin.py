@@ -109,6 +109,7 @@ NAMES = [
     "check",
     "check_names",
     "check_plain",
+    "check_room",
     "checked",
     "chosen_params",
     "design_blocks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recx.core.errors import InputError
 from recx.core.progress import say
 from recx.core.system.memory import MIB, available
 from recx.core.system.sizes import readable
@@ -26,4 +27,22 @@ def say_if_short_of_memory(what: str, needed: float) -> None:
         say(
             f"  {what} needs about {readable(needed)} of memory, and {readable(free)} are free: give fewer rows, end "
             "other programs, or use a machine with more"
+        )
+
+
+def check_room(what: str, needed: float, way_out: str) -> None:
+    """Refuse what this process cannot hold, before it is made.
+
+    Args:
+        what: What needs the memory, the subject of the error.
+        needed: A lower bound in bytes.
+        way_out: What to do instead.
+
+    Raises:
+        InputError: More memory is needed than this process may still take.
+    """
+    free = available() * MIB
+    if needed > free:
+        raise InputError(
+            f"{what} needs at least {readable(needed)} of memory, and {readable(free)} are free: {way_out}"
         )

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from recx.core import room
+from recx.core.errors import InputError
 from recx.core.progress import shown_on
 from recx.storage.readers.sources import Source
 from recx.storage.readers.tables import read
@@ -28,3 +29,10 @@ def test_too_little_memory_is_said_before_a_table_is_read(
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert (f"reading {name} needs about" in said) == (free < 1)
     assert ("105 B are free: give fewer rows" in said) == (free < 1)
+
+
+def test_what_cannot_be_held_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "available", lambda: 2.0)
+    room.check_room("a table", 2 * 2**20, "give fewer rows")
+    with pytest.raises(InputError, match=r"^a table needs at least .* of memory, and .* are free: give fewer rows$"):
+        room.check_room("a table", 2 * 2**20 + 1, "give fewer rows")

@@ -12,6 +12,7 @@ from implicit.cpu.als import AlternatingLeastSquares
 from recx.plugin import (
     Array,
     Bools,
+    FitSummary,
     Floats,
     InputError,
     Interactions,
@@ -40,6 +41,7 @@ class FittedFactors:
         item_factors: The factors of these items [n, d].
         users: The raw ids of the users who have factors, increasing [n_known].
         user_factors: The factors of these users [n_known, d].
+        summary: Counts and curves of the fit.
     """
 
     option: str
@@ -48,6 +50,7 @@ class FittedFactors:
     item_factors: Floats
     users: Array
     user_factors: Floats
+    summary: FitSummary
 
     def check_read(self) -> None:
         n, d = self.item_factors.shape

@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from implicit.cpu.als import AlternatingLeastSquares
 from implicit.cpu.bpr import BayesianPersonalizedRanking
 from implicit.cpu.lmf import LogisticMatrixFactorization
-from implicit.recommender_base import ModelFitError
 
 from recx.plugin import (
     Array,
+    Epochs,
+    FitSummary,
     Floats,
-    InputError,
     Interactions,
-    Longs,
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
-    RecxError,
-    Seed,
     Seen,
     available,
-    bar,
     checked,
-    one_blas_thread,
+    trained,
 )
 from recx_implicit.clicks import Columns, Value, fingerprints
 from recx_implicit.fitted import FittedALS, FittedFactors
+from recx_implicit.training import Clicks, Iterations
 
 __all__ = ["ALS", "BPR", "LMF"]
+
+NOTHING = FitSummary()
+"""Of a model that still learns."""
 
 
 @dataclass(frozen=True)
 @checked("retriever")
-class ALS:
+class ALS(Epochs):
     """Alternating least squares (Hu, Koren and Volinsky 2008), as implemented by implicit.
 
     Attributes:
         factors: Numbers per user and per item.
         regularization: Penalty on the squared factors.
         alpha: Confidence of a click relative to that of no click.
-        iterations: Passes over all users and all items.
+        iterations: Passes over all users and all items; with a validation, the maximum.
         value: What a user's events of an item count: one, or the sum of their weights.
-        seed: Seed of the first factors.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
@@ -56,7 +52,6 @@ class ALS:
     alpha: PositiveFloat = 1.0
     iterations: PositiveInt = 15
     value: Value = "one"
-    seed: Seed = 0
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
@@ -64,31 +59,41 @@ class ALS:
         """Learn the factors of all users and items with events.
 
         Raises:
-            InputError: There are no more users or items with events than factors.
+            InputError: There are no more users or items with events than factors, the factors do not fit into memory,
+                or the checkpoint cannot be used.
             RecxError: The factors diverge.
         """
-        clicks = _Clicks.of("als", history, self.factors, self.value)
-        settings = {"regularization": self.regularization, "alpha": self.alpha, "iterations": self.iterations}
-        learnt = clicks.learn(
-            lambda: AlternatingLeastSquares(self.factors, **settings, num_threads=available(), random_state=self.seed)
+        found: FittedALS = _learnt(self, "als", history, self.value, goes_on=True)
+        return found
+
+    def _model(self) -> AlternatingLeastSquares:
+        return AlternatingLeastSquares(
+            self.factors,
+            self.regularization,
+            self.alpha,
+            calculate_training_loss=self.validation_users > 0,
+            num_threads=available(),
+            random_state=self.seed,
         )
+
+    def _fitted(self, clicks: Clicks, model: Any, summary: FitSummary = NOTHING) -> FittedALS:
         clicked = fingerprints(clicks.matrix)[clicks.order]
-        return FittedALS(*clicks.found(learnt, self.seen), clicked, self.regularization, self.alpha, self.value)
+        found = _fields(clicks, model, self.seen, summary)
+        return FittedALS(*found, clicked, self.regularization, self.alpha, self.value)
 
 
 @dataclass(frozen=True)
 @checked("retriever")
-class BPR:
+class BPR(Epochs):
     """Bayesian personalised ranking (Rendle et al. 2009), as implemented by implicit.
 
     Attributes:
         factors: Numbers per user and per item, beside the bias of each item.
         learning_rate: Step of each pair.
         regularization: Penalty on the squared factors.
-        iterations: Passes: as many pairs each as there are clicks.
+        iterations: Passes: as many pairs each as there are clicks; with a validation, the maximum.
         verify: Skip pairs whose other item the user has clicked too.
         reproducible: Learn on one thread; False: on all, whose steps mix differently in every fit.
-        seed: Seed of the first factors and the pairs.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
@@ -98,7 +103,6 @@ class BPR:
     iterations: PositiveInt = 100
     verify: bool = True
     reproducible: bool = True
-    seed: Seed = 0
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
@@ -106,38 +110,40 @@ class BPR:
         """Learn the factors of all users and items with events.
 
         Raises:
-            InputError: There are no more users or items with events than factors.
+            InputError: There are no more users or items with events than factors, the factors do not fit into memory,
+                or the checkpoint cannot be used.
             RecxError: The factors diverge.
         """
-        clicks = _Clicks.of("bpr", history, self.factors, "one")
-        learnt = clicks.learn(
-            lambda: BayesianPersonalizedRanking(
-                self.factors,
-                self.learning_rate,
-                self.regularization,
-                iterations=self.iterations,
-                verify_negative_samples=self.verify,
-                num_threads=1 if self.reproducible else available(),
-                random_state=self.seed,
-            )
+        found: FittedFactors = _learnt(self, "bpr", history, "one", goes_on=False)
+        return found
+
+    def _model(self) -> BayesianPersonalizedRanking:
+        return BayesianPersonalizedRanking(
+            self.factors,
+            self.learning_rate,
+            self.regularization,
+            verify_negative_samples=self.verify,
+            num_threads=1 if self.reproducible else available(),
+            random_state=self.seed,
         )
-        return FittedFactors(*clicks.found(learnt, self.seen))
+
+    def _fitted(self, clicks: Clicks, model: Any, summary: FitSummary = NOTHING) -> FittedFactors:
+        return FittedFactors(*_fields(clicks, model, self.seen, summary))
 
 
 @dataclass(frozen=True)
 @checked("retriever")
-class LMF:
+class LMF(Epochs):
     """Logistic matrix factorisation (Johnson 2014), as implemented by implicit.
 
     Attributes:
         factors: Numbers per user and per item, beside the bias of each.
         learning_rate: Largest step, which Adagrad lowers.
         regularization: Penalty on the squared factors.
-        iterations: Passes over all users and all items.
+        iterations: Passes over all users and all items; with a validation, the maximum.
         negatives: Items drawn as not clicked per click.
         value: What a user's events of an item count: one, or the sum of their weights.
         reproducible: Learn on one thread; False: on all, each with random numbers of its own.
-        seed: Seed of the first factors and the draws.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
@@ -148,7 +154,6 @@ class LMF:
     negatives: PositiveInt = 30
     value: Value = "one"
     reproducible: bool = True
-    seed: Seed = 0
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
@@ -156,76 +161,42 @@ class LMF:
         """Learn the factors of all users and items with events.
 
         Raises:
-            InputError: There are no more users or items with events than factors.
+            InputError: There are no more users or items with events than factors, the factors do not fit into memory,
+                or the checkpoint cannot be used.
             RecxError: The factors diverge.
         """
-        clicks = _Clicks.of("lmf", history, self.factors, self.value)
-        learnt = clicks.learn(
-            lambda: LogisticMatrixFactorization(
-                self.factors,
-                self.learning_rate,
-                self.regularization,
-                iterations=self.iterations,
-                neg_prop=self.negatives,
-                num_threads=1 if self.reproducible else available(),
-                random_state=self.seed,
-            )
+        found: FittedFactors = _learnt(self, "lmf", history, self.value, goes_on=False)
+        return found
+
+    def _model(self) -> LogisticMatrixFactorization:
+        return LogisticMatrixFactorization(
+            self.factors,
+            self.learning_rate,
+            self.regularization,
+            neg_prop=self.negatives,
+            num_threads=1 if self.reproducible else available(),
+            random_state=self.seed,
         )
-        return FittedFactors(*clicks.found(learnt, self.seen))
+
+    def _fitted(self, clicks: Clicks, model: Any, summary: FitSummary = NOTHING) -> FittedFactors:
+        return FittedFactors(*_fields(clicks, model, self.seen, summary))
 
 
-@dataclass(frozen=True, eq=False)
-class _Clicks:
-    """What a model learns from: the users and the items with events.
+def _learnt(of: Any, option: str, history: Interactions, value: Value, *, goes_on: bool) -> Any:
+    """Return the fitted retriever of these settings (see ``Iterations``)."""
+    learner, summary = trained(
+        of,
+        option,
+        of.iterations,
+        history,
+        lambda part: Iterations(Clicks.of(option, part, of.factors, value), of._model, of._fitted, goes_on),
+    )
+    return of._fitted(learner.clicks, learner.model, summary)
 
-    Attributes:
-        option: The retriever, such as ``als``.
-        users: The raw ids of the users [n_users].
-        columns: The items.
-        matrix: What the users have clicked, a CSR [n_users, n_items].
-    """
 
-    option: str
-    users: Array
-    columns: Columns
-    matrix: Any
-
-    @classmethod
-    def of(cls, option: str, history: Interactions, factors: int, value: Value) -> _Clicks:
-        """Return the clicks of a history; raises InputError if there are too few users or items for the factors."""
-        users, columns = np.flatnonzero(history.lengths).astype(np.int32), Columns.of(history)
-        least = min(len(users), len(columns.items))
-        if factors >= least:
-            way_out = f"set retriever.factors below {least}" if least > 1 else "choose retriever=popularity"
-            raise InputError(
-                f"retriever={option}: retriever.factors={factors}, but the history has only {len(users)} users and "
-                f"{len(columns.items)} items with events, which so many numbers each would describe entirely: {way_out}"
-            )
-        return cls(option, history.users.ids[users], columns, columns.matrix(history, users, value))
-
-    @cached_property
-    def order(self) -> Longs:
-        """The rows of the users by increasing id [n_users]."""
-        return np.argsort(self.users, kind="stable")
-
-    def learn(self, make: Callable[[], Any]) -> Any:
-        """Return the model of implicit after its fit; its threads are OpenMP's, so BLAS has one."""
-        with one_blas_thread(), bar() as show:
-            model = make()
-
-            def done(iteration: int, *_: object) -> None:
-                show((iteration + 1) / model.iterations, f"{iteration + 1} of {model.iterations} iterations")
-
-            try:
-                model.fit(self.matrix, show_progress=False, callback=done)
-            except ModelFitError as error:
-                raise RecxError(
-                    f"retriever={self.option}: the factors diverged and are no numbers any more: raise "
-                    "retriever.regularization, or lower retriever.learning_rate or retriever.alpha"
-                ) from error
-        return model
-
-    def found(self, learnt: Any, seen: Seen) -> tuple[str, Seen, Columns, Floats, Array, Floats]:
-        """Return the fields of the fitted factors."""
-        users, of_users = self.users[self.order], learnt.user_factors[self.order]
-        return self.option, seen, self.columns, learnt.item_factors, users, of_users
+def _fields(
+    clicks: Clicks, model: Any, seen: Seen, summary: FitSummary
+) -> tuple[str, Seen, Columns, Floats, Array, Floats, FitSummary]:
+    """Return the fields of the fitted factors of a model of implicit."""
+    users, of_users = clicks.users[clicks.order], model.user_factors[clicks.order]
+    return clicks.option, seen, clicks.columns, model.item_factors, users, of_users, summary

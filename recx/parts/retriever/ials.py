@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from recx.core.bounds import NonNegativeFloat, PositiveFloat, PositiveInt, Seed, checked
+from recx.core.bounds import NonNegativeFloat, PositiveFloat, PositiveInt, checked
 from recx.core.errors import InputError
-from recx.core.progress import track
+from recx.core.fit_summary import FitSummary
 from recx.core.protocols import Seen
 from recx.core.ragged import blocks, rows_of_groups
+from recx.core.room import check_room
 from recx.core.similar import Similar
 from recx.core.system.threads import one_blas_thread, side_by_side
-from recx.core.types import Bools, Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.core.types import Array, Bools, Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
 from recx.parts.shared.item_weights import DistinctClicks, distinct_clicks, distinct_pairs
 from recx.parts.shared.top_k import top_k
+from recx.parts.shared.training import After, Epochs, trained
 from recx.parts.shared.vectors import unit
 
 CELLS = 1_000_000  # numbers of the vectors that are gathered at once: 8 MB
@@ -26,7 +28,7 @@ CELLS = 1_000_000  # numbers of the vectors that are gathered at once: 8 MB
 
 @dataclass(frozen=True)
 @checked("retriever")
-class IALS:
+class IALS(Epochs):
     """Learns a vector w of each user and a vector h of each item, whose product is the score, that minimise
 
         sum over the clicks (u, i) of (1 - w_u h_i) ** 2 + unobserved * sum over all u, i of (w_u h_i) ** 2
@@ -35,7 +37,8 @@ class IALS:
 
     where n_u and n_i count the items of a user and the users of an item. Users and items without a click count nowhere.
     An iteration solves for all users, given the items, and then for all items, given the users. Only the items are
-    stored: a user's vector is solved for at the request, so that new users and later clicks count.
+    stored: a user's vector is solved for at the request, so that new users and later clicks count. With an inner
+    validation (``Epochs``), an iteration is an epoch, and the curve ``ials/loss`` has what is minimised.
 
     Sources: Hu, Koren and Volinsky 2008, "Collaborative filtering for implicit feedback datasets"; Rendle, Krichene,
     Zhang and Koren 2022, "Revisiting the performance of iALS on item recommendation benchmarks".
@@ -45,9 +48,8 @@ class IALS:
         unobserved: Weight of the pairs of a user and an item, relative to a click.
         l2: Penalty on the squared vectors.
         exponent: How much more a vector with many clicks is penalised; 0: all alike.
-        iterations: Number of times that all users and all items are solved for.
+        iterations: Number of times that all users and all items are solved for; with a validation, the maximum.
         std: Scale of the first vectors: the standard deviation of each number is this over ``sqrt(factors)``.
-        seed: Seed of the first vectors.
         seen: Whether items that the user has clicked are dropped or kept.
     """
 
@@ -57,22 +59,88 @@ class IALS:
     exponent: NonNegativeFloat = 1.0
     iterations: PositiveInt = 16
     std: PositiveFloat = 0.1
-    seed: Seed = 0
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
     def fit(self, history: Interactions) -> FittedIALS:
-        """Draw the items' vectors, and solve for users and items in turn."""
+        """Draw the items' vectors, and solve for users and items in turn.
+
+        Raises:
+            InputError: The vectors do not fit into memory, or the checkpoint cannot be used.
+        """
+        numbers = 4 * (history.n_users + history.n_items) + 16 * max(history.n_users, history.n_items)
+        check_room(
+            f"retriever=ials with retriever.factors={self.factors} for {history.n_users:,} users and "
+            f"{history.n_items:,} items",
+            numbers * self.factors,
+            "lower retriever.factors, or drop rare users and items with filter",
+        )
+        learner, summary = trained(self, "ials", self.iterations, history, lambda part: Alternation.of(self, part))
+        return FittedIALS(self, learner.items, summary)
+
+
+@dataclass(eq=False)
+class Alternation:
+    """The training: all users are solved for, given the items, and then all items, given the users.
+
+    Attributes:
+        settings: The settings of the fit.
+        of_user: What each user has clicked.
+        of_item: By whom each item was clicked.
+        items: The items' vectors [n_items, factors], on which alone the next iteration depends.
+    """
+
+    settings: IALS
+    of_user: DistinctClicks
+    of_item: DistinctClicks
+    items: Floats
+
+    @classmethod
+    def of(cls, settings: IALS, history: Interactions) -> Alternation:
+        """Return the training of a history at its start."""
         of_user = distinct_clicks(history)
         of_item = DistinctClicks(*of_user.by_item(history.n_items))
         known = np.flatnonzero(np.diff(of_item.indptr))
-        items = np.zeros((history.n_items, self.factors), dtype=np.float32)
-        drawn = np.random.default_rng(self.seed).standard_normal((len(known), self.factors))
-        items[known] = drawn * (self.std / np.sqrt(self.factors))
-        for _ in track(range(self.iterations), "iterations"):
-            users = HalfStep(self, items).solve(of_user)
-            items = HalfStep(self, users).solve(of_item)
-        return FittedIALS(self, items)
+        items = np.zeros((history.n_items, settings.factors), dtype=np.float32)
+        drawn = np.random.default_rng(settings.seed).standard_normal((len(known), settings.factors))
+        items[known] = drawn * (settings.std / np.sqrt(settings.factors))
+        return cls(settings, of_user, of_item, items)
+
+    def train(self, done: int, epochs: int, after: After) -> None:
+        for _ in range(done, epochs):
+            users = HalfStep(self.settings, self.items).solve(self.of_user)
+            self.items = HalfStep(self.settings, users).solve(self.of_item)
+            if not after({"loss": self.loss(users)} if self.settings.validation_users else {}):
+                return
+
+    def loss(self, users: Floats) -> float:
+        """Return what the training minimises (see ``IALS``), divided by the number of clicks.
+
+        Args:
+            users: The users' vectors [n_users, factors].
+        """
+        of, clicked, indptr = self.settings, self.of_user.item, self.of_user.indptr
+        found, user = 0.0, np.repeat(np.arange(len(users)), np.diff(indptr))
+        for start, stop in blocks(len(clicked), max(1, CELLS // of.factors)):
+            score = np.einsum("nf,nf->n", users[user[start:stop]], self.items[clicked[start:stop]])
+            found += float(((1 - score.astype(np.float64)) ** 2).sum())
+        with one_blas_thread():
+            exact = [vectors.astype(np.float64) for vectors in (users, self.items)]
+            found += of.unobserved * float(((exact[0].T @ exact[0]) * (exact[1].T @ exact[1])).sum())
+        lengths = [np.diff(clicks.indptr) for clicks in (self.of_user, self.of_item)]
+        for vectors, length, other in zip(exact, lengths, reversed(lengths), strict=True):
+            ridge = of.l2 * (length + of.unobserved * np.count_nonzero(other)) ** of.exponent
+            found += float(ridge @ (vectors**2).sum(axis=1))
+        return found / max(1, len(clicked))
+
+    def fitted(self) -> FittedIALS:
+        return FittedIALS(self.settings, self.items, FitSummary())
+
+    def arrays(self) -> dict[str, Array]:
+        return {"items": self.items}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        self.items = arrays["items"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +218,12 @@ class FittedIALS:
     Attributes:
         settings: The settings of the fit.
         vectors: The items' vectors [n_items, factors]; 0 for an item without a click.
+        summary: Counts and curves of the fit.
     """
 
     settings: IALS
     vectors: Floats
+    summary: FitSummary
 
     def check_read(self) -> None:
         if self.vectors.ndim != 2 or self.vectors.shape[1] != self.settings.factors:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recx.core.errors import InputError
+from recx.core.pruning import noted, watched
 from recx.core.types import Interactions, Requests
-from recx.parts.retriever.ials import IALS, HalfStep
+from recx.parts.retriever.ials import IALS, Alternation, HalfStep
+from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.item_weights import distinct_clicks
 
 Drawn = Callable[..., Interactions]
@@ -92,6 +96,66 @@ def test_the_loss_never_rises(world: Interactions, of: IALS) -> None:
         losses.append(loss(of, matrix, fitted.users(world, asked), fitted.vectors))
     assert losses[0] > losses[-1]
     assert (np.diff(losses) <= 1e-5 * losses[0]).all()  # the vectors are stored as float32
+
+
+@pytest.mark.parametrize("cells", [20, 1_000_000])
+@pytest.mark.parametrize("of", SETTINGS, ids=lambda of: f"factors {of.factors}")
+def test_the_curve_has_the_loss_per_click(
+    world: Interactions, of: IALS, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training, matrix = Alternation.of(of, world), matrix_of(world)
+    users = np.random.default_rng(1).normal(0, 0.3, (world.n_users, of.factors)).astype(np.float32)
+    monkeypatch.setattr("recx.parts.retriever.ials.CELLS", cells)
+    assert training.loss(users) == pytest.approx(loss(of, matrix, users, training.items) / matrix.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("refit_all", [True, False])
+def test_the_validation_chooses_the_iterations(world: Interactions, refit_all: bool) -> None:
+    of = replace(SETTINGS[1], iterations=6, patience=10)
+    inner = Inner.of(world, "auto", 50, 0.1, of.seed)
+    assert inner is not None
+    valid = [inner.ndcg(replace(of, iterations=number).fit(inner.train)) for number in range(1, 7)]
+    best = int(np.argmax(valid)) + 1
+    with noted() as steps:
+        fitted = replace(of, validation_users=50, refit_all=refit_all).fit(world)
+    expected = replace(of, iterations=best).fit(world if refit_all else inner.train)
+    np.testing.assert_array_equal(fitted.vectors, expected.vectors)
+    assert steps == list(enumerate(valid, start=1))
+    assert fitted.summary.notes == {"ials_epochs": best, "ials_validation_users": 50}
+    curves = fitted.summary.curves
+    assert curves["ials/valid_ndcg_at_10"] == valid
+    assert (np.diff(curves["ials/loss"]) <= 1e-6).all()
+    assert len(curves.get("ials/refit_loss", ())) == (best if refit_all else 0)
+
+
+def test_a_resumed_training_ends_with_the_same_vectors(world: Interactions, tmp_path: Path) -> None:
+    of = replace(SETTINGS[0], iterations=6, patience=10, validation_users=50)
+    whole = of.fit(world)
+
+    def killed(step: int, value: float) -> None:
+        if step == 4:
+            raise KeyboardInterrupt
+
+    of = replace(of, checkpoints=str(tmp_path), checkpoint_minutes=1e-9, resume=True)
+    with watched(killed), pytest.raises(KeyboardInterrupt):
+        of.fit(world)
+    again = of.fit(world)
+    np.testing.assert_array_equal(again.vectors, whole.vectors)
+    assert again.summary.curves == whole.summary.curves
+
+
+def test_without_validation_there_is_no_curve_and_no_note(world: Interactions) -> None:
+    summary = SETTINGS[0].fit(world).summary
+    assert (summary.curves, summary.notes) == ({}, {})
+
+
+def test_vectors_beyond_the_memory_are_refused_before_they_are_drawn(
+    world: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recx.core.room.available", lambda: 0.001)
+    monkeypatch.setattr(Alternation, "of", None)
+    with pytest.raises(InputError, match=r"factors=5 for 80 users and 51 items needs at least .*: lower retriever\.f"):
+        SETTINGS[0].fit(world)
 
 
 def test_a_user_asked_alone_has_the_vector_of_the_half_step(world: Interactions) -> None:
