@@ -336,6 +336,13 @@ def ials() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def clicks() -> Iterator[tuple[str, str, str]]:
+    """Click models on a made-up log: see benchmarks/clicks.py."""
+    from clicks import figures
+
+    yield from figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -345,6 +352,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "ials": ials,
     "large": large,
     "evaluation": evaluation,
+    "clicks": clicks,
     "lists": lists,
     "reading": reading,
     "cache": cache,

@@ -2,7 +2,8 @@
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep, ``recx.study`` a study.
 ``recx.Experiment(...)`` is the same chain without configuration files. ``recx.load_model("last")`` recommends with the
-chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations.
+chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations, and
+``recx.clicks.fit`` estimates from a log of clicks what items are worth.
 """
 
 import sys
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 from recx.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from recx import results
+    from recx import clicks, results
     from recx.core.evaluation import Evaluation
     from recx.evaluation.agreement import agreement
     from recx.evaluation.compare import Comparison, compare
@@ -40,6 +41,7 @@ __all__ = [
     "Experiment",
     "Result",
     "agreement",
+    "clicks",
     "compare",
     "doctor",
     "evaluate",
@@ -78,6 +80,6 @@ def __getattr__(name: str) -> object:
 
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name == "results":  # so that recx.results.load("last") works without another import
-        return import_module("recx.results")
+    if name in ("clicks", "results"):  # so that recx.results.load("last") works without another import
+        return import_module(f"recx.{name}")
     raise AttributeError(f"module 'recx' has no attribute {name!r}")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 COMMANDS = (
-    *("bridge", "cache", "compare", "doctor", "evaluate", "explain", "init"),
+    *("bridge", "cache", "clicks", "compare", "doctor", "evaluate", "explain", "init"),
     *("list", "new-plugin", "predict", "report", "reproduce", "runs", "serve", "study", "ui"),
 )
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""

@@ -184,6 +184,7 @@ def test_every_evaluation_judges_files_of_those_names(
 ) -> None:
     Path("run.csv").write_text("user,item,score\n1,a,0.9\n1,b,0.8\n2,a,0.3\n", encoding="utf-8")
     Path("truth.csv").write_text("user,item,grade\n1,b,1\n2,a,2\n", encoding="utf-8")
+    Path("worth.csv").write_text("query,item,relevance\n1,b,0.2\n2,a,0.6\n", encoding="utf-8")
     rows = [f"1,{b},0.9\n1,{a},0.8\n2,a,0.3\n" for a, b in ("ba", "ab")]
     lines = [f"{line},{name}" for name, text in zip(("knn", "pop"), rows, strict=True) for line in text.splitlines()]
     Path("systems.csv").write_text("user,item,score,Algorithm\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -433,6 +434,7 @@ ELSEWHERE = {
     "new-plugin": "see mine",
     "evaluate": "see above",
     "init": "see above",
+    "clicks": "test_clicks_page.py",
     "study": "see below",
     "reproduce": "so here",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from recx.cli.commands.parser import Parser
+from recx.cli.commands.parser import Parser, columns_of
 from recx.core.errors import InputError
 from recx.core.system.screen import echo
 
@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     settings = vars(parser.parse_args(arguments))
     print_json, metrics = settings.pop("json"), _metrics(settings.pop("metrics"), settings.pop("k"))
-    settings["columns"], by = _columns(settings["columns"]), settings.pop("by")
+    settings["columns"], by = columns_of(settings["columns"]), settings.pop("by")
     if by is not None:
         _print_systems(metrics, by, print_json, settings)
         return 0
@@ -76,16 +76,6 @@ def _print_systems(metrics: Sequence[str], by: str, print_json: bool, settings: 
         echo(json_of(comparison))
     else:
         print_comparison(console_of_stdout(), comparison)
-
-
-def _columns(text: str | None) -> dict[str, str] | None:
-    """Return role -> column of ``--columns``."""
-    if text is None:
-        return None
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    if not all(role and column for role, _, column in pairs):
-        raise InputError(f"--columns {text}: write ROLE=COLUMN for each, such as --columns user=uid,item=sku")
-    return {role.strip(): column.strip() for role, _, column in pairs}
 
 
 def _metrics(names: str | None, cuts: str | None) -> list[str]:

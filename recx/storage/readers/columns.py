@@ -1,11 +1,12 @@
 """Converts a file's columns to arrays: ids, whole numbers, numbers and times, with errors that name the row.
 
 A column's *kind* is one of ``id`` (whole numbers if all of them are, else text), ``text``, ``whole`` (int64),
-``code`` (int64, also if written as 4.0), ``number`` (float32, or float64 where that would make distinct numbers equal),
-``double`` (float64, may be infinite) or a time unit, such as ``ms`` and ``iso`` (see ``recx.storage.readers.times``);
-times are returned as int64 unix milliseconds, or with ``exact`` before the unit as ``datetime64`` of the file's own
-resolution. With a ``?`` after the kind, the column may be absent and values may be missing: they become -1 (whole,
-code), ``UNKNOWN_TIME`` or NaT (times) or NaN (number, double). Rows are counted from 1, without the header.
+``code`` (int64, also if written as 4.0), ``flag`` (bool: 0 and 1, or false and true), ``number`` (float32, or float64
+where that would make distinct numbers equal), ``double`` (float64, may be infinite) or a time unit, such as ``ms`` and
+``iso`` (see ``recx.storage.readers.times``); times are returned as int64 unix milliseconds, or with ``exact`` before
+the unit as ``datetime64`` of the file's own resolution. With a ``?`` after the kind, the column may be absent, and
+values may be missing, but for flags: they become -1 (whole, code), ``UNKNOWN_TIME`` or NaT (times) or NaN (number,
+double). Rows are counted from 1, without the header.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from recx.core.errors import InputError
 from recx.core.precision import Reals, narrowed
-from recx.core.types import Array, Doubles, Longs
+from recx.core.types import Array, Bools, Doubles, Longs
 from recx.storage.readers.arrays import array_of
 from recx.storage.readers.numerals import FIRST, numbers, whole_numbers
 from recx.storage.readers.odd_ids import odd_ids
@@ -205,6 +206,23 @@ def _code(column: pa.ChunkedArray, where: str) -> Longs:
     return found.astype(np.int64)
 
 
+def _flag(column: pa.ChunkedArray, where: str) -> Bools:
+    column = _plain(column)
+    if pa.types.is_boolean(column.type):
+        return array_of(column, pa.bool_())
+    if _is_text(column.type):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+        said = np.asarray(pc.is_in(words, pa.array(["true", "false"])))
+        if said.all():
+            return np.asarray(pc.equal(words, "true"))
+    found = array_of(_numerals(column, where), pa.float64(), np.nan)
+    odd = (found != 0) & (found != 1)
+    if odd.any():
+        _reject(where, odd, f"{_first(column, odd)!r} is neither 0 nor 1", "correct it")
+    flags: Bools = found == 1
+    return flags
+
+
 def _number(column: pa.ChunkedArray, where: str) -> Reals:
     number = _double(column, where)
     too_large = np.abs(number) > LARGEST
@@ -254,6 +272,7 @@ _CONVERT: Mapping[str, Callable[[Any, str], Array]] = {
     "text": _texts,
     "whole": _whole,
     "code": _code,
+    "flag": _flag,
     "number": _number,
     "double": _double,
 }

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,6 +181,34 @@ def test_numbers_that_are_none_name_their_row(tmp_path: Path) -> None:
         read(Source(write(tmp_path, b"a\n1\n1.5\n")), {"a": "code"})
     with pytest.raises(InputError, match="column 'a', row 2: 'x' is not a whole number"):
         read(Source(write(tmp_path, b"a\n1\nx\n")), {"a": "whole"})
+
+
+@pytest.mark.parametrize("words", ["1 0", "1.0 0", "true False", "TRUE false"])
+def test_flags_are_numbers_or_words(tmp_path: Path, words: str) -> None:
+    path = write(tmp_path, f"c\n{words.replace(' ', chr(10))}\n".encode())
+    assert read(Source(path), {"c": "flag"})["c"].tolist() == [True, False]
+
+
+def test_flags_of_a_typed_file(tmp_path: Path) -> None:
+    for values in ([True, False], [1, 0], [1.0, 0.0], ["1", "0"]):
+        pq.write_table(pa.table({"c": values}), tmp_path / "flags.parquet")
+        assert read(Source(tmp_path / "flags.parquet"), {"c": "flag"})["c"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("1 2", "row 2: '2' is neither 0 nor 1"),
+        ("1 0.5", "row 2: '0.5' is neither 0 nor 1"),
+        ("yes no", "row 1: 'yes' is not a number"),
+        ("true 1", "row 1: 'true' is not a number"),
+        ("1 nan", "row 2: the value is missing"),
+    ],
+)
+def test_what_is_no_flag_names_its_row(tmp_path: Path, words: str, message: str) -> None:
+    path = write(tmp_path, f"c\n{words.replace(' ', chr(10))}\n".encode())
+    with pytest.raises(InputError, match=f"column 'c', {message}"):
+        read(Source(path), {"c": "flag"})
 
 
 @pytest.mark.parametrize(("cut", "name"), [(30, "clicks.csv.gz"), (-4, "clicks.csv.gz")])
