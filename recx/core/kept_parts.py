@@ -1,9 +1,23 @@
-"""What a fitted part may do to be kept in files; most need none of it (see ``recx.storage.values``)."""
+"""What a fitted part may do to be kept in files, or not; most need none of it (see ``recx.storage.values``)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
+
+
+@dataclass(frozen=True)
+class NotKept:
+    """Why a part is never written into files, nor made from what a file says: its class variable ``not_kept``.
+
+    Attributes:
+        what: What it is, for the sentence "the model is not kept, since it contains …".
+        page: The page of the documentation that says more.
+    """
+
+    what: str
+    page: str
 
 
 @runtime_checkable

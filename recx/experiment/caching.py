@@ -32,7 +32,9 @@ T = TypeVar("T")
 SUMMARY = "summary"
 """Key of a fitted part's summary in its entry (see ``recx.core.fit_summary``)."""
 FITTED = "fitted"
-"""Key that says whether the entry holds the fitted part, and the folder in it that does."""
+"""The folder in the entry that holds the fitted part."""
+NOT_FITTED = "not_fitted"
+"""Key of the reason why the entry has no such folder (see ``recx.storage.values.why_not_storable``)."""
 STEPS = "steps"
 """Key of the values that the part reported while it was fitted (see ``recx.core.pruning``)."""
 
@@ -158,7 +160,7 @@ class _Fitted(_Stage):
     Attributes:
         stage: The stage that fits it.
         fitted: Returns the fitted part; fits at the first call.
-        outcome: What its entry holds: the summary, whether it has files, and the reported values.
+        outcome: What its entry holds: the summary, why it has no files of the part, and the reported values.
     """
 
     def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
@@ -176,7 +178,10 @@ class _Fitted(_Stage):
         @once
         def fitted() -> Any:
             if was_kept:
-                if outcome[FITTED] and before is not None and (found := cache.read(stage, before, FITTED, locate)):
+                found = None
+                if before is not None and not outcome.get(NOT_FITTED):
+                    found = cache.read(stage, before, FITTED, locate)
+                if found:
                     return found[0]
                 cache.take_back(stage)  # the entry was not enough
             return fit()
@@ -184,11 +189,11 @@ class _Fitted(_Stage):
         def make() -> dict[str, Any]:
             with noted() as steps:
                 fitted()
-            outcome = {SUMMARY: summary_of(fitted()), FITTED: values.is_storable(fitted(), locate)}
+            outcome = {SUMMARY: summary_of(fitted()), NOT_FITTED: values.why_not_storable(fitted(), locate)}
             return {**outcome, **({STEPS: steps} if steps else {})}
 
         def save(outcome: Mapping[str, Any], folder: Path) -> None:
-            if outcome[FITTED]:
+            if not outcome.get(NOT_FITTED):
                 (folder / FITTED).mkdir()
                 values.write(fitted(), folder / FITTED, locate)
 
@@ -224,7 +229,7 @@ def uncached(part: Any) -> Any:
     if isinstance(part, Reranked):
         return Reranked(uncached(part.ranker), uncached(part.reranker))
     if isinstance(part, _Fitted):
-        if not part.outcome[FITTED]:
-            raise values.NotStorableError(f"the fitted {part.stage.removeprefix('fit_')}")
+        if part.outcome.get(NOT_FITTED):
+            raise values.NotStorableError(*part.outcome[NOT_FITTED])
         return part.fitted()
     return part.part if isinstance(part, _Untrained) else part

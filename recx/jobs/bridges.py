@@ -3,12 +3,13 @@
 [rectools]
 about = "SASRec, BERT4Rec, EASE"
 requires = ["RecTools==0.19.0", "torch==2.13.0"]
-python = "3.9 to 3.12"
+python = "3.10 to 3.12"
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import tomllib
@@ -26,6 +27,8 @@ from recx.core.system.plain_files import read_text
 from recx.parts.shared.program import passed_on
 
 FILE = "bridges.toml"
+VERSION = ("-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+"""Arguments by which a Python, also one of long ago, says its version."""
 
 
 def bridges() -> dict[str, Bridge]:
@@ -66,7 +69,7 @@ class Bridge:
         name: The name of the library, of its environment and of the option that uses it.
         about: What it has, in a few words.
         requires: The requirements for pip, with their versions.
-        python: The versions of Python that it runs on, in words.
+        python: The versions of Python that it runs on, as in ``3.10 to 3.12``.
     """
 
     name: str
@@ -84,26 +87,45 @@ class Bridge:
         return "ready" if installed == list(self.requires) else "outdated"
 
     def set_up(self, python: str | None = None) -> Path:
-        """Make the environment anew, and return its folder.
+        """Make the environment anew, and return its folder; nothing is left of one that could not be made.
 
         Args:
             python: The Python to make it with; None: the one that runs.
 
         Raises:
-            InputError: There is no such Python.
+            InputError: There is no such Python, or the library does not run on it.
             RecxError: The environment cannot be made; what pip says is in the message.
         """
-        folder, program = folder_of(self.name), shutil.which(python or sys.executable)
-        if program is None:
-            raise InputError(f"--python={python}: there is no such program: name a Python of {self.python}")
+        folder, program = folder_of(self.name), self._program(python)
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with turn(folder.with_name(f".{self.name}.lock")):
-            shutil.rmtree(folder, ignore_errors=True)
-            self._step([program, "-m", "venv", str(folder)])
-            pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
-            self._step([*pip, *self.requires])
-            write_text(folder / MARK, json.dumps({"requires": list(self.requires)}) + "\n")
+            try:
+                _remove(folder)
+                self._step([program, "-m", "venv", str(folder)])
+                pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+                self._step([*pip, *self.requires])
+                write_text(folder / MARK, json.dumps({"requires": list(self.requires)}) + "\n")
+            except BaseException:
+                _remove(folder)
+                raise
         return folder
+
+    def _program(self, python: str | None) -> str:
+        """Return the path of the Python to use (raises InputError as ``set_up`` does)."""
+        program, way_out = shutil.which(python or sys.executable), f"name a Python of {self.python} with --python"
+        if program is None:
+            raise InputError(f"--python={python}: there is no such program: {way_out}")
+        ended = child.run([program, *VERSION], passed_on(), None, lambda line: None)
+        version = " ".join(ended.lines)
+        if ended.code != 0 or not re.fullmatch(r"\d+\.\d+", version):
+            raise InputError(f"--python={python}: it is no Python: {way_out}")
+        lowest, highest = (_numbers(one) for one in self.python.split(" to "))
+        if not lowest <= _numbers(version) <= highest:
+            raise InputError(
+                f"recx bridge setup {self.name}: {program} is Python {version}, and {self.requires[0]} and what "
+                f"it needs run on {self.python}: {way_out}"
+            )
+        return program
 
     def _step(self, command: list[str]) -> None:
         with bar() as show:
@@ -114,3 +136,23 @@ class Bridge:
                 f"recx bridge setup {self.name}: {' '.join(command[1:4])} failed ({said}): mend it, or choose another "
                 f"Python of {self.python} with --python"
             )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _remove(folder: Path) -> None:
+    """Remove an environment, its mark first: what an interruption leaves is none.
+
+    Raises:
+        RecxError: Something in it cannot be removed.
+    """
+    try:
+        (folder / MARK).unlink(missing_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise RecxError(
+            f"{error.filename}: it cannot be removed ({error.strerror}): remove {folder} yourself"
+        ) from error

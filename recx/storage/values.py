@@ -56,7 +56,15 @@ def storable(kind: T) -> T:
 
 
 class NotStorableError(TypeError):
-    """A value contains something that cannot be stored."""
+    """A value contains something that cannot be stored.
+
+    Attributes:
+        page: The page of the documentation that says more.
+    """
+
+    def __init__(self, what: str, page: str = "docs/own-part.md") -> None:
+        super().__init__(what)
+        self.page = page
 
 
 def no_parts(path: str) -> type:
@@ -82,11 +90,16 @@ def write(value: Any, folder: Path, locate: Locate = no_parts) -> None:
 
 def is_storable(value: Any, locate: Locate = no_parts) -> bool:
     """Return whether ``write`` can write a value."""
+    return not why_not_storable(value, locate)
+
+
+def why_not_storable(value: Any, locate: Locate = no_parts) -> tuple[str, str] | None:
+    """Return what ``write`` cannot write of a value, and the page that says more; None if it can write it."""
     try:
         _Writer(None, locate).encoded(value)
-    except NotStorableError:
-        return False
-    return True
+    except NotStorableError as error:
+        return str(error), error.page
+    return None
 
 
 def read(folder: Path, locate: Locate = no_parts) -> Any:
@@ -142,7 +155,7 @@ class _Writer:
             return {"csr": [self.encoded(of) for of in (value.data, value.indices, value.indptr)], "shape": value.shape}
         kind, path = type(value), _path_of(type(value))
         if hasattr(kind, "not_kept"):
-            raise NotStorableError(kind.not_kept)
+            raise NotStorableError(kind.not_kept.what, kind.not_kept.page)
         if kind is _TYPES.get(kind.__name__):
             return {"type": kind.__name__, "fields": self._fields(value)}
         if not self._is_found(kind, path):
@@ -212,11 +225,11 @@ class _Reader:
         if "csr" in data:
             return _csr([self.value(of) for of in data["csr"]], data["shape"])
         if "saved" in data:
-            kind = self.locate(data["saved"])
+            kind = self._found(data["saved"])
             if not issubclass(kind, Saveable):
                 raise ValueError(f"{data['saved']} has no methods save and load")
             return kind.load(self.folder / f"{int(data['place'])}.part")
-        kind = _TYPES[data["type"]] if "type" in data else self.locate(data["part"])
+        kind = _TYPES[data["type"]] if "type" in data else self._found(data["part"])
         if not is_dataclass(kind):
             raise ValueError(f"{data['part']} is no dataclass")
         if data["fields"].keys() != {one.name for one in fields(kind) if one.init}:
@@ -225,6 +238,13 @@ class _Reader:
         if isinstance(value, Checked):
             value.check_read()
         return value
+
+    def _found(self, path: str) -> type:
+        """Return the class of a part, unless it is one that ``write`` never writes, such as one that runs a program."""
+        kind = self.locate(path)
+        if hasattr(kind, "not_kept"):
+            raise InputError(f"{path}: no file may hold {kind.not_kept.what}")
+        return kind
 
 
 def _csr(arrays: list[Any], shape: list[int]) -> Any:

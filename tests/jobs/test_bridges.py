@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from recx.core.errors import InputError, RecxError
 from recx.core.system import child
 from recx.core.system.child import Ended
 from recx.jobs import bridges
-from recx.jobs.bridges import Bridge
+from recx.jobs.bridges import VERSION, Bridge
 
 ONE = Bridge("one", "models", ("one==1.0",), "3.11 to 3.13")
 
@@ -28,14 +29,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Return the commands that are run, none of which is: a folder for venv, nothing for pip."""
+    """Return the commands that are run, none of which is: a folder for venv, nothing for pip, 3.12 for a version."""
     seen: list[list[str]] = []
 
     def run(command: list[str], *_: object) -> Ended:
+        if command[1:] == [*VERSION]:
+            version = {"python2": "2.7", "sh": "no number"}.get(Path(command[0]).name, "3.12")
+            return Ended(0, (version,))
         seen.append(command)
         if "venv" in command:
             (Path(command[-1]) / "bin").mkdir(parents=True)
             (Path(command[-1]) / "bin" / "python").symlink_to(sys.executable)
+        if command[-1] == "stopped==1":
+            raise KeyboardInterrupt
         return Ended(1 if command[-1] == "bad==1" else 0, ("pip says", "no such version"))
 
     monkeypatch.setattr(child, "run", run)
@@ -59,12 +65,58 @@ def test_an_environment_is_made_with_pip_and_marked_at_the_end(home: Path, comma
 
 def test_one_that_fails_is_not_there(commands: list[list[str]]) -> None:
     ONE.set_up()
-    bad = Bridge("one", "models", ("bad==1",), "3.9")
+    bad = Bridge("one", "models", ("bad==1",), "3.9 to 3.13")
     with pytest.raises(RecxError, match=r"setup one: -m pip install failed \(pip says \| no such version\)"):
         bad.set_up()
     assert (bad.state, python_of("one")) == ("missing", None)
-    with pytest.raises(InputError, match="--python=no-such-python: there is no such program"):
-        ONE.set_up("no-such-python")
+    assert not folder_of("one").exists()
+    with pytest.raises(KeyboardInterrupt):
+        Bridge("one", "models", ("stopped==1",), "3.11 to 3.13").set_up()
+    assert not folder_of("one").exists()
+    assert ONE.set_up().exists()
+
+
+def test_the_mark_of_one_that_is_made_anew_goes_first(
+    home: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ONE.set_up()
+
+    def stopped(path: Path) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path / "bin"))
+
+    monkeypatch.setattr(shutil, "rmtree", stopped)
+    with pytest.raises(
+        RecxError, match=rf"^{folder}/bin: it cannot be removed \(Operation not permitted\): remove {folder} "
+    ):
+        ONE.set_up()
+    assert folder.exists()
+    assert (ONE.state, python_of("one")) == ("missing", None)
+
+
+@pytest.mark.parametrize(
+    ("python", "message"),
+    [
+        (
+            "no-such-python",
+            "--python=no-such-python: there is no such program: name a Python of 3.11 to 3.13 with --py",
+        ),
+        (
+            "python2",
+            r"recx bridge setup one: .*/python2 is Python 2\.7, and one==1\.0 and what it needs run on 3\.11 t",
+        ),
+        ("sh", "--python=sh: it is no Python: name a Python of 3.11 to 3.13 with --python"),
+    ],
+)
+def test_a_python_that_does_not_fit_is_refused_before_anything_is_removed(
+    home: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, python: str, message: str
+) -> None:
+    ONE.set_up()
+    monkeypatch.setenv("PATH", str(home))
+    for name in ("python2", "sh"):
+        (home / name).touch(mode=0o755)
+    with pytest.raises(InputError, match=message):
+        ONE.set_up(python)
+    assert ONE.state == "ready"
 
 
 def test_plugins_declare_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 
 import pytest
@@ -26,6 +27,7 @@ def test_every_library_has_a_script_and_pinned_requirements() -> None:
     for name, bridge in declared.items():
         assert bridge.keys() == {"about", "requires", "python"}
         assert all("==" in requirement for requirement in bridge["requires"]), name
+        assert re.fullmatch(r"3\.\d+ to 3\.\d+", bridge["python"]), name
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -43,7 +43,7 @@ def keep(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
             chain = chain.with_events(known, locate)
         return write(chain, folder / MODEL, config, card)
     except NotStorableError as error:
-        say(f"  the model is not kept, since it contains {error}: see docs/own-part.md, or choose model=off")
+        say(f"  the model is not kept, since it contains {error}: see {error.page}, or choose model=off")
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 
 from recx.core.errors import InputError, RecxError
 from recx.core.progress import track
-from recx.core.project import check_object
+from recx.core.project import check_object, current, entered
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.types import Doubles, Interactions, RankedLists, Requests
 from recx.parts.shared.texts import texts_of
@@ -29,7 +30,7 @@ class Callable:
     Attributes:
         object: ``module:name`` of the object, or of a class without required arguments. Importing the module runs its
             code with your permissions: name only code that you would run yourself. Only this setting is ever imported,
-            never anything named by data, and never because the configuration of a saved run names it (see
+            never anything named by data, and never because the configuration or the model of a saved run names it (see
             ``recx.core.project.check_object``).
     """
 
@@ -50,6 +51,20 @@ class Callable:
             InputError: No object is named, or it cannot be imported.
         """
         self._reranker  # noqa: B018
+
+    def check_read(self) -> None:
+        """Check the object that a file names, where nobody typed it: Python code must have imported its module before.
+
+        Raises:
+            InputError: Using the file would import it.
+        """
+        if self.object is None or self.object.partition(":")[0] in sys.modules:
+            return
+        try:
+            with entered(current()):  # a part that Python code makes itself may name what it likes, a file may not
+                check_object(self.object)
+        except InputError as error:
+            raise InputError(f"ranker.object={self.object}: {error}; in Python, import its module before") from None
 
     @cached_property
     def _reranker(self) -> Any:

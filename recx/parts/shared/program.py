@@ -16,15 +16,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, ClassVar
 from weakref import finalize
 
+from recx.core.bounds import Seed
 from recx.core.errors import InputError, RecxError
+from recx.core.kept_parts import NotKept
 from recx.core.progress import bar
 from recx.core.project import check_command
 from recx.core.seen_events import UNKNOWN_EVENTS
 from recx.core.system import child
-from recx.core.system.durations import milliseconds
+from recx.core.system.durations import Duration, milliseconds
 from recx.core.system.threads import available
 
 CONTRACT = 1
@@ -34,8 +36,8 @@ LONGEST = 200
 """Characters of a command that are shown."""
 NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 """Variables that would have another Python import the packages of this one."""
-NOT_KEPT = "what an external program has learnt, which is this run's alone (docs/external.md)"
-"""Why a fitted part that runs a program is not kept: whoever changes its files would have the program read them."""
+NOT_KEPT = NotKept("what an external program has learnt, which is this run's alone", "docs/external.md")
+"""Why a part that runs a program is not kept: whoever changes its files would choose what runs, and what it reads."""
 SECRETS = "RECX_SECRET_"
 """How variables with passwords of this command line begin."""
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.MULTILINE)
@@ -59,6 +61,7 @@ class Program:
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     timeout: str | None = None
+    not_kept: ClassVar = NOT_KEPT
 
     def check(self) -> None:
         """Check that the program is there and may be run.
@@ -166,6 +169,50 @@ class Program:
                 how = f"was killed by the signal {-ended.code}"
             said = " | ".join(ended.lines) or "nothing"
             raise RecxError(f"{self.key}: {self.name} {how} at the task {task}; the end of its output: {said}")
+
+
+@dataclass(frozen=True)
+class RunsProgram:
+    """The settings of a part that runs a program (docs/external.md), and what follows from them.
+
+    Nothing but this command line, or an option file of the person's own project, can name the command (see
+    ``recx.core.project.check_command``).
+
+    Attributes:
+        command: The program and its arguments, without a shell; the folder with the files follows them.
+        settings: Settings of the program, which it finds in ``settings.json``.
+        uses: Files and folders that the program reads besides the files among its arguments; for the stage cache, they
+            count by content.
+        timeout: The longest time that a run of the program may take; None: any.
+        seed: Seed of the program's random numbers.
+    """
+
+    command: tuple[str, ...] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
+    timeout: Duration | None = None
+    seed: Seed = 0
+    stage: ClassVar[str]
+    files: ClassVar = ("uses",)
+    not_kept: ClassVar = NOT_KEPT
+
+    @property
+    def _program(self) -> Program:
+        return Program(f"{self.stage}.command", self.command, self.settings, self.seed, self.timeout)
+
+    @property
+    def depends_on(self) -> tuple[object, ...]:
+        """What counts for the stage cache: the program, its scripts and the packages of its environment."""
+        return self._program.depends_on
+
+    @property
+    def loaded(self) -> dict[str, Any]:
+        """What the protocol card says of the program."""
+        return self._program.loaded
+
+    def preflight(self) -> None:
+        """Check that the program is there and may be run (raises as ``Program.check`` does)."""
+        self._program.check()
 
 
 class Workplace:
