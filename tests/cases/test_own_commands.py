@@ -47,8 +47,8 @@ def ran(once: list[Path], tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
         (folder / "one.py").write_text(PROGRAM)
         done = command_in(folder, *WORDS, "retriever=external", f"retriever.command=[{sys.executable},one.py]")
         assert (done.code, done.err) == (0, "")
-        said = "contains what an external program has learnt, which is this run's alone: see docs/external.md, or choose"
-        assert f"the model is not kept, since it {said} model=off" in " ".join(done.out.split())
+        said = "contains what an external program has learnt, which is this run's alone: see docs/external.md"
+        assert f"the model is not kept, since it {said}, or choose model=off" in " ".join(done.out.split())
         assert runs(folder) == ["fit", "retrieve"]
         once.append(folder)
     shutil.copytree(once[0], tmp_path, symlinks=True, dirs_exist_ok=True)
