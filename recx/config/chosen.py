@@ -19,6 +19,8 @@ from recx.core import project
 from recx.core.errors import InputError
 
 Compose = Callable[[Sequence[str]], DictConfig]
+NO_PART = "none"
+"""The option by which a group has no part, as it has by default, so that a sweep can name it beside others."""
 WITHOUT = "without"
 """Under this name stand the settings that the option files have and the configuration lacks, such as features."""
 
@@ -44,7 +46,7 @@ def chosen(config: DictConfig, hydra: Any, resolved: Mapping[str, Any], compose:
     _refuse_twice(hydra.overrides.task)
     choices = {**_filters(resolved.get("filter")), **choices}
     of_parts = {name: str(part["_target_"]).rpartition(".")[2] for name, part in resolved.items() if _is_part(part)}
-    options = {group: word for group, word in {**of_parts, **choices}.items() if word is not None}
+    options = {group: word for group, word in {**of_parts, **choices}.items() if word not in (None, NO_PART)}
     here, usual = _leaves(OmegaConf.to_container(config, resolve=False)), _usual(config, choices, compose)
     keys = [key for key in here if key not in usual or here[key] != usual[key]]
     keys += [key for key in _typed(hydra.overrides.task, choices, here) if key not in keys]

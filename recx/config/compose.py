@@ -16,7 +16,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from recx.config import hydra_rules, option_sources
-from recx.config.chosen import chosen
+from recx.config.chosen import NO_PART, chosen
 from recx.config.hydra_errors import explained
 from recx.config.hydra_internals import alone, checked, parse, register
 from recx.config.sweepers.grid import Grid
@@ -117,8 +117,10 @@ def plain(config: DictConfig, hydra: Any = None) -> dict[str, Any]:
             _read_environment(ours, OmegaConf.to_container(ours, resolve=False))
         content = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     assert isinstance(content, dict)
-    named = {str(key): value for key, value in content.items()}
-    return {**named, CHOSEN: chosen(ours, config.hydra if hydra is None else hydra, named, compose)}
+    of_hydra = config.hydra if hydra is None else hydra
+    words = of_hydra.runtime.choices
+    named = {str(key): None if words.get(key) == NO_PART else value for key, value in content.items()}
+    return {**named, CHOSEN: chosen(ours, of_hydra, named, compose)}
 
 
 def _read_environment(config: Any, written: Any) -> None:

@@ -56,7 +56,8 @@ def explained() -> Iterator[None]:
     except ValueError as error:
         if str(error).startswith(NOT_AN_OPTION):
             raise InputError(
-                "a group takes the name of an option, not null, a number, true or false: see `python -m recx list`"
+                "a group takes the name of an option, not null, a number, true or false: see `python -m recx list` (of "
+                "no re-ranker it is reranker=none)"
             ) from error
         if str(error).startswith(NOT_QUOTED):
             raise InputError(

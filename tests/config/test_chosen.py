@@ -56,6 +56,13 @@ def test_settings_that_differ_or_were_typed(overrides: list[str], expected: dict
     assert settings == expected
 
 
+def test_no_reranker_by_name_is_none_at_all() -> None:
+    usual = plain(compose(["+experiment=news"]))
+    assert plain(compose(["+experiment=news", "reranker=none"])) == usual
+    assert usual["reranker"] is None
+    assert chosen("reranker=popularity")["options"]["reranker"] == "popularity"
+
+
 def test_several_filters_are_one_choice() -> None:
     found = chosen("filter=[repeats,k_core]", "filter.k_core.items=3")
     assert found["options"]["filter"] == "[repeats,k_core]"

@@ -16,6 +16,7 @@ from recx.core.ragged import indptr_of, rows_of_groups, sum_of_groups
 from recx.core.system.durations import HOUR
 from recx.core.types import Array, Doubles, Floats, Interactions, Longs, RankedLists, Requests, Vectors
 from recx.parts.feature.fitted import Constant, FittedWith
+from recx.parts.shared.classes import as_lists, main_classes
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.item_clicks import ItemClicks, item_clicks
 from recx.parts.shared.products import products_of_pairs
@@ -95,7 +96,7 @@ class PopularityInClass:
     """
 
     def fit(self, history: Interactions) -> FittedFeature:
-        lists = _main_classes(history.items)
+        lists = main_classes(history.items)
         return Constant(0) if lists is None else FittedWith(self, _class_clicks(history, lists))
 
     def values(self, known: _ClassClicks, candidates: RankedLists, requests: Requests) -> Floats:
@@ -174,19 +175,8 @@ def _class_clicks(history: Interactions, lists: ClassLists) -> _ClassClicks:
     return _ClassClicks(lists, item_clicks(history), counter, total, n_items)
 
 
-def _main_classes(items: Entities) -> ClassLists | None:
-    if "category" in items.table:
-        return _as_lists(items.table["category"])
-    return next(iter(items.lists.values()), None)
-
-
-def _as_lists(code: Array) -> ClassLists:
-    known = code >= 0
-    return ClassLists(indptr_of(known.astype(np.int64)), code[known])
-
-
 def _class_columns(items: Entities) -> list[ClassLists]:
-    single = [_as_lists(column) for column in items.table.values() if column.dtype == np.int32]
+    single = [as_lists(column) for column in items.table.values() if column.dtype == np.int32]
     return [*single, *items.lists.values()]
 
 

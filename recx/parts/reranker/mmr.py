@@ -15,11 +15,12 @@ from recx.core.protocols import Encoder
 from recx.core.ragged import blocks
 from recx.core.system.threads import side_by_side
 from recx.core.types import Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests, Vectors
+from recx.parts.reranker.co_clicks import clicked_together, order_by_co_clicks
+from recx.parts.reranker.marginal import next_place, rest
+from recx.parts.reranker.places import LISTS
 from recx.parts.reranker.relevance import relevance
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.vectors import unit_embedding
-
-LISTS = 1_000  # lists ordered by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,23 @@ class MMR:
     r is the ranker's score as a share of its range in the list, from 0 to 1, and a cosine below 0 counts as 0. The
     items that have no place left follow in the ranker's order.
 
+    With ``co_clicks``, the cosine is that of the sets of users who clicked the items before the request: the number of
+    those who clicked both, near to each other, over the square root of the product of the numbers of each.
+
     Attributes:
         relevance: Share of relevance; 1: the ranker's order.
-        similarity: The vectors of the items: ``embedding``, those of the data, or ``text``, those of their texts.
+        similarity: What is compared: ``embedding``, the data's vectors of the items; ``text``, vectors of their texts;
+            ``co_clicks``, who clicked them.
         encoder: Encodes the texts.
+        distance: Largest distance between two items in a user's sequence, in which each stands where it was clicked
+            first, that counts as clicked by the same user (``co_clicks``).
         top: Number of places that are filled so.
     """
 
     encoder: Encoder
     relevance: Unit = 0.7
-    similarity: Literal["embedding", "text"] = "embedding"
+    similarity: Literal["embedding", "text", "co_clicks"] = "embedding"
+    distance: PositiveInt = 10
     top: PositiveInt = 20
 
     def for_users(self, history: Interactions) -> MMR:
@@ -50,11 +58,15 @@ class MMR:
         """Return the candidates with similar ones further apart.
 
         Raises:
-            InputError: The items have no embeddings, or no texts.
+            InputError: The items have no embeddings or no texts, or no user clicked two of them.
         """
+        relevant, score = relevance(candidates), np.empty(len(candidates))
+        if self.similarity == "co_clicks":
+            co_clicked = clicked_together(history, self.distance)
+            order_by_co_clicks(co_clicked, candidates, requests, relevant, self.relevance, self.top, score)
+            return candidates.reorder(score)
         vectors = self._vectors(history)
         dense, sparse = _as_arrays(vectors)
-        relevant, score = relevance(candidates), np.empty(len(candidates))
 
         def order(piece: tuple[int, int]) -> None:
             start, stop = piece
@@ -71,7 +83,7 @@ class MMR:
         if history.items.embedding is None:
             raise InputError(
                 "reranker.similarity=embedding, and the items of this data have no embeddings: write "
-                "reranker.similarity=text, if they have texts, or choose reranker=popularity"
+                "reranker.similarity=text, if they have texts, or co_clicks, or choose another reranker"
             )
         return unit_embedding(history.items)
 
@@ -126,16 +138,8 @@ def _order(
     for at in range(len(borders) - 1):
         start, stop = borders[at], borders[at + 1]
         nearest, done = np.zeros(stop - start), np.zeros(stop - start, dtype=np.bool_)
-        worst = 0.0
         for _ in range(min(top, stop - start)):
-            best, most = -1, -np.inf
-            for place in range(stop - start):
-                if not done[place]:
-                    marginal = share * relevant[start + place] - (1 - share) * nearest[place]
-                    if best < 0 or marginal > most:
-                        best, most = place, marginal
-            done[best] = True
-            score[start + best] = worst = most
+            best = next_place(relevant[start:stop], nearest, share, done, score[start:stop])
             own = item[start + best]
             if len(dense) > 0:
                 chosen[:] = dense[own]
@@ -155,9 +159,7 @@ def _order(
             if len(dense) == 0:
                 for entry in range(indptr[own], indptr[own + 1]):
                     chosen[column[entry]] = 0
-        for place in range(stop - start):
-            if not done[place]:
-                score[start + place] = worst - 2 + relevant[start + place]
+        rest(relevant[start:stop], done, score[start:stop])
 
 
 @compiled()

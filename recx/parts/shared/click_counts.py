@@ -119,7 +119,7 @@ class PairCounter:
 
         def count(lists: tuple[int, int]) -> bool:
             start, stop = lists
-            return _count_pairs(*stored, first[start:stop], second, indptr[start : stop + 1], tick[start:stop], counts)
+            return count_pairs(*stored, first[start:stop], second, indptr[start : stop + 1], tick[start:stop], counts)
 
         if not all(side_by_side(count, blocks_of_groups(indptr, ROWS))):
             raise ValueError(f"numbers of items that are not all below {len(self.clicks)}")
@@ -238,7 +238,7 @@ def _place_pairs(
 
 
 @compiled("count")
-def _count_pairs(
+def count_pairs(
     indptr: Longs,
     entry: Longs,
     clicks: Longs,
