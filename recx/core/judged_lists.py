@@ -9,8 +9,26 @@ import numpy as np
 
 from recx.core.entities import Entities
 from recx.core.memo import once_per_input
-from recx.core.ragged import indptr_of, position_of_rows
+from recx.core.ragged import indptr_of, position_of_rows, rows_of_groups
 from recx.core.types import Array, Bools, Doubles, Interactions, Ints, Longs, RankedLists
+
+
+@dataclass(frozen=True, eq=False)
+class Rejected:
+    """The items that were judged, and with grade 0: they are known not to be relevant.
+
+    Attributes:
+        indptr: Borders of each user's items [n_users + 1].
+        item: The items, each once.
+    """
+
+    indptr: Longs
+    item: Ints
+
+    def of_users(self, chosen: slice | Array) -> Rejected:
+        """Return those of some users (a slice, a mask [n_users] or numbers)."""
+        users = np.arange(len(self.indptr) - 1)[chosen]
+        return Rejected(indptr_of(np.diff(self.indptr)[users]), self.item[rows_of_groups(self.indptr, users)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +45,7 @@ class JudgedLists:
         history: The events before the requests.
         items: The catalogue.
         rel_threshold: The gain from which a target is relevant.
+        rejected: The items judged with grade 0; None: no judgement is below the threshold.
     """
 
     lists: RankedLists
@@ -38,6 +57,7 @@ class JudgedLists:
     history: Interactions
     items: Entities
     rel_threshold: float = 1.0
+    rejected: Rejected | None = None
     _at: dict[float, JudgedLists] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -129,6 +149,7 @@ class JudgedLists:
             ideal_indptr=indptr_of(n_ideal[chosen]),
             ideal=self.ideal[np.repeat(chosen, n_ideal)],
             ideal_item=self.ideal_item[np.repeat(chosen, n_ideal)],
+            rejected=None if self.rejected is None else self.rejected.of_users(chosen),
         )
 
     def spread(self, values: Doubles, of: JudgedLists) -> Doubles:

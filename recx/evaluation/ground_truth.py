@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from recx.core.errors import InputError, RecxError
-from recx.core.judged_lists import JudgedLists
+from recx.core.judged_lists import JudgedLists, Rejected
 from recx.core.memo import once_per_input
 from recx.core.own_items import in_history
 from recx.core.protocols import Evaluator, Thresholded
@@ -41,6 +41,7 @@ class GroundTruth:
         rel_threshold: The gain from which a target is relevant. A target below it still counts, with its gain, in the
             graded metrics of a user who also has a relevant one.
         notes: Counts of what was merged, left out or looks odd.
+        rejected: The items judged with grade 0; None: no judgement is below ``rel_threshold``.
     """
 
     user: Ints
@@ -50,6 +51,7 @@ class GroundTruth:
     history: Interactions
     rel_threshold: float
     notes: Notes
+    rejected: Rejected | None = None
 
     @classmethod
     def of(cls, fold: Fold, rel_threshold: float = 1.0) -> GroundTruth:
@@ -91,6 +93,7 @@ class GroundTruth:
                 "nothing to judge: lower it"
             )
         judged, kept = _users_judged(user, relevant, positive)
+        rejected = None if relevant.all() else _rejected(judged, user, item, weight == 0)
         if not kept.all():
             user, item, weight = user[kept], item[kept], weight[kept]
         indptr = np.searchsorted(user, np.append(judged, user[-1] + 1)).astype(np.int64)
@@ -100,7 +103,7 @@ class GroundTruth:
             "targets_below_rel_threshold": int((~relevant).sum()),
             "targets_seen_in_history": int(in_history(judged, indptr, item, history).sum()) if len(history) else 0,
         }
-        return cls(judged, indptr, item, weight, history, float(rel_threshold), notes)
+        return cls(judged, indptr, item, weight, history, float(rel_threshold), notes, rejected)
 
     @cached_property
     def ideal(self) -> tuple[Array, Ints]:
@@ -127,7 +130,9 @@ class GroundTruth:
             rows: slice | Array = slice(int(self.indptr[start]), int(self.indptr[max(start, stop)]))
         else:
             rows = rows_of_groups(self.indptr, chosen)
-        return replace(self, user=self.user[chosen], indptr=indptr, item=self.item[rows], gain=self.gain[rows])
+        rejected = None if self.rejected is None else self.rejected.of_users(chosen)
+        some = {"user": self.user[chosen], "indptr": indptr, "item": self.item[rows], "gain": self.gain[rows]}
+        return replace(self, **some, rejected=rejected)
 
     def judge(self, lists: RankedLists) -> JudgedLists:
         """Match lists with the targets as ``match`` does, once for the same lists, and keep it while these lists exist.
@@ -170,6 +175,7 @@ class GroundTruth:
             history=self.history,
             items=self.history.items,
             rel_threshold=self.rel_threshold,
+            rejected=self.rejected,
         )
 
 
@@ -209,8 +215,16 @@ def among_retrieved(recommended: JudgedLists, retrieved: JudgedLists) -> JudgedL
     hits = rows_of_groups(found, users)
     indptr = indptr_of(np.diff(found)[users])
     hits = hits[order_in_groups(retrieved.hit_gain[hits], indptr)]
+    known_rejected = retrieved.rejected
+    if known_rejected is not None:
+        _, at = matches(retrieved.lists.indptr, retrieved.lists.item, known_rejected.indptr, known_rejected.item)
+        among = np.zeros(len(known_rejected.item), dtype=bool)
+        among[at] = True
+        here = Rejected(indptr_of(among)[known_rejected.indptr], known_rejected.item[among])
+        known_rejected = here.of_users(chosen)
     return replace(
         recommended.of_users(chosen),
+        rejected=known_rejected,
         ideal_indptr=indptr,
         ideal=retrieved.hit_gain[hits],
         ideal_item=retrieved.lists.item[retrieved.hit_row[hits]],
@@ -234,6 +248,12 @@ def _users_judged(user: Array, relevant: Bools, positive: Bools) -> tuple[Ints, 
     has_target = np.zeros(int(user[-1]) + 1, dtype=bool)
     has_target[user[relevant]] = True
     return np.flatnonzero(has_target).astype(np.int32), positive & has_target[user]
+
+
+def _rejected(judged: Ints, user: Array, item: Array, zero: Bools) -> Rejected:
+    """Return the items with grade 0 [of n] of the judged users."""
+    rows = np.flatnonzero(zero & np.isin(user, judged))
+    return Rejected(np.searchsorted(user[rows], np.append(judged, judged[-1] + 1)), item[rows].astype(np.int32))
 
 
 def _for_users(lists: RankedLists, users: Ints) -> RankedLists:

@@ -42,6 +42,7 @@ SAME = {
     "num_q": "num_queries",
     "map": "map_trec",
     "recip_rank": "mrr",
+    "bpref": "bpref",
     "ndcg": "ndcg",
     "set_P": "precision",
     "set_recall": "recall",
@@ -52,7 +53,7 @@ SAME = {
     "ndcg_cut": "ndcg",
     "map_cut": "map_trec",
 }
-"""Measure of trec_eval, its cut aside -> metric of recx. It has measures that recx has not: bpref, Rprec, infAP ..."""
+"""Measure of trec_eval, its cut aside -> metric of recx. It has measures that recx has not: Rprec, infAP ..."""
 
 
 def metric_of(measure: str) -> str | Count | None:

@@ -26,6 +26,7 @@ from recx.core.types import Doubles, Notes
 from recx.evaluation.ground_truth import ANY_GAIN
 from recx.evaluation.metrics import (
     beyond_accuracy,
+    bpref,
     classification,
     miscalibration,
     other_ndcg,
@@ -38,14 +39,15 @@ from recx.evaluation.metrics import (
 FIGURES: dict[str, ranking.Figure] = {
     **ranking.FIGURES,
     **stopping.FIGURES,
+    **bpref.FIGURES,
     **other_ndcg.FIGURES,
     **classification.FIGURES,
     **beyond_accuracy.FIGURES,
     **popularity_bias.FIGURES,
     **miscalibration.FIGURES,
 }
-NOTES = {**ranking.NOTES, **classification.NOTES, **beyond_accuracy.NOTES, **miscalibration.NOTES}
-UNCUT = {*classification.FIGURES, *beyond_accuracy.UNCUT}
+NOTES = {**ranking.NOTES, **bpref.NOTES, **classification.NOTES, **beyond_accuracy.NOTES, **miscalibration.NOTES}
+UNCUT = {*bpref.FIGURES, *classification.FIGURES, *beyond_accuracy.UNCUT}
 """Figures that use whole lists, or none, and so take no ``_at_k``."""
 NEEDS_SCORES = {name for name in classification.FIGURES if not name.startswith("auc")}
 """Figures that use the scores themselves; the others only use the order."""
