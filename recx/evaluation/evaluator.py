@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 
 from recx.core.ann_recall import ann_recalls
-from recx.core.bounds import PositiveFloat, PositiveInt, check
+from recx.core.bounds import PositiveFloat, PositiveInt, Seed, check
 from recx.core.errors import InputError, did_you_mean
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
@@ -21,8 +22,11 @@ from recx.evaluation.ground_truth import GroundTruth, among_retrieved
 from recx.evaluation.measure import Measured, cuts_of, measure, needs_all, tied
 from recx.evaluation.metrics.classification import NEED_PROBABILITIES
 from recx.evaluation.metrics.curves import OF_ALL_ROWS, TABLES
+from recx.evaluation.metrics.drawn import DrawnMetric
 from recx.evaluation.metrics.ranking import Grade
 from recx.evaluation.metrics.registry import resolve_all
+from recx.evaluation.metrics.sampled import SampledMetric
+from recx.evaluation.negatives import Negatives
 from recx.evaluation.slices import slices_of
 
 STAGES = ("retrieval", "ranking", "end_to_end")
@@ -41,6 +45,11 @@ class Evaluator:
         rel_threshold: The grade or weight from which a target is relevant.
         max_grade: The highest possible grade; ``err`` and ``cascade`` need it.
         threshold: The score from which a row is predicted to be a target (accuracy, class_precision ...).
+        negatives: Where the items come from that sampled metrics, such as ``ndcg_at_10_sampled_100``, rank the target
+            among: ``given``, the lists consist of the target and these items; ``uniform`` or ``popularity``, they are
+            drawn for each request (see ``recx.evaluation.negatives``), without the correction, which is for uniform
+            ones, by popularity.
+        negatives_seed: The seed of these draws, the same for all runs that are to be compared.
         tables: Curves and tables of the recommendations against all targets, see
             ``recx.evaluation.metrics.curves``.
     """
@@ -52,6 +61,8 @@ class Evaluator:
     rel_threshold: PositiveFloat = 1.0
     max_grade: Grade | None = None
     threshold: float = 0.5
+    negatives: Literal["given", "uniform", "popularity"] = "given"
+    negatives_seed: Seed = 0
     tables: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -100,7 +111,7 @@ class Evaluator:
 
     def _resolved(self, stage: str) -> list[Metric]:
         defaults = {"max_grade": self.max_grade, "threshold": self.threshold, "rel_threshold": self.rel_threshold}
-        metrics = resolve_all(getattr(self, stage), defaults, f"evaluator.{stage}")
+        metrics = resolve_all(getattr(self, stage), defaults, f"evaluator.{stage}", self.negatives != "popularity")
         for metric in metrics:
             own = getattr(metric, "rel_threshold", None) or self.rel_threshold
             if own < self.rel_threshold:
@@ -122,7 +133,12 @@ class Evaluator:
             RecxError: The ranker added an item, or a metric returned neither one value per user nor one number.
         """
         truth = GroundTruth.of(fold, self.rel_threshold)
-        found = by_blocks(self._figures(), Blocks(truth, [candidates, recommendations]), _stages, self._at_once())
+        found = by_blocks(
+            self._figures(self._drawn(truth, fold)),
+            Blocks(truth, [candidates, recommendations]),
+            _stages,
+            self._at_once(),
+        )
         counts = found["counts"].notes
         values: dict[str, Doubles] = {}
         scalars = {f"retrieval/{name}": recall for name, recall in ann_recalls(candidates.notes).items()}
@@ -150,9 +166,20 @@ class Evaluator:
             tables={name: found[f"tables/{name}"].found[name] for name in self.tables},
         )
 
-    def _figures(self) -> dict[str, Figure]:
+    def _drawn(self, truth: GroundTruth, fold: Fold) -> dict[str, Metric]:
+        """Return the sampled metrics with drawn negatives, by ``stage/name``."""
+        named = {f"{stage}/{metric.name}": metric for stage in STAGES for metric in self._reported(stage)}
+        sampled = {name: metric for name, metric in named.items() if isinstance(metric, SampledMetric)}
+        if self.negatives == "given" or not sampled:
+            return {}
+        negatives = Negatives(fold, self.negatives, self.negatives_seed)
+        catalogue = round(float(negatives.pools(truth.user).mean())) + 1
+        return {name: DrawnMetric(replace(one, catalogue=catalogue), negatives) for name, one in sampled.items()}
+
+    def _figures(self, drawn: Mapping[str, Metric]) -> dict[str, Figure]:
         """Name -> what computes some of the figures from the judged lists of the three stages."""
-        metrics = [(stage, metric) for stage in STAGES for metric in self._reported(stage)]
+        known = [(stage, metric) for stage in STAGES for metric in self._reported(stage)]
+        metrics = [(stage, drawn.get(f"{stage}/{metric.name}", metric)) for stage, metric in known]
         cuts = cuts_of([*self._reported("ranking"), *self._reported("end_to_end")])
         ranking_cuts = cuts_of(self._reported("ranking"))
         return {

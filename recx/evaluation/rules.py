@@ -29,7 +29,8 @@ def rules(card: Mapping[str, Any]) -> dict[str, Any]:
         "source",
     )
     kept = {name: rule for name, rule in card.items() if name not in left_out}
-    figures = ("retrieval", "ranking", "end_to_end", "tables")
+    # Where sampled metrics are among the figures, "sampled" says how their items are drawn.
+    figures = ("retrieval", "ranking", "end_to_end", "tables", "negatives", "negatives_seed")
     evaluator = {name: rule for name, rule in card.get("evaluator", {}).items() if name not in figures}
     users = {name: card.get("users", {}).get(name) for name in ("known", "asked", "judged")}
     current: dict[str, Any] = _current({**kept, "users": users, "evaluator": evaluator})

@@ -9,7 +9,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import chain
@@ -22,7 +22,7 @@ from recx.core.protocols import retrieves_slates
 from recx.core.system.serialize import plain, settings
 from recx.core.types import Array, Fold, Interactions
 from recx.core.version import __version__
-from recx.evaluation.definitions import FUNNEL, METRICS
+from recx.evaluation.definitions import definition
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.rules import MEAN, TIES, rules
 from recx.experiment import card_facts
@@ -84,6 +84,7 @@ def card(result: Result, config: Mapping[str, Any]) -> dict[str, Any]:
         "ranking": _ranking(result, slates),
         "mean": MEAN,
         "evaluator": settings(experiment.evaluator),
+        **_sampled(experiment.evaluator, () if report is None else report.means),
         "definitions": _definitions(() if report is None else report.means),
         "later_events": None if later is None else plain(later[0]),
         "context": card_facts.context(split.fold),
@@ -165,6 +166,18 @@ def _ranking(result: Result, slates: bool) -> str:
     return f"the items that the split allows compete, {int(allowed.sum()):,} of {len(allowed):,}; no sampled negatives"
 
 
+def _sampled(evaluator: object, metrics: Iterable[str]) -> dict[str, str]:
+    """Return where the items of sampled metrics come from; {} if there are no such metrics."""
+    if not any("_sampled_" in name for name in metrics):
+        return {}
+    draw, seed = getattr(evaluator, "negatives", "given"), getattr(evaluator, "negatives_seed", 0)
+    drawn = "that the lists hold" if draw == "given" else f"drawn for each request ({draw}, seed {seed})"
+    return {
+        "sampled": f"metrics named _sampled_N rank the target among itself and N items {drawn}: never comparable with "
+        "metrics over all items, nor with those of another N or draw"
+    }
+
+
 def _step(fold: Fold | None) -> dict[str, Any] | None:
     if fold is None:
         return None
@@ -188,4 +201,4 @@ def _moment(milliseconds: np.int64) -> str:
 def _definitions(metrics: Mapping[str, float] | tuple[()]) -> dict[str, str]:
     """Return the definition of each reported metric, by its name without stage and ``_at_k``."""
     bare = {re.sub(r"_at_\d+$", "", name.rpartition("/")[2]) for name in metrics}
-    return {name: text for name, text in {**METRICS, **FUNNEL}.items() if name in bare}
+    return {name: definition(name) for name in sorted(bare) if definition(name)}

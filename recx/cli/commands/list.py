@@ -9,7 +9,7 @@ from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
 from recx.core.system.screen import echo
-from recx.evaluation.definitions import METRICS
+from recx.evaluation.definitions import METRICS, SAMPLED
 from recx.parts.dataset.known_files import untried
 
 
@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
         (name, package, f"{text} (never tried on a real file)" if name in new else text)
         for name, package, text in groups["dataset"]
     ]
-    groups.setdefault("metric", []).extend((name, "recx", text) for name, text in METRICS.items())
+    groups.setdefault("metric", []).extend((name, "recx", text) for name, text in {**METRICS, **SAMPLED}.items())
     if wanted is not None and wanted not in groups:
         raise InputError(f"unknown group {wanted!r}: {did_you_mean(wanted, groups)}")
     width = max(len(name) for options in groups.values() for name, *_ in options)

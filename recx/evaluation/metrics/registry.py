@@ -195,19 +195,22 @@ def resolve(given: str | Metric, defaults: Mapping[str, float | None] | None = N
     return found
 
 
-def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | None], where: str) -> list[Metric]:
+def resolve_all(
+    given: Iterable[str | Metric], defaults: Mapping[str, float | None], where: str, uniform: bool = True
+) -> list[Metric]:
     """Resolve several metrics, whose names must differ.
 
     Args:
         given: Names or metrics.
         defaults: See ``resolve``.
         where: The setting that lists them, for messages.
+        uniform: Whether the items of sampled metrics are sampled uniformly, so that the correction holds.
 
     Raises:
         InputError: One of them cannot be resolved, or a name occurs twice.
     """
     try:
-        metrics = list(chain.from_iterable(_with_correction(resolve(one, defaults)) for one in given))
+        metrics = list(chain.from_iterable(_with_correction(resolve(one, defaults), uniform) for one in given))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     names = [metric.name for metric in metrics]
@@ -217,9 +220,16 @@ def resolve_all(given: Iterable[str | Metric], defaults: Mapping[str, float | No
     return metrics
 
 
-def _with_correction(metric: Metric) -> list[Metric]:
-    """Return a metric and, if it is one of sampled items, what it would be over the whole catalogue."""
-    if isinstance(metric, sampled.SampledMetric) and not metric.corrected and metric.n <= sampled.MOST:
+def _with_correction(metric: Metric, uniform: bool) -> list[Metric]:
+    """Return a metric and, if it is one of uniformly sampled items, what it would be over the whole catalogue."""
+    if not isinstance(metric, sampled.SampledMetric):
+        return [metric]
+    if metric.corrected and not uniform:
+        raise InputError(
+            f"the metric {metric.name!r} corrects for uniform sampling: leave it out, or write "
+            "evaluator.negatives=uniform"
+        )
+    if uniform and not metric.corrected and metric.n <= sampled.MOST:
         return [metric, replace(metric, corrected=True)]
     return [metric]
 

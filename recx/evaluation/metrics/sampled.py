@@ -41,6 +41,7 @@ class SampledMetric:
             sampled rank is only a noisy measurement. Each value is the one, for its sampled rank, with the least sum of
             0.9 × squared bias and 0.1 × variance over all ranks, which count alike (Krichene and Rendle, section 5.3).
             A single value means nothing, and may be below 0; the mean over users is the estimate.
+        catalogue: How many items are sampled from, with the target; None: all items.
 
     Raises:
         InputError: There is no such figure.
@@ -50,6 +51,7 @@ class SampledMetric:
     n: int
     k: int | None = None
     corrected: bool = False
+    catalogue: int | None = None
 
     def __post_init__(self) -> None:
         if self.figure not in FIGURES:
@@ -69,22 +71,39 @@ class SampledMetric:
             InputError: A user has several targets, or a list is not that of the target and ``n`` other items.
         """
         users, first = judged.first_hits(None)
+        self.check_targets(judged)
         self._check(judged, users)
+        return self.of_ranks(judged, users, judged.hit_rank[first])
+
+    def of_ranks(self, judged: JudgedLists, users: Longs, rank: Longs) -> Doubles:
+        """Return one value per user [n_users], 0 for all but the given ones, whose target has these sampled ranks.
+
+        Raises:
+            InputError: A correction is asked for, and the catalogue has no more items than are sampled.
+        """
         value = np.zeros(judged.n_users)
-        rank = judged.hit_rank[first]
-        if self.corrected:
-            value[users] = corrections(self.figure, self.k, self.n, len(judged.items))[rank - 1]
-        else:
+        if not self.corrected:
             value[users] = of_rank(self.figure, self.k, rank)
+            return value
+        n_items = len(judged.items) if self.catalogue is None else self.catalogue
+        if self.n >= n_items:
+            raise InputError(
+                f"the metric {self.name!r} corrects for a catalogue, which has {n_items:,} items, no more than were "
+                "sampled: give all its items (items= in recx.evaluate)"
+            )
+        value[users] = corrections(self.figure, self.k, self.n, n_items)[rank - 1]
         return value
 
-    def _check(self, judged: JudgedLists, with_target: Longs) -> None:
+    def check_targets(self, judged: JudgedLists) -> None:
+        """Raise InputError if a user has several targets."""
         if (judged.n_targets != 1).any():
             count = int(np.count_nonzero(judged.n_targets != 1))
             raise InputError(
                 f"the metric {self.name!r} is defined for one target a user, and {count:,} users have more: keep one "
                 "of them, as split=leave_last does, or leave the metric out"
             )
+
+    def _check(self, judged: JudgedLists, with_target: Longs) -> None:
         lengths = judged.lists.lengths
         wrong = (lengths > 0) & (lengths != self.n + 1)
         wrong |= (lengths > 0) & ~np.isin(np.arange(judged.n_users), with_target)
@@ -92,12 +111,8 @@ class SampledMetric:
             raise InputError(
                 f"the metric {self.name!r} is of lists of the target and {self.n:,} sampled items, and "
                 f"{int(wrong.sum()):,} of {judged.n_users:,} lists are not such lists: sample {self.n:,} items for "
-                f"each user, or use {self.figure if self.k is None else f'{self.figure}_at_{self.k}'}"
-            )
-        if self.corrected and self.n >= len(judged.items):
-            raise InputError(
-                f"the metric {self.name!r} corrects for a catalogue, which has {len(judged.items):,} items, no more "
-                "than were sampled: give all its items (items= in recx.evaluate)"
+                "each user (in a run, evaluator.negatives=uniform draws them), or use "
+                f"{self.figure if self.k is None else f'{self.figure}_at_{self.k}'}"
             )
 
 

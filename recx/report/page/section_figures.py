@@ -11,7 +11,7 @@ from recx.core.evaluation import Evaluation
 from recx.core.metric_names import split_name
 from recx.core.resampling import bootstrap
 from recx.core.types import Doubles
-from recx.evaluation.definitions import FUNNEL, METRICS
+from recx.evaluation.definitions import definition
 from recx.report.page.report_data import KINDS, ReportData
 
 RESAMPLES = 1_000
@@ -39,7 +39,7 @@ def metric_rows(evaluation: Evaluation, intervals: Sequence[Ends]) -> list[Row]:
             low, high = ends.get(name, (None, None))
             row = {"name": name, "line": stage, "metric": bare, "k": k, "value": value, "low": low, "high": high}
             counted = users.get(name, int(means.get(f"{stage}/users", len(evaluation.users))))
-            rows.append({**row, "users": counted, "meaning": (METRICS | FUNNEL).get(bare, "")})
+            rows.append({**row, "users": counted, "meaning": definition(bare)})
     return rows
 
 

@@ -12,6 +12,7 @@ import pytest
 import recx
 from recx.core.errors import InputError
 from recx.core.project import Project, entered
+from recx.evaluation.definitions import SAMPLED
 from recx.evaluation.metrics.registry import FIGURES, NAMES, UNCUT, NamedMetric, metric, parse, resolve
 
 PLUGIN = """
@@ -176,7 +177,7 @@ def test_a_metric_of_a_plugin_is_used_by_naming_it(judge, capsys, monkeypatch):
     assert main.main() == 0
     told = capsys.readouterr().out.splitlines()
     assert any(line.split()[:2] == ["shown", "recx_shown"] and "how many are shown" in line for line in told)
-    assert {line.split()[0] for line in told[1:]} == {"shown", *NAMES}
+    assert {line.split()[0] for line in told[1:]} == {"shown", *NAMES, *SAMPLED}
 
 
 def test_an_option_file_never_stands_behind_a_metric_of_the_same_name(tmp_path):
