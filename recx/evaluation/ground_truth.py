@@ -131,8 +131,8 @@ class GroundTruth:
         else:
             rows = rows_of_groups(self.indptr, chosen)
         rejected = None if self.rejected is None else self.rejected.of_users(chosen)
-        some = {"user": self.user[chosen], "indptr": indptr, "item": self.item[rows], "gain": self.gain[rows]}
-        return replace(self, **some, rejected=rejected)
+        user, item, gain = self.user[chosen], self.item[rows], self.gain[rows]
+        return replace(self, user=user, indptr=indptr, item=item, gain=gain, rejected=rejected)
 
     def judge(self, lists: RankedLists) -> JudgedLists:
         """Match lists with the targets as ``match`` does, once for the same lists, and keep it while these lists exist.

@@ -80,10 +80,19 @@ class Calibrated:
         relevant, score = relevance(candidates), np.empty(len(candidates))
 
         def order(piece: tuple[int, int]) -> None:
-            borders = (of[piece[0] : piece[1] + 1] for of in (own, candidates.indptr))
+            borders = slice(piece[0], piece[1] + 1)
             groups = (liked.indptr, liked.code, offered.indptr, offered.code, n_groups)
             smoothing = 0.0 if self.divergence == "js" else SMOOTHING
-            _order(*borders, *groups, relevant, self.calibration, smoothing, self.top, score)
+            _order(
+                own[borders],
+                candidates.indptr[borders],
+                *groups,
+                relevant,
+                self.calibration,
+                smoothing,
+                self.top,
+                score,
+            )
 
         side_by_side(order, blocks(candidates.n_lists, LISTS))
         return candidates.reorder(score)
@@ -99,7 +108,7 @@ class Calibrated:
                 "reranker.by=category, and no item of this data has a category: write reranker.by=popularity, or "
                 "choose another reranker (`python -m recx list reranker`)"
             )
-        return classes.take(item)
+        return classes.take(item.astype(np.int64))
 
 
 @compiled("score")
