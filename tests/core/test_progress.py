@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from rich.console import Console
+from waiting import until
 
 from recx.core import progress
 from recx.core.progress import Stages, bar, say, shown_on, track
@@ -93,7 +93,7 @@ def test_a_bar_moves_on_a_terminal_within_a_stage() -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
     with shown_on(console), Stages()("fit"), bar() as show:
         show(0.5, "loss [0.25]")
-        time.sleep(0.5)  # rich draws it ten times a second
+        until(lambda: "50%" in shown(console))  # rich draws it ten times a second
         console.print("a line between")
     said = shown(console)
     assert "50%" in said

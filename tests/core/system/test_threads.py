@@ -14,6 +14,7 @@ from threading import Barrier, current_thread
 from typing import Any
 
 import pytest
+from waiting import PATIENCE
 
 from recx.core.errors import InputError
 from recx.core.system.threads import ahead, available, limited_to, side_by_side
@@ -51,7 +52,7 @@ def test_runs_in_two_threads_leave_the_limits_as_they_were(monkeypatch: pytest.M
         return [pool["num_threads"] for pool in threadpool_info()]
 
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    before, steps, numbers = limits(), Barrier(2, timeout=10), {}
+    before, steps, numbers = limits(), Barrier(2, timeout=PATIENCE), {}
 
     def run(name: str) -> None:
         if name == "last in":
@@ -142,7 +143,8 @@ def test_nested_work_shares_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     def names(_: int) -> set[str]:
         return set(side_by_side(lambda _: (time.sleep(0.01), current_thread().name)[1], range(6)))
 
-    assert len(names(0)) > 1
+    together = Barrier(2, timeout=PATIENCE)
+    assert len(set(side_by_side(lambda _: (together.wait(), current_thread().name)[1], range(6)))) > 1
     assert [len(inner) for inner in side_by_side(names, range(4))] == [1] * 4
 
 

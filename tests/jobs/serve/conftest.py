@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import PATIENCE
 
 from recx.experiment.model import folder
 from recx.experiment.model.chain import Chain
@@ -130,7 +131,7 @@ Connect = Callable[[bytes], bytes]
 
 @pytest.fixture(scope="session")
 def connect(model: Model) -> Iterator[Connect]:
-    """Return a function that sends bytes to a server and returns all that it answers until it closes, or for 2 s."""
+    """Return a function that sends bytes to a server and returns all that it answers until it closes."""
     limits = Limits(seconds=1.0, head_seconds=0.5, idle_seconds=0.5, rest_seconds=1.5, body=100_000)
     answers = Answers(model, "tiny", limits)
     answers.warm_up()
@@ -140,10 +141,10 @@ def connect(model: Model) -> Iterator[Connect]:
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
     thread.start()
     address = listener.getsockname()
-    assert ready.wait(10)
+    assert ready.wait(PATIENCE)
 
     def connect(sent: bytes) -> bytes:
-        with socket.create_connection(address, timeout=2) as client:
+        with socket.create_connection(address, timeout=PATIENCE) as client:
             client.sendall(sent)
             return b"".join(iter(lambda: client.recv(65536), b""))
 

