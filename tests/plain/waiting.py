@@ -63,12 +63,12 @@ def answers(address: str) -> bool:
 def free_port() -> int:
     """Return a port where nobody listens.
 
-    It is drawn from below those that systems give to clients and to listeners at port 0: what else runs on the machine
-    does not take it in the moment before a server of a test does.
+    It is drawn from below those that systems give to clients and to listeners at port 0, and above those that Ray gives
+    to its workers: what else runs on the machine does not take it in the moment before a server of a test does.
     """
     ports = random.SystemRandom()
     while True:
-        port = ports.randrange(10_100, 32_000)
+        port = ports.randrange(20_000, 32_000)
         with socket.socket() as server:
             try:
                 server.bind(("127.0.0.1", port))
