@@ -30,6 +30,7 @@ PLUGINS = {
         "retriever/recbole",
         "retriever/rectools",
     ),
+    "recx-graph": ("retriever/lightgcn",),
     "recx-implicit": ("retriever/als", "retriever/bpr", "retriever/lmf"),
     "recx-lightgbm": ("ranker/lambdamart",),
     "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),

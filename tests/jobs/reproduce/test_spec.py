@@ -16,7 +16,11 @@ from recx.jobs.study import strangers
 from recx.jobs.study.plan import Local, merged
 
 OURS = sorted(file.stem for file in (Path(__file__).resolve().parents[3] / "conf" / "reproduction").glob("*.yaml"))
-PLUGINS = {"retriever=transformer": "recx_transformer", "ranker=lambdamart": "recx_lightgbm"}
+PLUGINS = {
+    "ranker=lambdamart": "recx_lightgbm",
+    "retriever=lightgcn": "recx_graph",
+    "retriever=transformer": "recx_transformer",
+}
 AT_HAND = ("beauty", "beauty_transformer", "lightgbm_example", "metatool", "mind_5k", "ml_100k", "mq2008", "trec_eval")
 """Reproductions whose data was at hand."""
 
