@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Model = Literal["cascade", "sdbn", "dbn"]
 Resamples = Annotated[int, Ge(20)]
+Smoothing = Annotated[float, Ge(1e-6)]
+"""So much keeps the estimates apart from 0 and 1, which have no logarithm."""
 LOOSE = 1e-5
 """The tolerance of resamples, whose intervals are a thousand times as wide."""
 
@@ -35,7 +37,7 @@ class Settings:
     """Those of ``fit``."""
 
     continuation: Decay | None
-    smoothing: PositiveFloat
+    smoothing: Smoothing
     tolerance: PositiveFloat
     iterations: PositiveInt
     level: Share
