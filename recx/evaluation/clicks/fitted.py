@@ -18,7 +18,7 @@ RARE = 30
 """Below so many looks, an item is counted as rarely examined."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClickModel:
     """What a click model says of a log.
 
@@ -96,7 +96,7 @@ class ClickModel:
             {"user": np.repeat(whom, len(item)), "item": np.tile(item, len(whom)), "grade": np.tile(grade, len(whom))}
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         low, high = self.continuation_interval
         moves = f"continuation {self.continuation:.4f}" + (f" ({low:.4f} to {high:.4f})" if low < high else "")
         steps = f", {self.iterations} iterations" if self.iterations else ""
