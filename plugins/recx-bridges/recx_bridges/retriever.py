@@ -67,7 +67,7 @@ class Bridge:
         python = python_of(self.library)
         script = SCRIPTS / f"run_{self.library}.py"
         settings = {"model": self.model, "settings": self.settings}
-        command = (str(python or "python"), str(script))
+        command = (str(python or "python"), "-W", "ignore::FutureWarning", str(script))  # so that errors stand out
         return Program(f"retriever={self.library}", command, settings, self.seed, self.timeout)
 
     @property
