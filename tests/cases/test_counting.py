@@ -66,7 +66,7 @@ def test_item_knn_never_takes_an_item_for_its_own_neighbour() -> None:
     rows = [(1, item, n) for n, item in enumerate("aaba")]
     history = Interactions.from_frame(pd.DataFrame(rows, columns=["user", "item", "time"]))
     settings: dict[str, Any] = {"position_decay": 1.0, "backward": 0.5, "normalise": "none"}
-    near = ItemKNN(**settings).fit(history).similarity.toarray()
+    near = ItemKNN(**settings).fit(history).weights.toarray()
     # a at 0 and 1 before b at 2: twice 1 from a to b, half of it back; b before a at 3: once 1 back, and half of it.
     assert near.tolist() == [[0, 2.5], [2, 0]]
 

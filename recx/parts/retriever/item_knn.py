@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from recx.core.bounds import Decay, NonNegativeFloat, PositiveInt, checked
 from recx.core.protocols import Seen
-from recx.core.similar import Similar
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Interactions, RankedLists, Requests
+from recx.core.types import Floats, Interactions, RankedLists, Requests
 from recx.parts.shared.co_clicks import co_clicks
-from recx.parts.shared.item_weights import best_of_weights
+from recx.parts.shared.item_weights import ItemWeights, best_of_weights
 
 
 @dataclass(frozen=True)
@@ -70,31 +69,21 @@ class ItemKNN:
         if self.sum_to_one:
             total = np.asarray(table.sum(axis=1, dtype=np.float64))
             table.data /= np.repeat(total, np.diff(table.indptr)).astype(np.float32)
-        return FittedItemKNN(self, table if self.nearest_to == "clicked" else table.T.tocsr())
+        worth = (self.recency ** np.arange(self.last)).astype(np.float32)
+        weights = table if self.nearest_to == "clicked" else table.T.tocsr()
+        return FittedItemKNN("retriever=item_knn", weights, self.seen, worth)
 
 
 @dataclass(frozen=True, eq=False)
-class FittedItemKNN:
-    """The fitted retriever.
+class FittedItemKNN(ItemWeights):
+    """A fitted retriever that looks at a user's last clicks, repeated ones too, of which each has its own worth.
 
     Attributes:
-        settings: The settings of the fit.
-        similarity: CSR [n_items, n_items]; row: the clicked item, column: the item to recommend.
+        worth: The worth of a user's last click, of the one before, and so on [last].
     """
 
-    settings: ItemKNN
-    similarity: Any
-
-    def for_users(self, history: Interactions) -> FittedItemKNN:
-        return self
-
-    def similar(self, item: int, k: int) -> Similar:
-        """Return the items with the largest co-click weights after this one."""
-        row = slice(self.similarity.indptr[item], self.similarity.indptr[item + 1])
-        return Similar.best(self.similarity.indices[row], self.similarity.data[row], k)
+    worth: Floats
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the items nearest to each user's last clicks; an item without such co-clicks is not retrieved."""
-        worth = (self.settings.recency ** np.arange(self.settings.last)).astype(np.float32)
-        found = ("retriever=item_knn", self.similarity, history, worth)
-        return best_of_weights(*found, history, requests, k, self.settings.seen)
+        return best_of_weights(self.part, self.weights, history, self.worth, history, requests, k, self.seen)

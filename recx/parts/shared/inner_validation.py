@@ -44,7 +44,7 @@ class Inner:
             share: Share of the events that are held back by the clock.
             seed: Seed of the sample of users.
         """
-        if not users:
+        if not users or not len(history):
             return None
         rng = np.random.default_rng(seed)
         clock = by != "users" and history.time is not None

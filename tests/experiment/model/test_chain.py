@@ -74,6 +74,6 @@ def test_events_of_other_items_are_refused(result: Result, chain: Chain) -> None
 def test_a_history_of_other_items_is_refused_by_what_finds_its_way_by_their_numbers(result: Result) -> None:
     history, requests = result.split.fold.history, result.split.fold.requests
     fitted = ItemKNN().fit(history)
-    fewer = replace(fitted, similarity=fitted.similarity[:5, :5])
+    fewer = replace(fitted, weights=fitted.weights[:5, :5])
     with pytest.raises(InputError, match="retriever=item_knn was fitted on 5 items, and this history has 20"):
         fewer.retrieve(history, requests, 3)

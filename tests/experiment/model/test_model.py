@@ -210,7 +210,7 @@ def test_similar_items_are_those_of_the_first_source_that_knows_them(news: Model
     item = int(np.argmax(news.known.history.clicks))
     ids = news.known.history.items.ids
     found = news.similar(ids[item], 3)
-    weights = news.kept.chain.retriever.sources["item_knn"].similarity[[item]].toarray()[0]  # type: ignore[attr-defined]
+    weights = news.kept.chain.retriever.sources["item_knn"].weights[[item]].toarray()[0]  # type: ignore[attr-defined]
     assert found.attrs == {"by": "item_knn"}
     assert found["item"].tolist() == ids[np.argsort(-weights, kind="stable")[:3]].tolist()
     assert found["score"].is_monotonic_decreasing

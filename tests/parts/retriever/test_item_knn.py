@@ -29,11 +29,11 @@ COUNTS = np.array([[0, 1, 1.5, 0], [0.25, 0, 1, 0], [0.375, 0.25, 0, 0], [0, 0, 
 
 
 def test_co_clicks_by_hand(world: Interactions) -> None:
-    assert ItemKNN(**PLAIN).fit(world).similarity.toarray() == pytest.approx(COUNTS)
+    assert ItemKNN(**PLAIN).fit(world).weights.toarray() == pytest.approx(COUNTS)
 
 
 def test_a_wide_gap_in_time_counts_less(world: Interactions) -> None:
-    counts = ItemKNN(**PLAIN, half_life="1h").fit(world).similarity.toarray()
+    counts = ItemKNN(**PLAIN, half_life="1h").fit(world).weights.toarray()
     # Gaps: one hour for 0 to 1 and 1 to 2, two for both of 0 to 2.
     assert counts[0] == pytest.approx([0, 0.5, 1.5 / 4, 0])
     assert counts[2] == pytest.approx([0.375 / 4, 0.125, 0, 0])
@@ -44,31 +44,31 @@ def test_both_items_clicks_divide(world: Interactions, normalise: str, power: fl
     settings = {**PLAIN, "normalise": normalise, "shrink": 2.0}
     clicks = np.array([2, 1, 2, 1]) + 2.0  # the fourth item has none, and no neighbour either
     expected = COUNTS / np.outer(clicks, clicks) ** power
-    assert ItemKNN(**settings).fit(world).similarity.toarray() == pytest.approx(expected, rel=1e-6)
+    assert ItemKNN(**settings).fit(world).weights.toarray() == pytest.approx(expected, rel=1e-6)
 
 
 def test_no_shrinking_is_allowed_where_an_item_has_no_click(world: Interactions) -> None:
-    assert np.isfinite(ItemKNN(shrink=0.0).fit(world).similarity.data).all()
+    assert np.isfinite(ItemKNN(shrink=0.0).fit(world).weights.data).all()
 
 
 def test_only_the_nearest_neighbours_are_kept(world: Interactions) -> None:
-    assert ItemKNN(**PLAIN, neighbours=1).fit(world).similarity.toarray() == pytest.approx(
+    assert ItemKNN(**PLAIN, neighbours=1).fit(world).weights.toarray() == pytest.approx(
         np.where(COUNTS.max(axis=1, keepdims=True) == COUNTS, COUNTS, 0)
     )
 
 
 def test_the_neighbours_of_an_item_to_recommend_are_kept_where_that_is_asked_for(world: Interactions) -> None:
-    kept = ItemKNN(**PLAIN, neighbours=1, nearest_to="recommend").fit(world).similarity.toarray()
+    kept = ItemKNN(**PLAIN, neighbours=1, nearest_to="recommend").fit(world).weights.toarray()
     assert kept == pytest.approx(np.where(COUNTS.max(axis=0, keepdims=True) == COUNTS, COUNTS, 0))
 
 
 def test_whose_neighbours_they_are_is_nothing_where_all_are_kept(world: Interactions) -> None:
-    assert ItemKNN(**PLAIN, nearest_to="recommend").fit(world).similarity.toarray() == pytest.approx(COUNTS)
+    assert ItemKNN(**PLAIN, nearest_to="recommend").fit(world).weights.toarray() == pytest.approx(COUNTS)
 
 
 @pytest.mark.parametrize(("nearest_to", "axis"), [("clicked", 1), ("recommend", 0)])
 def test_the_weights_of_an_items_neighbours_add_up_to_one(world: Interactions, nearest_to: str, axis: int) -> None:
-    weights = ItemKNN(**PLAIN, nearest_to=nearest_to, sum_to_one=True).fit(world).similarity.toarray()
+    weights = ItemKNN(**PLAIN, nearest_to=nearest_to, sum_to_one=True).fit(world).weights.toarray()
     total = COUNTS.sum(axis=axis, keepdims=True)
     assert weights == pytest.approx(np.divide(COUNTS, total, out=np.zeros_like(COUNTS), where=total > 0))
 
@@ -93,15 +93,15 @@ def test_of_sets_of_items_it_is_the_textbooks(clicked: list[set[int]], neighbour
     fitted = ItemKNN(neighbours, "recommend", True, **sets).fit(history)
     tied = np.sort(users.T @ users / np.outer(length, length) * (1 - np.eye(8)), axis=1)[:, ::-1]
     clear = (tied[:, neighbours - 1] > tied[:, neighbours] + 1e-6) | (tied[:, neighbours] == 0)  # no tie at the cut
-    assert fitted.similarity.toarray().T[clear] == pytest.approx(near[clear], abs=1e-6)
+    assert fitted.weights.toarray().T[clear] == pytest.approx(near[clear], abs=1e-6)
 
 
 def test_only_pairs_so_many_places_apart_count(world: Interactions) -> None:
-    assert ItemKNN(**PLAIN, distance=1).fit(world).similarity.toarray()[0] == pytest.approx([0, 1, 1, 0])
+    assert ItemKNN(**PLAIN, distance=1).fit(world).weights.toarray()[0] == pytest.approx([0, 1, 1, 0])
 
 
 def test_an_item_clicked_twice_is_no_neighbour_of_itself(drawn: Callable[..., Interactions]) -> None:
-    assert ItemKNN().fit(drawn([[(0, 1), (0, 2)]], 2)).similarity.nnz == 0
+    assert ItemKNN().fit(drawn([[(0, 1), (0, 2)]], 2)).weights.nnz == 0
 
 
 def test_the_last_clicks_ask_and_older_ones_count_less(
@@ -177,7 +177,7 @@ def test_neighbours_are_the_largest_of_all_pairs(
     users: list[list[tuple[int, int]]], settings: dict, drawn: Callable[..., Interactions]
 ) -> None:
     history, of = as_history(users, drawn), ItemKNN(**settings)
-    found, expected = of.fit(history).similarity.toarray(), by_pairs(history, of)
+    found, expected = of.fit(history).weights.toarray(), by_pairs(history, of)
     largest = -np.sort(-expected, axis=1)[:, : of.neighbours]
     assert -np.sort(-found, axis=1)[:, : of.neighbours] == pytest.approx(largest, rel=1e-6)
     assert found[found > 0] == pytest.approx(expected[found > 0], rel=1e-6)
@@ -192,7 +192,7 @@ def test_the_lists_are_those_of_the_matrix_product(
     fitted = ItemKNN(**settings).fit(history)
     requests = Requests(np.arange(history.n_users, dtype=np.int32), np.full(history.n_users, hour * H))
     lists = fitted.retrieve(history, requests, k)
-    hidden, similarity = Eligibility(history, settings["seen"]).hidden(requests), fitted.similarity.toarray()
+    hidden, similarity = Eligibility(history, settings["seen"]).hidden(requests), fitted.weights.toarray()
     for user in range(history.n_users):
         clicked = history.item[history.indptr[user] : history.indptr[user + 1]][::-1][: settings["last"]]
         score = np.zeros(history.n_items, dtype=np.float32)
@@ -213,8 +213,8 @@ def test_threads_and_blocks_change_no_bit(monkeypatch: pytest.MonkeyPatch, drawn
         fitted = ItemKNN(neighbours=3, last=4).fit(history)
         lists = fitted.retrieve(history, requests, 3)
         return [
-            fitted.similarity.data.tolist(),
-            fitted.similarity.indices.tolist(),
+            fitted.weights.data.tolist(),
+            fitted.weights.indices.tolist(),
             lists.item.tolist(),
             lists.score.tolist(),
         ]

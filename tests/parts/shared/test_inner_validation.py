@@ -101,3 +101,4 @@ def test_a_history_too_short_has_no_validation() -> None:
     )
     for events in (short, short.keep(np.zeros(2, dtype=bool))):
         assert Inner.of(events, "users", 10, 0.1, 0) is None
+    assert Inner.of(WORLD.keep(np.zeros(9, dtype=bool)), "clock", 10, 0.1, 0) is None
