@@ -343,6 +343,13 @@ def clicks() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def slim() -> Iterator[tuple[str, str, str]]:
+    """SLIM beside scikit-learn's elastic net on the same history: see benchmarks/slim.py."""
+    from slim import figures
+
+    yield from figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -350,6 +357,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "25k": lambda: news("globo-tianchi-25k"),
     "ease": ease,
     "ials": ials,
+    "slim": slim,
     "large": large,
     "evaluation": evaluation,
     "clicks": clicks,

@@ -2,7 +2,7 @@
 
 The data is in RECX_DATA, or in ../shared/data next to recx's checkout. implicit's own models are fitted on the same
 history with the same settings and threads, without recx, and judged by recx's definitions. A time is that of the fit
-and the lists of all requests, the smaller one of two.
+and the lists of all requests: the medians of five of each, in turn, and of the five quotients.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ CHOSEN: dict[tuple[str, str], dict[str, float]] = {
 MODELS = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking, "lmf": LogisticMatrixFactorization}
 NDCG, HIT = "end_to_end/ndcg_at_10", "end_to_end/hit_at_10"
 K = 100
+ROUNDS = 5
 T = TypeVar("T")
 
 
@@ -48,13 +50,10 @@ def run(*overrides: str) -> Any:
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Return the seconds of a computation, the smaller ones of two, and its result."""
-    seconds = []
-    for _ in range(2):
-        start = time.perf_counter()
-        found = work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds), found
+    """Return the seconds of a computation, and its result."""
+    start = time.perf_counter()
+    found = work()
+    return time.perf_counter() - start, found
 
 
 def own_lists(option: str, result: Any) -> tuple[Array, Array, Array]:
@@ -86,18 +85,25 @@ def line(data: str, option: str, words: list[str]) -> str:
     """Return the figures and times of a retriever and of implicit's own model."""
     result = run(*SETS[data], f"retriever={option}", *words)
     retriever, fold, found = result.experiment.retriever, result.split.fold, result.metrics
-    seconds, _ = timed(lambda: retriever.fit(fold.history).retrieve(fold.history, fold.requests, K))
-    own_seconds, (user, item, score) = timed(lambda: own_lists(option, result))
+    pairs = []
+    for _ in range(ROUNDS):
+        seconds, _lists = timed(lambda: retriever.fit(fold.history).retrieve(fold.history, fold.requests, K))
+        own_seconds, (user, item, score) = timed(lambda: own_lists(option, result))
+        pairs.append((seconds, own_seconds))
+    seconds, own_seconds = (median(column) for column in zip(*pairs, strict=True))
+    quotient = median(one / other for one, other in pairs)
     lists = RankedLists(user, indptr_of(np.full(len(user), K)), item.ravel(), score.ravel())
     own = result.experiment.evaluator.evaluate(lists, lists, fold).means
     return (
         f"{data} {' '.join([option, *words])}: ndcg_at_10 {found[NDCG]:.4f}, implicit's own {own[NDCG]:.4f}, "
-        f"hit_at_10 {found[HIT]:.4f}, {own[HIT]:.4f}, {seconds:.2f} s, {own_seconds:.2f} s"
+        f"hit_at_10 {found[HIT]:.4f}, {own[HIT]:.4f}, {seconds:.2f} s, {own_seconds:.2f} s, {quotient:.3f} times"
     )
 
 
 def main() -> None:
     """Print one line per data set and retriever."""
+    if unknown := set(sys.argv[1:]) - set(SETS):
+        sys.exit(f"no such data: {', '.join(sorted(unknown))}; choose from {', '.join(SETS)}")
     for data, where in SETS.items():
         if sys.argv[1:] and data not in sys.argv[1:]:
             continue
