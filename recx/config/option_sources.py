@@ -37,6 +37,7 @@ PLUGINS = {
     "recx-transformer": (
         "experiment/news_transformer",
         "feature/news_transformer",
+        "retriever/bert4rec",
         "retriever/transformer",
         "retriever/union_news_transformer",
         "sweep/transformer",

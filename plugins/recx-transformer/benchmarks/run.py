@@ -1,4 +1,4 @@
-"""Measures the figures of the README: `python benchmarks/run.py [beauty] [speed] [retrieval] [news]`.
+"""Measures the figures of the README: `python benchmarks/run.py [beauty] [speed] [retrieval] [news] [models]`.
 
 Every command runs in its own process and folder. Prints one Markdown table. The data is in RECX_DATA, or in
 ../shared/data next to recx's checkout. ``speed`` compares with RecTools if RECTOOLS_PYTHON names a Python that has
@@ -37,6 +37,28 @@ BLEND = [
     "+retriever@retriever.sources.transformer=transformer",
     "+retriever.weights.ease=0.7",
 ]
+ITEMS_ONLY = ["retriever.time_gap=false", "retriever.time_of_day=false", "retriever.recent=[]"]
+SASREC = [
+    *("retriever=transformer", "retriever.factors=64", "retriever.positions=learned", "retriever.dropout=0.2"),
+    *("retriever.learning_rate=0.001", "retriever.epochs=100", "retriever.patience=10", *ITEMS_ONLY),
+]
+MODELS = {
+    "SASRec, one negative (bce)": [*SASREC, "retriever.loss=bce"],
+    "SASRec, full softmax": SASREC,
+    "SASRec, 1,024 negatives by popularity": [
+        *SASREC,
+        "retriever.loss=sampled_softmax",
+        "retriever.sampling=popularity",
+    ],
+    "SASRec, 1,024 negatives from the batch": [
+        *SASREC,
+        "retriever.loss=sampled_softmax",
+        "retriever.sampling=in_batch",
+    ],
+    "gSASRec, 256 negatives, t = 0.75": [*SASREC, "retriever.loss=gbce", "retriever.negatives=256"],
+    "BERT4Rec": ["retriever=bert4rec"],
+}
+"""Models of the field -> their settings: the same width, blocks, heads, places and dropout, and only the items."""
 Row = tuple[str, str, str]
 
 
@@ -125,11 +147,24 @@ def news() -> Iterator[Row]:
         yield f"{name}: gain by the transformer", f"{ndcg['news_transformer'] / ndcg['news'] - 1:+.1%}", "> 0"
 
 
+def models() -> Iterator[Row]:
+    """The models of the field, learnt as papers do, without the event that validation holds out; all items ranked."""
+    films = ["+experiment=table", "dataset=recbole", f"dataset.path={DATA / 'ml-100k' / 'ml-100k.inter.gz'}"]
+    worlds = {"ml-100k": films, "beauty": ["+experiment=sequences", f"dataset.path={BEAUTY}"]}
+    for world, where in worlds.items():
+        for model, settings in MODELS.items():
+            words = [*where, *settings, "retriever.validation=users", "ranker=identity", "refit=false"]
+            seconds, metrics = recx(*words)
+            figures = ", ".join(f"{metrics[f'end_to_end/{name}']:.4f}" for name in ("ndcg_at_10", "hit_at_10"))
+            yield f"{world}: {model}: ndcg_at_10, hit_at_10, whole command", f"{figures}, {seconds:.0f} s", ""
+
+
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "beauty": beauty,
     "speed": speed,
     "retrieval": retrieval,
     "news": news,
+    "models": models,
 }
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""A causal self-attention retriever (SASRec family) for recx: ``retriever=transformer``."""
+"""Self-attention retrievers for recx: ``retriever=transformer`` (SASRec family) and ``retriever=bert4rec``."""

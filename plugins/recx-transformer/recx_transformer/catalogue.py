@@ -64,7 +64,7 @@ class Catalogue:
             elif items.embedding is not None:
                 raise InputError(
                     f"the items' embeddings have length {items.embedding.shape[1]}, but {self.embedding} when "
-                    "retriever=transformer was fitted: fit it again, or use the embeddings that it was fitted with"
+                    "the network was fitted: fit it again, or use the embeddings that it was fitted with"
                 )
         if self.category is not None:
             category = self._categories(items, row)
@@ -79,7 +79,7 @@ class Catalogue:
 
         if len(ids) and len(self.ids) and (ids.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
             raise InputError(
-                f"item ids are like {ids[0]!r} here, but were like {self.ids[0]!r} when retriever=transformer was "
+                f"item ids are like {ids[0]!r} here, but were like {self.ids[0]!r} when the network was "
                 "fitted: use ids of one type"
             )
         return np.asarray(pd.Index(self.ids).get_indexer(pd.Index(ids)), dtype=np.int64)
@@ -92,7 +92,7 @@ class Catalogue:
             return np.zeros(len(items), dtype=np.int64)
         if (codes[row >= 0] != self.category[row[row >= 0]]).any():
             raise InputError(
-                "the items' categories are not numbered as when retriever=transformer was fitted: load the "
+                "the items' categories are not numbered as when the network was fitted: load the "
                 "items with the same metadata, or fit it again"
             )
         known = self._codes

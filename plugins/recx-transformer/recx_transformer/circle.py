@@ -1,4 +1,4 @@
-"""Test data in which every user walks through the items in a circle, and a network that learns it in a second."""
+"""Test data in which every user walks through the items in a circle, and networks that learn it in seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from recx.plugin import Entities, Interactions
-from recx_transformer.retriever import Transformer
+from recx_transformer.retriever import BERT4Rec, Transformer
+
+SMALL: dict[str, Any] = {
+    **{"factors": 32, "dropout": 0.1, "epochs": 12, "batch_size": 256, "learning_rate": 5e-3, "warmup": 10},
+    **{"negatives": 16, "validation_users": 50},
+}
 
 
 def circle(users: int = 200, events: int = 10, items: int = 20) -> Interactions:
@@ -26,5 +31,9 @@ def circle(users: int = 200, events: int = 10, items: int = 20) -> Interactions:
 
 def small(**settings: Any) -> Transformer:
     """Return a network that learns the circle."""
-    given = {"factors": 32, "dropout": 0.1, "epochs": 12, "batch_size": 256, "learning_rate": 5e-3, "warmup": 10}
-    return Transformer(**{**given, "negatives": 16, "validation_users": 50, **settings})
+    return Transformer(**{**SMALL, **settings})
+
+
+def small_bert(**settings: Any) -> BERT4Rec:
+    """Return a network of masked items that learns the circle."""
+    return BERT4Rec(**{**SMALL, "mask_prob": 0.25, **settings})

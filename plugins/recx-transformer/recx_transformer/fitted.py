@@ -20,14 +20,15 @@ from recx.plugin import (
 )
 from recx_transformer.catalogue import Catalogue
 from recx_transformer.model import Network
+from recx_transformer.objectives import Objective
 from recx_transformer.recent import Fading
-from recx_transformer.sequences import Events, last_events
+from recx_transformer.sequences import Events
 from recx_transformer.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTransformer:
-    """A fitted transformer.
+    """A fitted sequence model.
 
     Attributes:
         settings: The settings that it was fitted with.
@@ -46,6 +47,8 @@ class FittedTransformer:
     def __post_init__(self) -> None:
         if len(self.catalogue.ids) != self.network.shape.items:
             raise ValueError(f"{len(self.catalogue.ids)} items for a network of {self.network.shape.items}")
+        if self.settings.objective.causal != self.network.shape.causal:
+            raise ValueError(f"the settings of retriever={self.settings.option} for a network of another model")
 
     @torch.no_grad()
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
@@ -80,6 +83,7 @@ class Scores:
     """Scores of all items for blocks of requests.
 
     Attributes:
+        objective: What the network has learned to predict.
         network: The trained network.
         history: The events known at the requests.
         events: The network's inputs for these events.
@@ -88,6 +92,7 @@ class Scores:
         clicks: The counter of recent clicks; None if they are not used.
     """
 
+    objective: Objective
     network: Network
     history: Interactions
     events: Events
@@ -105,6 +110,7 @@ class Scores:
         if shape.recent and time is not None:
             clicks = Fading.of(time, history.item, history.n_items, fitted.settings.half_lives)
         return cls(
+            objective=fitted.settings.objective,
             network=network,
             history=history,
             events=Events.of(history, history.item.astype(np.int64), gap=shape.gap, hour=shape.hour),
@@ -119,7 +125,7 @@ class Scores:
         state = self.table.new_zeros(len(block), self.network.shape.width)
         if known.any():
             asking = block[known.numpy()]
-            batch = last_events(self.events, self.history, asking, self.network.shape.longest)
+            batch = self.objective.at_requests(self.events, self.history, asking, self.network.shape.longest)
             state[known.to(state.device)] = self.network(batch.to(state.device), self.table)
         score = state @ self.table.T
         if self.clicks is not None and self.network.recent is not None and block.time is not None:

@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from recx.plugin import Interactions, position_of_rows
+from recx.plugin import Interactions
 from recx_transformer.catalogue import Catalogue
-from recx_transformer.losses import LossInputs, bce, full_softmax, sampled_softmax
+from recx_transformer.lessons import Lessons
+from recx_transformer.losses import LossInputs, bce, full_softmax, gbce, sampled_softmax
 from recx_transformer.model import Items, Network, Shape
+from recx_transformer.negatives import Negatives
 from recx_transformer.recent import Fading, Recent
-from recx_transformer.sequences import Batch, Events, Lessons, row_width
+from recx_transformer.sequences import Batch, Events, row_width
 from recx_transformer.settings import Settings
 
 CLIP = 1.0
@@ -29,7 +31,7 @@ class Learner:
         catalogue: The clicked items.
         lessons: The packed events to learn from.
         items: The network's inputs for the clicked items.
-        share: The share of each clicked item among the targets [n_clicked].
+        negatives: Draws clicked items for the losses that look at a sample.
         recent: Recent clicks at the moments of training; None if they are not used.
         network: The network.
         optimiser: Its optimiser.
@@ -40,7 +42,7 @@ class Learner:
     catalogue: Catalogue
     lessons: Lessons
     items: Items
-    share: Tensor
+    negatives: Negatives
     recent: Recent | None
     network: Network
     optimiser: torch.optim.AdamW
@@ -50,20 +52,21 @@ class Learner:
     def of(cls, settings: Settings, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
         """Return a new learner; its initial weights are drawn from PyTorch's current random state."""
         catalogue, number = Catalogue.of(history, category=settings.category, embedding=settings.embedding)
+        objective = settings.objective
         item, n = number[history.item], len(catalogue.ids)
         recent = moment = None
         if settings.recent and history.time is not None and n:
             recent, moments = Recent.of(Fading.of(history.time, item, n, settings.half_lives), dtype)
             recent, moment = recent.to(device), np.searchsorted(moments, history.time, side="right") - 1
-        events = Events.of(history, item, gap=settings.time_gap, hour=settings.time_of_day)
+        events = Events.of(history, item, gap=settings.time_gap, hour=settings.time_of_day, moment=moment)
         network = Network(_shape(settings, catalogue, events, recent)).to(device)
-        targets = np.bincount(item[position_of_rows(history.indptr) > 0], minlength=n)
+        targets = np.bincount(item[objective.predicted(history)], minlength=n)
         return cls(
             settings=settings,
             catalogue=catalogue,
-            lessons=Lessons.of(history, events, settings.max_length, moment),
+            lessons=Lessons.of(history, events, objective, settings.max_length),
             items=catalogue.describe(history.items).take(torch.from_numpy(np.flatnonzero(number >= 0))).to(device),
-            share=torch.from_numpy(targets / max(1, targets.sum())).float().to(device),
+            negatives=Negatives.of(settings, targets, np.bincount(item, minlength=n), device),
             recent=recent,
             network=network,
             optimiser=_optimiser(network, settings),
@@ -107,22 +110,15 @@ class Learner:
             state = network(batch, table)
             weight = None if network.recent is None else network.recent(state).float()
         inputs = LossInputs(state.float(), table.float(), batch.target, self.dtype, self.recent, weight, batch.moment)
-        if self.settings.loss == "full_softmax":
+        settings, negatives = self.settings, self.negatives
+        if settings.loss == "full_softmax":
             return full_softmax(inputs)
-        if self.settings.loss == "bce":
-            return bce(inputs, self._uniform(len(batch.target)))
-        return sampled_softmax(inputs, *self._sample(batch.target))
-
-    def _sample(self, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return items, half drawn from all and half from the batch's targets, and the expected count of each."""
-        others = self.settings.negatives // 2
-        seen = self.settings.negatives - others
-        drawn = target[torch.randint(len(target), (seen,)).to(self.device)]
-        negative = torch.cat([self._uniform(others), drawn])
-        return negative, others / len(self.share) + seen * self.share[negative]
-
-    def _uniform(self, n: int) -> Tensor:
-        return torch.randint(len(self.share), (n,)).to(self.device)
+        if settings.loss == "bce":
+            return bce(inputs, negatives.uniform(len(batch.target)))
+        if settings.loss == "gbce":
+            return gbce(inputs, negatives.uniform(len(batch.target), settings.negatives), settings.gbce_t)
+        negative, expected = negatives.draw(batch.target)
+        return sampled_softmax(inputs, negative, expected if settings.logq else torch.ones_like(expected))
 
     def tensors(self, *, moments: bool) -> dict[str, Tensor]:
         """Return the weights by name; ``moments``: the optimiser's state too."""
@@ -157,6 +153,7 @@ def _shape(settings: Settings, catalogue: Catalogue, events: Events, recent: Rec
         gap=events.gap is not None,
         hour=events.hour is not None,
         recent=0 if recent is None else len(recent.table),
+        causal=settings.objective.causal,
     )
 
 

@@ -1,4 +1,4 @@
-"""Losses of the next item: cross-entropy over all items or a sample, and binary cross-entropy.
+"""Losses of a predicted item: cross-entropy over all items or a sample, and binary cross-entropy.
 
 Every loss takes ``LossInputs`` and returns the mean over its positions. A score is the product of a state and an item's
 vector, plus, if recent clicks are used, the sum of ``weight`` times their logarithms.
@@ -30,7 +30,7 @@ class LossInputs:
     Attributes:
         state: The states [n, d].
         table: The items' vectors [m, d].
-        target: The next item of each position, int64 [n].
+        target: The item to predict at each position, int64 [n].
         dtype: The type of matrix products.
         recent: Recent clicks; None if they are not used.
         weight: The weights of recent clicks [n, n_half_lives].
@@ -46,18 +46,25 @@ class LossInputs:
     moment: Tensor | None = None
 
     def scores_of(self, item: Tensor) -> Tensor:
-        """Return the score of one item per position: int64 [n] -> [n]."""
-        score = (self.state * F.embedding(item, self.table)).sum(dim=1)
-        if self.recent is None or self.weight is None or self.moment is None:
-            return score
-        return score + (self.recent.at(self.moment, item) * self.weight).sum(dim=-1)
+        """Return the scores of each position's own items: int64 [n] -> [n], or [n, k] -> [n, k]."""
+        vectors = F.embedding(item, self.table)
+        if item.dim() == 1:
+            return (self.state * vectors).sum(dim=1) + self._clicks_of(item)
+        return torch.einsum("nd,nkd->nk", self.state, vectors) + self._clicks_of(item)
 
     def scores_of_all(self, item: Tensor) -> Tensor:
         """Return the scores of the same items at every position: int64 [k] -> [n, k]."""
         score = (self.state.to(self.dtype) @ F.embedding(item, self.table).to(self.dtype).T).to(self.state.dtype)
+        return score + self._clicks_of(item[None])
+
+    def _clicks_of(self, item: Tensor) -> Tensor | float:
+        """Return what recent clicks add to the scores of items [n], [n, k] or [1, k]."""
         if self.recent is None or self.weight is None or self.moment is None:
-            return score
-        return score + (self.recent.at(self.moment[:, None], item) * self.weight[:, None]).sum(dim=-1)
+            return 0.0
+        moment, weight = self.moment, self.weight
+        if item.dim() > 1:
+            moment, weight = moment[:, None], weight[:, None]
+        return (self.recent.at(moment, item) * weight).sum(dim=-1)
 
 
 def bce(inputs: LossInputs, negative: Tensor) -> Tensor:
@@ -71,16 +78,37 @@ def bce(inputs: LossInputs, negative: Tensor) -> Tensor:
     return (F.softplus(-inputs.scores_of(inputs.target)) + wrong).mean()
 
 
+def gbce(inputs: LossInputs, negative: Tensor, t: float) -> Tensor:
+    """Return generalised binary cross-entropy, gBCE (Petrov and Macdonald 2023, gSASRec), averaged over the positions.
+
+    With k negatives among I items and s the logistic function, a position's loss is::
+
+        -(log s(target)^b + sum over its negatives of log(1 - s(negative))) / (k + 1)
+        b = a (t (1 - 1 / a) + 1 / a),  a = k / (I - 1)
+
+    Args:
+        inputs: The inputs of the loss.
+        negative: Items drawn uniformly for each position, int64 [n, k]; one does not count where it is the target.
+        t: The calibration: 0 is binary cross-entropy; 1 undoes the overconfidence that sampling brings, so that the
+            scores' logistic function estimates probabilities.
+    """
+    k = negative.shape[1]
+    beta = 1 - t * (1 - k / max(1, len(inputs.table) - 1))  # the paper's formula, multiplied out
+    wrong = F.softplus(inputs.scores_of(negative)).masked_fill(negative == inputs.target[:, None], 0)
+    return (beta * F.softplus(-inputs.scores_of(inputs.target)) + wrong.sum(dim=1)).mean() / (k + 1)
+
+
 def sampled_softmax(inputs: LossInputs, negative: Tensor, expected: Tensor) -> Tensor:
     """Return the mean of -log softmax over the target and a sample of items that all positions share.
 
     Dividing by the expected counts (logQ correction) makes the sum over the sample an unbiased estimate of the sum over
-    all other items; the target itself is left out of the sample (Bengio and Senécal 2008).
+    all other items; the target itself is left out of the sample (Bengio and Senécal 2008; for negatives from the batch,
+    Yi et al. 2019).
 
     Args:
         inputs: The inputs of the loss.
         negative: The sampled items, int64 [k].
-        expected: The expected count of each of them in the sample [k].
+        expected: The expected count of each of them in the sample [k]; all 1: no correction.
     """
     others = inputs.scores_of_all(negative) - expected.log()
     others = others.masked_fill_(negative == inputs.target[:, None], float("-inf"))

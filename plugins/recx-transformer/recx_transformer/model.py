@@ -1,4 +1,4 @@
-"""The network: causal self-attention over a user's events, with tied item vectors (SASRec: Kang and McAuley 2018)."""
+"""The network: self-attention over a user's events, with tied item vectors; causal (SASRec) or not (BERT4Rec)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from recx.plugin import InputError, check_plain, read_text, write_text
 from recx_transformer.device import device_of
 from recx_transformer.dropout import Dropout
-from recx_transformer.sequences import GAPS, HOURS, Batch
+from recx_transformer.sequences import GAPS, HOURS, MASK, Batch
 
 WEIGHTS, SHAPE = "model.safetensors", "shape.json"
 
@@ -38,6 +38,7 @@ class Shape:
         gap: Whether the time since the previous event is an input.
         hour: Whether the hour is an input.
         recent: The number of half-lives of click counts that are added to the scores.
+        causal: Whether an event attends to no later one; if not, items may be masked.
     """
 
     items: int
@@ -52,6 +53,7 @@ class Shape:
     gap: bool = False
     hour: bool = False
     recent: int = 0
+    causal: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +100,19 @@ class Network(nn.Module):
         self.place = None if shape.relative else nn.Embedding(shape.longest, d)
         self.gap = nn.Embedding(GAPS, d) if shape.gap else None
         self.hour = nn.Embedding(HOURS, d) if shape.hour else None
-        self.next_gap = nn.Embedding(GAPS, d) if shape.gap else None
-        self.next_hour = nn.Embedding(HOURS, d) if shape.hour else None
+        self.next_gap = nn.Embedding(GAPS, d) if shape.gap and shape.causal else None
+        self.next_hour = nn.Embedding(HOURS, d) if shape.hour and shape.causal else None
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.blocks))
         self.norm = nn.LayerNorm(d)
         self.recent = nn.Linear(d, shape.recent) if shape.recent else None
         self.dropout = Dropout(shape.dropout)
+        # What stands for a masked item, and the layer before the scores (Sun et al. 2019, equation 7).
+        self.mask = None if shape.causal else nn.Parameter(torch.empty(d))
+        self.head = None if shape.causal else nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.LayerNorm(d))
         self.apply(_initialise)
         nn.init.normal_(self.own, std=0.02)
+        if self.mask is not None:
+            nn.init.normal_(self.mask, std=0.02)
         if self.recent is not None:
             nn.init.zeros_(self.recent.weight)
             nn.init.constant_(self.recent.bias, 1 / shape.recent)
@@ -156,15 +163,19 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, table: Tensor) -> Tensor:
         """Return the states [n, d] at the batch's cells, given the vectors of all items."""
-        x = F.embedding(batch.item, table) * self.shape.width**0.5
+        apart, allowed = _apart(batch.place, 0 if self.shape.causal else self.shape.longest - 1)
+        x = F.embedding(batch.item.clamp(min=0), table)
+        if self.mask is not None:
+            x = torch.where((batch.item == MASK)[:, :, None], self.mask.to(x.dtype), x)
+        x = x * self.shape.width**0.5
         if self.place is not None:
-            x = x + self.place(batch.place)
+            # Where masks are, places count from the end, so that the mask after the last event has the same for all.
+            x = x + self.place(batch.place if self.shape.causal else allowed.sum(dim=2) - 1 - batch.place)
         if self.gap is not None and batch.gap is not None:
             x = x + self.gap(batch.gap)
         if self.hour is not None and batch.hour is not None:
             x = x + self.hour(batch.hour)
         x = self.dropout(x)
-        apart, allowed = _apart(batch.place)
         for block in self.blocks:
             x = block(x, apart, allowed)
         x = x.flatten(0, 1).index_select(0, batch.cell)
@@ -173,7 +184,7 @@ class Network(nn.Module):
         if self.next_hour is not None and batch.next_hour is not None:
             x = x + self.next_hour(batch.next_hour)
         state: Tensor = self.norm(x)
-        return state
+        return state if self.head is None else self.head(state)
 
 
 class Block(nn.Module):
@@ -186,8 +197,9 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(d)
         self.asked = nn.Linear(d, 3 * d)
         self.mixed = nn.Linear(d, d)
-        # One bias per head and distance between two events.
-        self.distance = nn.Parameter(torch.zeros(shape.heads, shape.longest)) if shape.relative else None
+        # One bias per head and distance back to another event; if later ones count, from the farthest of them on.
+        distances = shape.longest if shape.causal else 2 * shape.longest - 1
+        self.distance = nn.Parameter(torch.zeros(shape.heads, distances)) if shape.relative else None
         self.norm_alone = nn.LayerNorm(d)
         self.wide = nn.Linear(d, 4 * d)
         self.narrow = nn.Linear(4 * d, d)
@@ -211,14 +223,16 @@ class Block(nn.Module):
         return result
 
 
-def _apart(place: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the distance back to each cell [width, width], and the attention mask [n_rows, width, width].
+def _apart(place: Tensor, ahead: int) -> tuple[Tensor, Tensor]:
+    """Return the distance back to each cell, plus ``ahead``, and the attention mask.
 
-    A cell attends to itself and to the earlier cells of its own piece: as far back as its place in the piece.
+    The shapes are [width, width] and [n_rows, width, width]. A cell attends to the cells of its own piece, and if
+    ``ahead`` is 0, to itself and the earlier ones only.
     """
     cell = torch.arange(place.shape[1], device=place.device)
-    back = cell[:, None] - cell
-    return back.clamp(min=0), (back >= 0) & (back <= place[:, :, None])
+    back, start = cell[:, None] - cell, cell - place
+    allowed = start[:, :, None] == start[:, None, :]
+    return (back + ahead).clamp(min=0), allowed if ahead else allowed & (back >= 0)
 
 
 def _initialise(module: nn.Module) -> None:

@@ -53,6 +53,12 @@ class Packing:
         place[cell] = inner
         return event.reshape(self.n_rows, self.width), place.reshape(self.n_rows, self.width)
 
+    def last(self, order: Longs) -> Longs:
+        """Return the cell of the last event of each piece, given the pieces in the packing's order (see ``pack``)."""
+        cell = np.empty(len(order), dtype=np.int64)
+        cell[order] = self.row * self.width + self.start + self.length - 1
+        return cell
+
 
 def pack(lengths: Array, width: int) -> tuple[Packing, Longs]:
     """Return a packing of pieces with these lengths (1 to ``width``), and the pieces in its order (longest first).

@@ -1,23 +1,35 @@
-"""``retriever=transformer``: predicts the user's next choice by causal self-attention over their events."""
+"""``retriever=transformer`` and ``bert4rec`` predict the user's next choice by self-attention over their events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from recx.plugin import InputError, Interactions, fitted_parts_of
+from annotated_types import Ge
+
+from recx.plugin import (
+    Duration,
+    InputError,
+    Interactions,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    Share,
+    Unit,
+    fitted_parts_of,
+)
 from recx_transformer.device import device_of, dtype_on, processor
 from recx_transformer.fitted import FittedTransformer
-from recx_transformer.settings import Settings
+from recx_transformer.objectives import MaskedItems, NextItem, Objective
+from recx_transformer.settings import DropoutRate, Settings
 from recx_transformer.training import fit
 
-__all__ = ["FittedTransformer", "Transformer"]
+__all__ = ["BERT4Rec", "FittedTransformer", "Transformer"]
 
 
-@dataclass(frozen=True)
-class Transformer(Settings):
-    """A causal self-attention next-item model (SASRec: Kang and McAuley 2018) with tied item vectors."""
+class SequenceModel(Settings):
+    """A sequence model that is trained, or loaded from a run."""
 
     gives_probabilities: ClassVar[bool] = False
     """Its scores are products of vectors."""
@@ -43,17 +55,21 @@ class Transformer(Settings):
         return results.load(str(self.from_run)).folder / "model"
 
     def _found(self) -> FittedTransformer:
-        """Return the only fitted transformer of the run: its retriever, or a source of its union.
+        """Return the only fitted model of this kind of the run: its retriever, or a source of its union.
 
         Raises:
             InputError: The run kept no model, or one with none or several of them.
         """
-        found = fitted_parts_of(self._saved, FittedTransformer)
+        parts = fitted_parts_of(self._saved, FittedTransformer)
+        found = [part for part in parts if part.settings.option == self.option]
         if len(found) > 1:
-            raise InputError(f"{self._saved} contains {len(found)} fitted transformers: choose a run with only one")
+            raise InputError(
+                f"{self._saved} contains {len(found)} networks of retriever={self.option}: choose a run with only one"
+            )
         if not found:
             raise InputError(
-                f"{self._saved} contains no fitted transformer: choose a run with retriever=transformer and model=parts"
+                f"{self._saved} contains no network of retriever={self.option}: choose a run with that retriever and "
+                "model=parts"
             )
         return found[0]
 
@@ -75,3 +91,52 @@ class Transformer(Settings):
                 "with refit=false; or train anew (retriever.from_run=null)"
             )
         return replace(fitted, settings=replace(fitted.settings, seen=self.seen))
+
+
+@dataclass(frozen=True)
+class Transformer(SequenceModel):
+    """A causal self-attention next-item model (SASRec: Kang and McAuley 2018) with tied item vectors."""
+
+    option: ClassVar[str] = "transformer"
+
+    @property
+    def objective(self) -> Objective:
+        """Every event predicts the item of the next one."""
+        return NextItem()
+
+
+@dataclass(frozen=True)
+class BERT4Rec(SequenceModel):
+    """A bidirectional self-attention model of masked items (BERT4Rec: Sun et al. 2019) with tied item vectors.
+
+    Some items of a sequence are replaced by a mask in training, and predicted from those before and after them; a mask
+    after the user's last event predicts the next item. The defaults are the published model's, which looks at nothing
+    but the items. Unlike there, blocks normalise their input (pre-norm), and items have no bias of their own.
+
+    Attributes:
+        max_length: Maximum number of events that the network looks at, the mask after the last one included.
+        mask_prob: Share of a sequence's items that is masked in training.
+        mask_last: Share of sequences of which the last item alone is masked, as when the network is asked.
+    """
+
+    factors: PositiveInt = 64
+    dropout: DropoutRate = 0.2
+    positions: Literal["relative", "learned"] = "learned"
+    max_length: Annotated[int, Ge(2)] = 50
+    embedding: bool = False
+    category: bool = False
+    time_gap: bool = False
+    time_of_day: bool = False
+    recent: tuple[Duration, ...] = ()
+    epochs: PositiveInt = 100
+    patience: PositiveInt = 10
+    learning_rate: PositiveFloat = 1e-3
+    l2: NonNegativeFloat = 0.01
+    mask_prob: Share = 0.2
+    mask_last: Unit = 0.1
+    option: ClassVar[str] = "bert4rec"
+
+    @property
+    def objective(self) -> Objective:
+        """Masked items are predicted from the others of their sequence."""
+        return MaskedItems(self.mask_prob, self.mask_last)

@@ -1,8 +1,9 @@
-"""The settings of the transformer, shared by its training, its learner and the fitted retriever."""
+"""The settings that all sequence models of the plugin share: of the network, its training and the fitted retriever."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Interval
@@ -17,16 +18,25 @@ from recx.plugin import (
     Seed,
     Seen,
     Share,
+    Unit,
     check,
     milliseconds,
 )
+from recx_transformer.objectives import Objective
 
 DropoutRate = Annotated[float, Interval(ge=0, lt=1)]
+COUNTS_WITH = {
+    "sampling": ("loss", "sampled_softmax"),
+    "popularity_power": ("sampling", "popularity"),
+    "logq": ("loss", "sampled_softmax"),
+    "gbce_t": ("loss", "gbce"),
+}
+"""Setting -> the other setting, and its value, without which it would be ignored."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of ``Transformer``.
+class Settings(ABC):
+    """The settings of a sequence model.
 
     Attributes:
         factors: Width of the network; a multiple of ``heads``.
@@ -42,9 +52,14 @@ class Settings:
         recent: Half-lives of click counts up to the request, whose logarithms are added to the scores with weights that
             depend on the user's state. Ignored if the data has no times.
         id_dropout: Share of items whose own vector is left out of a step, so that their content learns to replace it.
-        loss: ``full_softmax``, ``sampled_softmax`` over a sample shared by the batch, or ``bce`` with one negative per
-            event.
+        loss: ``full_softmax``, ``sampled_softmax`` over a sample shared by the batch, ``bce`` with one uniform negative
+            per event, or ``gbce`` (gSASRec) with ``negatives`` of them, each of which takes memory and time.
         negatives: Size of that sample.
+        sampling: How the shared sample is drawn. ``uniform``: from all items; ``in_batch``: from the batch's targets;
+            ``popularity``: in proportion to clicks ** ``popularity_power``; ``mixed``: half uniform, half in_batch.
+        popularity_power: That power.
+        logq: Correct the scores of ``sampled_softmax`` for how often an item is drawn.
+        gbce_t: Calibration t of ``gbce``: 0 is binary cross-entropy, 1 undoes what sampling does to probabilities.
         epochs: Maximum number of epochs, among which the inner validation chooses.
         patience: Number of epochs without improvement after which training stops.
         validation: ``users``: on the last event of a sample of users; ``clock``: on the last part of the history;
@@ -78,8 +93,12 @@ class Settings:
     time_of_day: bool = True
     recent: tuple[Duration, ...] = ("15m", "6h")
     id_dropout: DropoutRate = 0.1
-    loss: Literal["full_softmax", "sampled_softmax", "bce"] = "full_softmax"
+    loss: Literal["full_softmax", "sampled_softmax", "bce", "gbce"] = "full_softmax"
     negatives: Annotated[int, Ge(2)] = 1024
+    sampling: Literal["mixed", "uniform", "in_batch", "popularity"] = "mixed"
+    popularity_power: NonNegativeFloat = 0.75
+    logq: bool = True
+    gbce_t: Unit = 0.75
     epochs: PositiveInt = 12
     patience: PositiveInt = 5
     validation: Literal["auto", "users", "clock"] = "auto"
@@ -98,6 +117,8 @@ class Settings:
     from_run: str | None = None
     seed: Seed = 0
     seen: Seen = "drop"
+    option: ClassVar[str]
+    """What the model is called on the command line."""
     written: ClassVar = ("checkpoints",)  # its content changes no result (see ``recx.storage.cache.keys``)
 
     def __post_init__(self) -> None:
@@ -106,6 +127,19 @@ class Settings:
             raise InputError(f"retriever.factors={self.factors}: it must be a multiple of retriever.heads={self.heads}")
         if self.resume and self.checkpoints is None:
             raise InputError("retriever.resume=true: it must be false without retriever.checkpoints")
+        default = {field.name: field.default for field in fields(self)}
+        for name, (other, value) in COUNTS_WITH.items():
+            given, usual = (str(one).lower() for one in (getattr(self, name), default[name]))
+            if given != usual and getattr(self, other) != value:
+                raise InputError(
+                    f"retriever.{name}={given}: it counts only with retriever.{other}={value}: choose that, or leave "
+                    f"retriever.{name}={usual}"
+                )
+
+    @property
+    @abstractmethod
+    def objective(self) -> Objective:
+        """What the network learns to predict."""
 
     @property
     def half_lives(self) -> tuple[int, ...]:

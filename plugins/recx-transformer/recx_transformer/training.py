@@ -18,7 +18,7 @@ from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
 from recx_transformer.settings import Settings
 
-LOSS, REFIT_LOSS, NDCG = "transformer/loss", "transformer/refit_loss", "transformer/valid_ndcg_at_10"
+LOSS, REFIT_LOSS, NDCG = "loss", "refit_loss", "valid_ndcg_at_10"
 
 OUTSIDE = ("device", "checkpoints", "checkpoint_minutes", "resume", "from_run")
 """Settings that do not distinguish trainings; the device in use does."""
@@ -85,7 +85,8 @@ def fit(settings: Settings, history: Interactions) -> FittedTransformer:
     device = device_of(settings.device)
     depends = {name: value for name, value in asdict(settings).items() if name not in OUTSIDE}
     folder = None if settings.checkpoints is None else Path(settings.checkpoints)
-    keeper = Keeper(folder, {**depends, "device": device.type, **fingerprint(history)}, settings.checkpoint_minutes)
+    of = {"retriever": settings.option, **depends, "device": device.type, **fingerprint(history)}
+    keeper = Keeper(folder, of, settings.checkpoint_minutes)
     try:
         return _trained(settings, history, keeper)
     except Pruned:
@@ -192,7 +193,7 @@ class Study:
             loss = learner.step(batch, self._rate(course.epoch * steps + number, steps)).item()
             if not np.isfinite(loss):
                 raise RecxError(
-                    f"the loss of retriever=transformer became {loss} in epoch {course.epoch + 1}: "
+                    f"the loss of retriever={settings.option} became {loss} in epoch {course.epoch + 1}: "
                     "lower retriever.learning_rate, or set retriever.precision=float32"
                 )
             course.step, course.loss, course.positions = (
@@ -236,9 +237,11 @@ class Study:
     def fitted(self, validation_users: int = 0) -> FittedTransformer:
         """Return the retriever with the current weights."""
         course, learner = self.course, self.learner
+        option = learner.settings.option
         notes = {
-            "transformer_epochs": course.epoch if course.phase == "refit" else course.best_epoch,
-            "transformer_validation_users": validation_users,
+            f"{option}_epochs": course.epoch if course.phase == "refit" else course.best_epoch,
+            f"{option}_validation_users": validation_users,
         }
-        summary = FitSummary(notes=notes, curves=course.curves)
+        curves = {f"{option}/{name}": values for name, values in course.curves.items()}
+        summary = FitSummary(notes=notes, curves=curves)
         return FittedTransformer(learner.settings, learner.network, learner.catalogue, self.seen, summary)

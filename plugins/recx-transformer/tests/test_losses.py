@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from recx_transformer import losses
-from recx_transformer.losses import LossInputs, bce, full_softmax, sampled_softmax
+from recx_transformer.losses import LossInputs, bce, full_softmax, gbce, sampled_softmax
 from recx_transformer.recent import Recent
 from torch.nn import functional as F
 
@@ -41,6 +41,58 @@ def test_bce_by_hand() -> None:
     assert loss.item() == pytest.approx((math.log(4 / 3) + math.log(3) + math.log(5 / 4)) / 2)
 
 
+def test_gbce_by_hand() -> None:
+    # Scores log(2), log(3), ... of four items; two negatives each, so that the rate is a = 2/3.
+    table = torch.eye(4)
+    state = torch.tensor([[0.0, math.log(2), math.log(3), 0.0], [math.log(4), 0.0, 0.0, math.log(5)]])
+    inputs = LossInputs(state, table, torch.tensor([2, 0]))
+    negative = torch.tensor([[1, 3], [0, 3]])
+    for t in (0.0, 0.75, 1.0):
+        a = 2 / 3
+        b = a * (t * (1 - 1 / a) + 1 / a)  # as in the paper
+        # First: s(log 3) = 3/4 against s(log 2) = 2/3 and s(0) = 1/2. Second: 4/5 against itself, left out, and 5/6.
+        first = -(b * math.log(3 / 4) + math.log(1 / 3) + math.log(1 / 2)) / 3
+        second = -(b * math.log(4 / 5) + math.log(1 / 6)) / 3
+        assert gbce(inputs, negative, t).item() == pytest.approx((first + second) / 2)
+
+
+def test_without_calibration_gbce_is_bce() -> None:
+    torch.manual_seed(0)
+    inputs, negative = LossInputs(torch.randn(5, 4), torch.randn(7, 4), torch.randint(7, (5,))), torch.randint(7, (5,))
+    assert gbce(inputs, negative[:, None], 0.0).item() == pytest.approx(bce(inputs, negative).item() / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(("t", "calibrated"), [(0.0, False), (1.0, True)])
+def test_calibration_makes_scores_probabilities_again(t: float, calibrated: bool) -> None:
+    """Two items of five are chosen, in shares of 0.7 and 0.3; the best scores say so only if t is 1."""
+    torch.manual_seed(0)
+    score = torch.zeros(1, 5, requires_grad=True)
+    optimiser = torch.optim.Adam([score], lr=0.1)
+    for _ in range(400):
+        target = (torch.rand(2000) < 0.3).long()
+        inputs = LossInputs(score.expand(2000, 5), torch.eye(5), target)
+        negative = torch.randint(4, (2000, 1))
+        loss = gbce(inputs, negative + (negative >= target[:, None]), t)  # from the other four
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    found = torch.sigmoid(score)[0, :2].tolist()
+    # Of the paper: b P / (b P + a (1 - P)), with a = 1/4, and b = 1 if t is 0.
+    expected = [0.7, 0.3] if calibrated else [0.7 / (0.7 + 0.25 * 0.3), 0.3 / (0.3 + 0.25 * 0.7)]
+    assert found == pytest.approx(expected, abs=0.04)
+
+
+def test_a_popularity_sample_estimates_the_full_softmax() -> None:
+    torch.manual_seed(0)
+    inputs = LossInputs(torch.randn(5, 4), torch.randn(7, 4), torch.randint(7, (5,)))
+    popularity = torch.tensor([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1])
+    negative = torch.multinomial(popularity, 100_000, replacement=True)
+    corrected = sampled_softmax(inputs, negative, 100_000 * popularity[negative])
+    assert corrected.item() == pytest.approx(full_softmax(inputs).item(), abs=0.01)
+    plain = sampled_softmax(inputs, negative, torch.ones(len(negative)))
+    assert plain.item() > corrected.item() + 1  # 100,000 negatives count as as many items
+
+
 @pytest.mark.parametrize("cells", [1, 25, 10_000])
 def test_full_softmax_is_pytorchs_cross_entropy_in_whatever_blocks(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(losses.CELLS, "cpu", cells)
@@ -68,6 +120,8 @@ def test_recent_clicks_count_alike_in_every_loss() -> None:
     inputs = LossInputs(torch.randn(5, 4), torch.randn(7, 4), target, torch.float32, recent, torch.rand(5, 1), moment)
     scores = inputs.scores_of_all(torch.arange(7))
     assert torch.allclose(inputs.scores_of(target), scores.gather(1, target[:, None])[:, 0], atol=1e-6)
+    some = torch.randint(7, (5, 3))
+    assert torch.allclose(inputs.scores_of(some), scores.gather(1, some), atol=1e-6)
     assert full_softmax(inputs).item() == pytest.approx(F.cross_entropy(scores, target).item(), abs=1e-6)
 
 

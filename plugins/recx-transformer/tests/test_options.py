@@ -10,8 +10,9 @@ import pytest
 from recx.testing import check_option, config_of
 
 
-def test_the_option_has_every_setting_with_its_default() -> None:
-    check_option("retriever/transformer")
+@pytest.mark.parametrize("option", ["transformer", "bert4rec"])
+def test_the_option_has_every_setting_with_its_default(option: str) -> None:
+    check_option(f"retriever/{option}")
 
 
 def test_the_union_takes_in_the_transformer_and_the_ranker_its_score() -> None:

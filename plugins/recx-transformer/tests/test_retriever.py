@@ -32,10 +32,21 @@ def test_it_does_so_without_refit_and_with_learned_places() -> None:
     check_retriever(Transformer(**QUICK, refit_all=False, positions="learned", validation="users"))
 
 
-@pytest.mark.parametrize("loss", ["full_softmax", "sampled_softmax", "bce"])
-def test_a_circle_is_learned(loss: str) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"loss": "full_softmax"},
+        {"loss": "sampled_softmax"},
+        {"loss": "sampled_softmax", "sampling": "in_batch"},
+        {"loss": "sampled_softmax", "sampling": "popularity", "logq": False},
+        {"loss": "bce"},
+        {"loss": "gbce", "negatives": 4, "gbce_t": 0.9, "validation_users": 0},
+    ],
+    ids=str,
+)
+def test_a_circle_is_learned(settings: dict[str, Any]) -> None:
     world = circle()
-    fitted = small(loss=loss, seen="keep", epochs=20).fit(world)
+    fitted = small(**settings, seen="keep", epochs=20).fit(world)
     lists = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
     following = (world.item[world.indptr[1:] - 1] + 1) % world.n_items
     assert (lists.item == following).mean() > 0.95
@@ -189,7 +200,7 @@ def test_a_run_s_network_is_used_without_training(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="holds no model"):
         Transformer(from_run="outputs/a/b").fit(history)
     recx.run([*NEWS[:6], "retriever=popularity", "hydra.run.dir=outputs/a/c"])
-    with pytest.raises(InputError, match="contains no fitted transformer"):
+    with pytest.raises(InputError, match="contains no network of retriever=transformer"):
         Transformer(from_run="outputs/a/c").fit(history)
 
 
@@ -217,7 +228,18 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence(monkeypatch: pytest.MonkeyP
     [
         ({"heads": 3}, "retriever.factors=128: it must be a multiple of retriever.heads=3"),
         ({"dropout": 1.0}, "retriever.dropout=1.0: it must be 0 or more and below 1"),
-        ({"loss": "hinge"}, "retriever.loss=hinge: choose one of: bce, full_softmax, sampled_softmax"),
+        ({"loss": "hinge"}, "retriever.loss=hinge: choose one of: bce, full_softmax, gbce, sampled_softmax"),
+        (
+            {"sampling": "popularity"},
+            "retriever.sampling=popularity: it counts only with retriever.loss=sampled_softmax",
+        ),
+        ({"loss": "gbce", "logq": False}, "retriever.logq=false: it counts only with retriever.loss=sampled_softmax"),
+        ({"gbce_t": 0.5}, "retriever.gbce_t=0.5: it counts only with retriever.loss=gbce: choose that, or leave"),
+        (
+            {"popularity_power": 1.0},
+            "retriever.popularity_power=1.0: it counts only with retriever.sampling=popularity",
+        ),
+        ({"loss": "gbce", "gbce_t": 1.5}, "retriever.gbce_t=1.5: it must be "),
         ({"recent": ("1x",)}, "retriever.recent.0=1x: it must be a positive number and a unit"),
         ({"resume": True}, "retriever.resume=true: it must be false without retriever.checkpoints"),
         ({"learning_rate": float("nan")}, "retriever.learning_rate=nan: it must be a number"),
@@ -248,7 +270,7 @@ def test_the_network_of_a_union_is_found_where_it_is_the_only_one(
     history = made.split.fold.history
     assert Transformer(from_run="outputs/a/b").fit(history).settings.factors == 16
     recx.run([*union, f"+retriever.sources.other={one.replace('16', '8')}", "hydra.run.dir=outputs/a/c"])
-    with pytest.raises(InputError, match="contains 2 fitted transformers: choose a run with only one"):
+    with pytest.raises(InputError, match="contains 2 networks of retriever=transformer: choose a run with only one"):
         Transformer(from_run="outputs/a/c").fit(history)
 
 
