@@ -350,6 +350,13 @@ def slim() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def two_stages() -> Iterator[tuple[str, str, str]]:
+    """Two stages beside the best single retriever, user by user: see benchmarks/two_stages.py."""
+    from two_stages import figures
+
+    yield from figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "start": start,
     "generated": generated,
@@ -358,6 +365,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "ease": ease,
     "ials": ials,
     "slim": slim,
+    "two_stages": two_stages,
     "large": large,
     "evaluation": evaluation,
     "clicks": clicks,

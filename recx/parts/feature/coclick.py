@@ -31,20 +31,26 @@ class CoClicks:
         recency: Weight of each click relative to the next newer one.
         distance: Largest distance between the two events in the user's sequence.
         both_ways: Whether the item may come before the click; otherwise only after it.
+        window: Largest age of a co-click that counts, such as ``1h``; None: all count. Ignored without times.
     """
 
     last: PositiveInt = 3
     recency: Decay = 0.7
     distance: PositiveInt = 3
     both_ways: bool = True
+    window: Duration | None = None
 
     def fit(self, history: Interactions) -> FittedFeature:
         return FittedWith(self, _pairs(history, self.distance, self.both_ways))
 
     def values(self, pairs: _Pairs, candidates: RankedLists, requests: Requests) -> Floats:
+        window = milliseconds(self.window, "feature.window") if self.window else None
         total = np.zeros(len(candidates), dtype=np.float32)
         for back in range(self.last):
-            total += np.float32(self.recency**back) * _together(candidates, pairs, requests, back)
+            together = _together(candidates, pairs, requests, back)
+            if window is not None and requests.time is not None:
+                together = together - _together(candidates, pairs, requests, back, window)
+            total += np.float32(self.recency**back) * together
         return np.log1p(total)
 
 
@@ -120,9 +126,12 @@ def _pairs(history: Interactions, distance: int, both_ways: bool) -> _Pairs:
 
 
 @once_per_input
-def _together(candidates: RankedLists, pairs: _Pairs, requests: Requests, back: int) -> Longs:
-    """Return the co-clicks before the request of each row's item and the user's ``back``-th click from the last on."""
-    now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time
+def _together(candidates: RankedLists, pairs: _Pairs, requests: Requests, back: int, earlier: int = 0) -> Longs:
+    """Return the co-clicks of each row's item and the user's ``back``-th click from the last on [n_rows].
+
+    Those up to ``earlier`` ms before the request count.
+    """
+    now = np.full(len(requests), UNKNOWN_TIME) if requests.time is None else requests.time - earlier
     return pairs.counter.before(_clicked(requests, pairs.sequences, back), candidates.item, now, candidates.indptr)
 
 

@@ -16,14 +16,17 @@ def rows(world: Any) -> range:
     return range(len(world.candidates))
 
 
-def slow_together(world: Any, row: int, clicked: int, distance: int, both_ways: bool) -> int:
-    """Pairs (clicked, candidate) of any one user at most ``distance`` places apart, complete before the request."""
+def slow_together(world: Any, row: int, clicked: int, distance: int, both_ways: bool, window: float = math.inf) -> int:
+    """Pairs (clicked, candidate) of any one user at most ``distance`` places apart, complete before the request.
+
+    Only those count that were completed in the last ``window`` ms before it.
+    """
     asked, count = world.candidates.item[row], 0
     for user in range(world.history.n_users):
         events = [event for event in world.events if event[0] == user]
         for early in range(len(events)):
             for late in range(early + 1, min(early + distance + 1, len(events))):
-                if events[late][2] < world.now(row):
+                if 0 < world.now(row) - events[late][2] <= window:
                     count += (events[early][1], events[late][1]) == (clicked, asked)
                     count += both_ways and clicked != asked and (events[late][1], events[early][1]) == (clicked, asked)
     return count
@@ -40,6 +43,22 @@ def test_phi_coop_is_what_a_loop_counts(world: Callable, timed: bool, both_ways:
         )
         assert found[row] == pytest.approx(math.log1p(total), abs=1e-5)
     assert found.any()
+
+
+@pytest.mark.parametrize(("timed", "window"), [(True, 2 * HOUR), (True, 9 * HOUR), (False, math.inf)])
+def test_co_clicks_of_a_window_are_what_a_loop_counts(world: Callable, timed: bool, window: float) -> None:
+    made = world(3, timed=timed, events=90)
+    hours = f"{round(window / HOUR)}h" if timed else "2h"  # without times there is no window
+    found = CoClicks(2, 0.5, 2, True, hours).fit(made.history)(made.candidates, made.requests)
+    every = CoClicks(2, 0.5, 2, True).fit(made.history)(made.candidates, made.requests)
+    for row in rows(made):
+        total = sum(
+            0.5**place * slow_together(made, row, item, 2, True, window)
+            for place, (_, item, _) in enumerate(reversed(made.own(row)[-2:]))
+        )
+        assert found[row] == pytest.approx(math.log1p(total), abs=1e-5)
+    assert found.any()
+    assert (found < every).any() == timed
 
 
 @pytest.mark.parametrize(("timed", "distance", "both_ways"), [(True, 1, False), (True, 3, True), (False, 1, False)])
@@ -62,6 +81,7 @@ def test_transition_is_what_a_loop_counts(world: Callable, timed: bool, distance
         (lambda: CoClicks(last=0), "last=0"),
         (lambda: CoClicks(distance=0), "distance=0"),
         (lambda: CoClicks(recency=-1), "recency=-1"),
+        (lambda: CoClicks(window="never"), "it must be a positive number and a unit"),
         (lambda: Transition(distance=0), "distance=0"),
         (lambda: Transition(strength=0), "strength=0"),
         (lambda: Transition(window="never"), "it must be a positive number and a unit"),
