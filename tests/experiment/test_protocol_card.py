@@ -18,7 +18,9 @@ from recx.core.ragged import indptr_of
 from recx.core.system.serialize import flat, plain
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.evaluation.definitions import METRICS
+from recx.evaluation.evaluator import Evaluator
 from recx.evaluation.metrics.registry import NAMES
+from recx.evaluation.rules import rules
 from recx.experiment import protocol_card
 from recx.experiment.experiment import Result
 from recx.parts.retriever.given import Given
@@ -70,6 +72,20 @@ def test_the_card_says_what_competes() -> None:
     slates = replace(result, experiment=replace(result.experiment, retriever=Given()))
     assert protocol_card.card(result, {})["ranking"].startswith("full: every item")
     assert protocol_card.card(slates, {})["ranking"].startswith("slates: the lists that the data itself offers")
+
+
+def test_the_card_says_how_the_items_of_sampled_metrics_were_drawn() -> None:
+    result = result_of(events(["a", "b"]))
+    assert result.report is not None
+    values = {**result.report.values, "end_to_end/hit_at_5_sampled_20": np.ones(2)}
+    evaluator = Evaluator([], [], ["hit_at_5_sampled_20"], negatives="popularity", negatives_seed=7)
+    experiment = replace(result.experiment, evaluator=evaluator)
+    card = protocol_card.card(replace(result, experiment=experiment, report=replace(result.report, values=values)), {})
+    assert "drawn for each request (popularity, seed 7): never comparable with metrics over all" in card["sampled"]
+    assert "never comparable with hit" in card["definitions"]["hit_at_5_sampled_20"]
+    assert "sampled" not in protocol_card.card(result, {})
+    assert rules(card)["sampled"] == card["sampled"]
+    assert "negatives" not in rules(card)["evaluator"]
 
 
 def test_the_card_has_the_rules() -> None:
