@@ -21,6 +21,6 @@ def test_the_table_has_a_row_for_every_command() -> None:
 
 def test_the_tests_that_hold_it_exist() -> None:
     named = re.findall(r"`(?:tests/cases/)?(test_\w+\.py)`", PAGE)
-    assert len(named) == 7
+    assert len(named) == 8
     for name in named:
         assert (ROOT / "tests" / "cases" / name).is_file()
