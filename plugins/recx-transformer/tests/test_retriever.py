@@ -40,7 +40,7 @@ def test_it_does_so_without_refit_and_with_learned_places() -> None:
         {"loss": "sampled_softmax", "sampling": "in_batch"},
         {"loss": "sampled_softmax", "sampling": "popularity", "logq": False},
         {"loss": "bce"},
-        {"loss": "gbce", "negatives": 4, "gbce_t": 0.9, "validation_users": 0},
+        {"loss": "gbce", "negatives": 4, "batch_size": 128, "validation_users": 0},
     ],
     ids=str,
 )
