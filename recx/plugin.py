@@ -104,6 +104,7 @@ from recx.parts.retriever.external import FittedExternal, fit_program
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.checkpoints import Keeper, Saved, fingerprint
 from recx.parts.shared.click_counts import EventCounter
+from recx.parts.shared.clicked_items import ClickedItems, PairValue
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
 from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.program import Program
@@ -140,9 +141,9 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     # filtering
     "with_events", "with_only",
     # splitting, retrieving, learning, features, texts
-    "may_be_target", "split_by_steps", "Eligibility", "OfItems", "top_k", "ANY_GAIN", "Analyzer", "EventCounter",
-    "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem", "Features", "check_names",
-    "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
+    "may_be_target", "split_by_steps", "ClickedItems", "PairValue", "Eligibility", "OfItems", "top_k", "ANY_GAIN",
+    "Analyzer", "EventCounter", "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem",
+    "Features", "check_names", "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # training epoch by epoch
     "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "fingerprint", "trained",
     # while a part works

@@ -112,7 +112,7 @@ def test_the_page_on_architecture_names_every_folder_and_no_other() -> None:
 
 MIRRORED = {folder.parent.name for folder in (ROOT / "recx").glob("*/__init__.py")}
 OF_A_KIND = {
-    *("test_contract.py", "test_options.py", "test_older_runs.py", "test_texts.py"),
+    *("test_contract.py", "test_data_too_small.py", "test_options.py", "test_older_runs.py", "test_texts.py"),
     *("test_best_on_servers.py", "test_served_models.py", "test_servers.py"),
 }
 """Test files that are about all modules of their folder."""

@@ -10,19 +10,16 @@ import numpy as np
 from recx.plugin import (
     Array,
     Bools,
+    ClickedItems,
     FitSummary,
     Floats,
-    InputError,
     Interactions,
     Ints,
-    OfItems,
     RankedLists,
     Requests,
     Similar,
-    top_k,
-    unit,
 )
-from recx_graph.graph import Nodes
+from recx_graph.graph import edges_of
 
 if TYPE_CHECKING:
     from recx_graph.retriever import LightGCN
@@ -44,7 +41,7 @@ class FittedLightGCN:
 
     Attributes:
         settings: The settings of the fit.
-        nodes: The items that have vectors.
+        clicked: The items that have vectors.
         item_vectors: The last vectors of these items [n_items, d].
         passed_on: What each of these items passes on to its users [n_items, d].
         users: The raw ids of the users of the fit, increasing [n_users].
@@ -53,7 +50,7 @@ class FittedLightGCN:
     """
 
     settings: LightGCN
-    nodes: Nodes
+    clicked: ClickedItems
     item_vectors: Floats
     passed_on: Floats
     users: Array
@@ -61,7 +58,7 @@ class FittedLightGCN:
     summary: FitSummary
 
     def check_read(self) -> None:
-        n, d = len(self.nodes.items), self.settings.factors
+        n, d = len(self.clicked), self.settings.factors
         shapes = [self.item_vectors.shape, self.passed_on.shape, self.own.shape]
         if shapes != [(n, d), (n, d), (len(self.users), d)]:
             raise ValueError("vectors of other users or items than those of the fit")
@@ -71,11 +68,7 @@ class FittedLightGCN:
 
     def similar(self, item: int, k: int) -> Similar:
         """Return the items whose vectors have the largest cosine with this one's; none if it was not clicked."""
-        is_own = self.nodes.items == item
-        vectors = unit(self.item_vectors)
-        cosine = vectors @ vectors[is_own].sum(axis=0)
-        others = ~is_own if is_own.any() else is_own
-        return Similar.best(self.nodes.items[others], cosine[others], k)
+        return self.clicked.similar(self.item_vectors, item, k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the clicked items whose vectors have the largest products with the user's.
@@ -85,25 +78,14 @@ class FittedLightGCN:
         Raises:
             InputError: The history has other items than the one of the fit.
         """
-        if history.n_items != self.nodes.n_items:
-            raise InputError(
-                f"retriever=lightgcn was fitted on {self.nodes.n_items} items, and this history has "
-                f"{history.n_items}: use one of the same items"
-            )
+        self.clicked.check_same(history, "lightgcn")
         vectors, known = self.vectors(history, requests.user)
-
-        def score(block: Requests) -> OfItems:
-            at = np.searchsorted(requests.user, block.user)
-            table = vectors[at] @ self.item_vectors.T
-            table[~known[at]] = -np.inf
-            return OfItems(table, self.nodes.items.astype(np.int64))
-
-        lists = top_k(score, history, requests, k, self.settings.seen)
+        lists = self.clicked.lists(vectors, known, self.item_vectors, history, requests, k, self.settings.seen)
         return replace(lists, notes={"lightgcn_requests_without_vector": int((~known).sum())})
 
     def vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools]:
         """Return the last vectors of users [n, d], and who has one [n]; that of others is 0."""
-        edges = self.nodes.edges(history, users, self.settings.value)
+        edges = edges_of(self.clicked, history, users, self.settings.value)
         degree = np.asarray(edges.sum(axis=1), dtype=np.float64).ravel()
         clicked = degree > 0
         found: Floats = edges @ self.passed_on

@@ -4,62 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from recx.plugin import Floats, InputError, Interactions, Ints, Longs, group_of_rows, indptr_of, rows_of_groups
-
-Value = Literal["one", "weight"]
-"""What an edge weighs: one, or the sum of the weights of the pair's events."""
+from recx.plugin import ClickedItems, Floats, InputError, Interactions, Ints, Longs, PairValue, indptr_of
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """The items of the graph: those that were clicked before the fit.
+def edges_of(clicked: ClickedItems, history: Interactions, users: Ints, value: PairValue) -> Any:
+    """Return the edges of some users to the clicked items, a CSR [n_users, n] of float32 with sorted columns.
 
-    Attributes:
-        items: Their numbers, increasing [n].
-        n_items: The number of all items.
+    Raises:
+        InputError: An edge's weight is not above 0.
     """
-
-    items: Ints
-    n_items: int
-
-    @classmethod
-    def of(cls, history: Interactions) -> Nodes:
-        return cls(np.flatnonzero(history.clicks).astype(np.int32), history.n_items)
-
-    def check_read(self) -> None:
-        items = self.items
-        if items.dtype.kind not in "iu" or items.ndim != 1 or not (np.diff(items) > 0).all():
-            raise ValueError("numbers of items that do not increase")
-        if items.size and not 0 <= items[0] <= items[-1] < self.n_items:
-            raise ValueError(f"numbers of items that are not all among {self.n_items}")
-
-    def edges(self, history: Interactions, users: Ints, value: Value) -> Any:
-        """Return the edges of some users to these items, a CSR [n_users, n] of float32 with sorted columns.
-
-        Raises:
-            InputError: An edge's weight is not above 0.
-        """
-        rows = rows_of_groups(history.indptr, users)
-        node = np.full(self.n_items, -1, dtype=np.int32)
-        node[self.items] = np.arange(len(self.items), dtype=np.int32)
-        to, user = node[history.item[rows]], group_of_rows(indptr_of(history.lengths[users]))
-        known = to >= 0
-        weight = history.weight[rows][known] if value == "weight" else np.ones(int(known.sum()), np.float32)
-        found = sparse.csr_matrix((weight, (user[known], to[known])), shape=(len(users), len(self.items)))
-        found.sum_duplicates()  # sorts the columns too
-        if value == "one":
-            found.data[:] = 1
-        elif not (found.data > 0).all():
-            raise InputError(
-                f"retriever.value=weight: the weights of {int((found.data <= 0).sum())} pairs of a user and an item "
-                "add up to 0 or less, which no edge can weigh: set retriever.value=one or leave these events out"
-            )
-        return found
+    found = clicked.matrix(history, users, value)
+    if not (found.data > 0).all():
+        raise InputError(
+            f"retriever.value=weight: the weights of {int((found.data <= 0).sum())} pairs of a user and an item "
+            "add up to 0 or less, which no edge can weigh: set retriever.value=one or leave these events out"
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from recx.plugin import After, Array, FitSummary, InputError, Interactions, Ints, RecxError, check_room
+from recx.plugin import After, Array, ClickedItems, FitSummary, InputError, Interactions, Ints, RecxError, check_room
 from recx_graph.fitted import FittedLightGCN
-from recx_graph.graph import Graph, Nodes
+from recx_graph.graph import Graph, edges_of
 
 if TYPE_CHECKING:
     from recx_graph.retriever import LightGCN
@@ -72,7 +72,7 @@ class Training:
 
     Attributes:
         settings: The settings of the retriever.
-        nodes: The items of the graph.
+        clicked: The items of the graph.
         users: The numbers of its users, increasing [n_users].
         history: The events.
         graph: The graph.
@@ -82,7 +82,7 @@ class Training:
     """
 
     settings: LightGCN
-    nodes: Nodes
+    clicked: ClickedItems
     users: Ints
     history: Interactions
     graph: Graph
@@ -97,8 +97,8 @@ class Training:
         Raises:
             InputError: The vectors do not fit into memory, or the events cannot be the edges of the graph.
         """
-        nodes, users = Nodes.of(history), np.flatnonzero(history.lengths).astype(np.int32)
-        n, d = (len(users), len(nodes.items)), settings.factors
+        clicked, users = ClickedItems.of(history), np.flatnonzero(history.lengths).astype(np.int32)
+        n, d = (len(users), len(clicked)), settings.factors
         check_room(
             f"retriever=lightgcn with retriever.factors={d} for {n[0]:,} users and {n[1]:,} items",
             4.0 * TABLES * sum(n) * d + 48.0 * len(history),
@@ -109,13 +109,13 @@ class Training:
                 f"retriever=lightgcn: {len(history):,} events are more than the {np.iinfo(np.int32).max // 2:,} edges "
                 "that its matrix can number: take fewer events with filter"
             )
-        graph, rng = Graph(nodes.edges(history, users, settings.value)), np.random.default_rng(settings.seed)
+        graph, rng = Graph(edges_of(clicked, history, users, settings.value)), np.random.default_rng(settings.seed)
         bounds = [np.sqrt(6 / max(1, size + d)) for size in n]
         drawn = [rng.uniform(-b, b, (size, d)).astype(np.float32) for b, size in zip(bounds, n, strict=True)]
         weight = torch.from_numpy(np.concatenate(drawn))
         propagation = Propagation.of(graph, settings.layers)
         adam = torch.optim.Adam([weight], lr=settings.learning_rate, fused=True)
-        return cls(settings, nodes, users, history, graph, propagation, weight, adam)
+        return cls(settings, clicked, users, history, graph, propagation, weight, adam)
 
     def train(self, done: int, epochs: int, after: After) -> None:
         """Train epochs; see ``recx.plugin.Learner``.
@@ -177,7 +177,7 @@ class Training:
         order = np.argsort(ids, kind="stable")
         return FittedLightGCN(
             settings=self.settings,
-            nodes=self.nodes,
+            clicked=self.clicked,
             item_vectors=self.propagation(self.weight)[n_users:].numpy(),
             passed_on=inner * self.graph.scale_of_items[:, None],
             users=ids[order],

@@ -11,6 +11,7 @@ from recx.plugin import (
     Interactions,
     NonNegativeFloat,
     NonNegativeInt,
+    PairValue,
     PositiveFloat,
     PositiveInt,
     Seen,
@@ -18,7 +19,6 @@ from recx.plugin import (
     trained,
 )
 from recx_graph.fitted import FittedLightGCN
-from recx_graph.graph import Value
 from recx_graph.learner import Training
 
 __all__ = ["FittedLightGCN", "LightGCN"]
@@ -53,7 +53,7 @@ class LightGCN(Epochs):
     l2: NonNegativeFloat = 1e-4
     batch_size: PositiveInt = 2048
     epochs: PositiveInt = 300
-    value: Value = "one"
+    value: PairValue = "one"
     validation_users: NonNegativeInt = 3000
     patience: PositiveInt = 10
     seen: Seen = "drop"

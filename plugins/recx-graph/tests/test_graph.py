@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recx_graph.graph import Graph, Nodes, Pairs
+from recx_graph.graph import Graph, Pairs, edges_of
 from scipy import sparse
 
-from recx.plugin import Entities, InputError, Interactions, Ints, indptr_of
+from recx.plugin import ClickedItems, Entities, InputError, Interactions, Ints, indptr_of
 
 
 def clicks(*lists: list[tuple[int, float]], n_items: int = 6) -> Interactions:
@@ -24,32 +24,12 @@ def everyone(n: int) -> Ints:
     return np.arange(n, dtype=np.int32)
 
 
-def test_an_edge_weighs_one_or_the_weights_of_its_events() -> None:
-    history = clicks([(4, 2.0), (1, 1.0), (4, 0.5)], [], [(2, 3.0)])
-    nodes = Nodes.of(history)
-    assert nodes.items.tolist() == [1, 2, 4]
-    assert nodes.edges(history, everyone(3), "weight").toarray().tolist() == [[1, 0, 2.5], [0, 0, 0], [0, 3, 0]]
-    assert nodes.edges(history, everyone(3)[::2], "one").toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
-
-
-def test_items_that_were_not_clicked_before_the_fit_have_no_edge() -> None:
-    nodes = Nodes.of(clicks([(1, 1.0)], [(3, 1.0)]))
-    later = clicks([(0, 1.0), (1, 1.0)], [(5, 1.0)])
-    assert nodes.edges(later, everyone(2), "one").toarray().tolist() == [[1, 0], [0, 0]]
-
-
 def test_a_weight_that_is_not_above_zero_is_refused() -> None:
     history = clicks([(1, 1.0), (1, -1.0)], [(3, 1.0)])
-    nodes = Nodes.of(history)
+    clicked = ClickedItems.of(history)
     with pytest.raises(InputError, match="the weights of 1 pairs of a user and an item add up to 0 or less"):
-        nodes.edges(history, everyone(2), "weight")
-    assert nodes.edges(history, everyone(2), "one").nnz == 2
-
-
-@pytest.mark.parametrize("items", [[1, 1], [2, 1], [-1, 2], [1, 6], [0.5, 1.5]])
-def test_a_file_with_other_numbers_is_refused(items: list[float]) -> None:
-    with pytest.raises(ValueError, match="numbers of items"):
-        Nodes(np.array(items), 6).check_read()
+        edges_of(clicked, history, everyone(2), "weight")
+    assert edges_of(clicked, history, everyone(2), "one").nnz == 2
 
 
 def test_the_adjacency_by_hand() -> None:

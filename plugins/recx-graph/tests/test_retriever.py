@@ -135,7 +135,7 @@ def test_users_get_the_items_of_their_group(history: Interactions) -> None:
 
 def test_similar_items_are_those_with_the_largest_cosine(history: Interactions) -> None:
     fitted = SMALL.fit(history)
-    items, vectors = fitted.nodes.items, fitted.item_vectors.astype(float)
+    items, vectors = fitted.clicked.items, fitted.item_vectors.astype(float)
     cosine = vectors @ vectors[2] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[2])
     found = fitted.similar(int(items[2]), 4)
     assert found.item.tolist() == items[np.argsort(-cosine)[1:5]].tolist()

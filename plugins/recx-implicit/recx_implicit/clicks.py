@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from recx.plugin import Array, Interactions, Ints, group_of_rows, indptr_of, rows_of_groups
-
-Value = Literal["one", "weight"]
-"""What a user's events of an item count: one, or the sum of their weights."""
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The items that were clicked before the fit, which are the columns of the matrix.
-
-    Attributes:
-        items: Their numbers, increasing [n].
-        n_items: The number of all items.
-    """
-
-    items: Ints
-    n_items: int
-
-    @classmethod
-    def of(cls, history: Interactions) -> Columns:
-        return cls(np.flatnonzero(history.clicks).astype(np.int32), history.n_items)
-
-    def check_read(self) -> None:
-        rising = (np.diff(self.items) > 0).all()
-        if self.items.dtype.kind not in "iu" or not rising or (self.items.size and self.items[0] < 0):
-            raise ValueError("numbers of items that do not increase from 0 on")
-        if self.items.size and self.items[-1] >= self.n_items:
-            raise ValueError(f"numbers of items that are not all below {self.n_items}")
-
-    def matrix(self, history: Interactions, users: Ints, value: Value) -> Any:
-        """Return what some users have clicked of these items, a CSR [n_users, n] of float32."""
-        rows = rows_of_groups(history.indptr, users)
-        column = np.full(self.n_items, -1, dtype=np.int32)
-        column[self.items] = np.arange(len(self.items), dtype=np.int32)
-        at, user = column[history.item[rows]], group_of_rows(indptr_of(history.lengths[users]))
-        known = at >= 0
-        data = history.weight[rows][known].astype(np.float32)
-        shape = (len(users), len(self.items))
-        matrix = sparse.csr_matrix((data, (user[known], at[known])), shape=shape)  # adds up the events of a pair
-        if value == "one":
-            matrix.data[:] = 1
-        return matrix
+from recx.plugin import Array
 
 
 def fingerprints(matrix: Any) -> Array:

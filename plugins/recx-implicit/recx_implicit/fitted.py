@@ -12,22 +12,21 @@ from implicit.cpu.als import AlternatingLeastSquares
 from recx.plugin import (
     Array,
     Bools,
+    ClickedItems,
     FitSummary,
     Floats,
-    InputError,
     Interactions,
     Ints,
     Longs,
-    OfItems,
+    PairValue,
     RankedLists,
     Requests,
     Seen,
     Similar,
     available,
     one_blas_thread,
-    top_k,
 )
-from recx_implicit.clicks import Columns, Value, fingerprints
+from recx_implicit.clicks import fingerprints
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class FittedFactors:
     Attributes:
         option: The retriever, such as ``bpr``.
         seen: Whether items that the user has clicked are dropped or kept.
-        columns: The items that have factors.
+        clicked: The items that have factors.
         item_factors: The factors of these items [n, d].
         users: The raw ids of the users who have factors, increasing [n_known].
         user_factors: The factors of these users [n_known, d].
@@ -46,7 +45,7 @@ class FittedFactors:
 
     option: str
     seen: Seen
-    columns: Columns
+    clicked: ClickedItems
     item_factors: Floats
     users: Array
     user_factors: Floats
@@ -54,7 +53,7 @@ class FittedFactors:
 
     def check_read(self) -> None:
         n, d = self.item_factors.shape
-        if n != len(self.columns.items) or self.user_factors.shape != (len(self.users), d):
+        if n != len(self.clicked) or self.user_factors.shape != (len(self.users), d):
             raise ValueError("factors of other users or items than those of the fit")
 
     def for_users(self, history: Interactions) -> Self:
@@ -62,12 +61,7 @@ class FittedFactors:
 
     def similar(self, item: int, k: int) -> Similar:
         """Return the items whose factors have the largest cosine with those of this one; none if it was not clicked."""
-        own = self.columns.items == item
-        length = np.maximum(np.linalg.norm(self.item_factors, axis=1), np.finfo(np.float32).tiny)
-        units = self.item_factors / length[:, None]
-        cosine = units @ units[own].sum(axis=0)
-        others = ~own if own.any() else own
-        return Similar.best(self.columns.items[others], cosine[others], k)
+        return self.clicked.similar(self.item_factors, item, k)
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the clicked items whose factors have the largest products with the user's.
@@ -77,20 +71,9 @@ class FittedFactors:
         Raises:
             InputError: The history has other items than the one of the fit.
         """
-        if history.n_items != self.columns.n_items:
-            raise InputError(
-                f"retriever={self.option} was fitted on {self.columns.n_items} items, and this history has "
-                f"{history.n_items}: use one of the same items"
-            )
+        self.clicked.check_same(history, self.option)
         factors, known, notes = self._vectors(history, requests.user)
-
-        def score(block: Requests) -> OfItems:
-            at = np.searchsorted(requests.user, block.user)
-            table = factors[at] @ self.item_factors.T
-            table[~known[at]] = -np.inf
-            return OfItems(table, self.columns.items.astype(np.int64))
-
-        lists = top_k(score, history, requests, k, self.seen)
+        lists = self.clicked.lists(factors, known, self.item_factors, history, requests, k, self.seen)
         return replace(lists, notes={f"{self.option}_requests_without_factors": int((~known).sum()), **notes})
 
     def _vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools, dict[str, int]]:
@@ -119,7 +102,7 @@ class FittedALS(FittedFactors):
     clicks: Array
     regularization: float
     alpha: float
-    value: Value
+    value: PairValue
 
     def check_read(self) -> None:
         super().check_read()
@@ -134,7 +117,7 @@ class FittedALS(FittedFactors):
         return model
 
     def _vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools, dict[str, int]]:
-        matrix = self.columns.matrix(history, users, self.value)
+        matrix = self.clicked.matrix(history, users, self.value)
         at, of_fit = self._of_the_fit(history, users)
         known = matrix.getnnz(axis=1) > 0
         changed = np.flatnonzero(known & (~of_fit | (self.clicks[at] != fingerprints(matrix))))

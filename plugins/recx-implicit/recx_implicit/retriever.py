@@ -11,11 +11,13 @@ from implicit.cpu.lmf import LogisticMatrixFactorization
 
 from recx.plugin import (
     Array,
+    ClickedItems,
     Epochs,
     FitSummary,
     Floats,
     Interactions,
     NonNegativeFloat,
+    PairValue,
     PositiveFloat,
     PositiveInt,
     Seen,
@@ -23,7 +25,7 @@ from recx.plugin import (
     checked,
     trained,
 )
-from recx_implicit.clicks import Columns, Value, fingerprints
+from recx_implicit.clicks import fingerprints
 from recx_implicit.fitted import FittedALS, FittedFactors
 from recx_implicit.training import Clicks, Iterations
 
@@ -51,7 +53,7 @@ class ALS(Epochs):
     regularization: PositiveFloat = 0.01
     alpha: PositiveFloat = 1.0
     iterations: PositiveInt = 15
-    value: Value = "one"
+    value: PairValue = "one"
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
 
@@ -152,7 +154,7 @@ class LMF(Epochs):
     regularization: NonNegativeFloat = 0.6
     iterations: PositiveInt = 30
     negatives: PositiveInt = 30
-    value: Value = "one"
+    value: PairValue = "one"
     reproducible: bool = True
     seen: Seen = "drop"
     gives_probabilities: ClassVar[bool] = False
@@ -182,7 +184,7 @@ class LMF(Epochs):
         return FittedFactors(*_fields(clicks, model, self.seen, summary))
 
 
-def _learnt(of: Any, option: str, history: Interactions, value: Value, *, goes_on: bool) -> Any:
+def _learnt(of: Any, option: str, history: Interactions, value: PairValue, *, goes_on: bool) -> Any:
     """Return the fitted retriever of these settings (see ``Iterations``)."""
     learner, summary = trained(
         of,
@@ -196,7 +198,7 @@ def _learnt(of: Any, option: str, history: Interactions, value: Value, *, goes_o
 
 def _fields(
     clicks: Clicks, model: Any, seen: Seen, summary: FitSummary
-) -> tuple[str, Seen, Columns, Floats, Array, Floats, FitSummary]:
+) -> tuple[str, Seen, ClickedItems, Floats, Array, Floats, FitSummary]:
     """Return the fields of the fitted factors of a model of implicit."""
     users, of_users = clicks.users[clicks.order], model.user_factors[clicks.order]
-    return clicks.option, seen, clicks.columns, model.item_factors, users, of_users, summary
+    return clicks.option, seen, clicks.clicked, model.item_factors, users, of_users, summary

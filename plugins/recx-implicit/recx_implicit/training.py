@@ -13,16 +13,17 @@ from implicit.recommender_base import ModelFitError
 from recx.plugin import (
     After,
     Array,
+    ClickedItems,
     FittedRetriever,
     Floats,
     InputError,
     Interactions,
     Longs,
+    PairValue,
     RecxError,
     check_room,
     one_blas_thread,
 )
-from recx_implicit.clicks import Columns, Value
 
 
 class _EndedError(Exception):
@@ -36,24 +37,24 @@ class Clicks:
     Attributes:
         option: The retriever, such as ``als``.
         users: The raw ids of the users [n_users].
-        columns: The items.
+        clicked: The items.
         matrix: What the users have clicked, a CSR [n_users, n_items].
     """
 
     option: str
     users: Array
-    columns: Columns
+    clicked: ClickedItems
     matrix: Any
 
     @classmethod
-    def of(cls, option: str, history: Interactions, factors: int, value: Value) -> Clicks:
+    def of(cls, option: str, history: Interactions, factors: int, value: PairValue) -> Clicks:
         """Return the clicks of a history.
 
         Raises:
             InputError: There are too few users or items for the factors, or the factors do not fit into memory.
         """
-        users, columns = np.flatnonzero(history.lengths).astype(np.int32), Columns.of(history)
-        n_users, n_items = len(users), len(columns.items)
+        users, clicked = np.flatnonzero(history.lengths).astype(np.int32), ClickedItems.of(history)
+        n_users, n_items = len(users), len(clicked)
         least = min(n_users, n_items)
         if factors >= least:
             way_out = f"set retriever.factors below {least}" if least > 1 else "choose retriever=popularity"
@@ -68,7 +69,7 @@ class Clicks:
             * (2 * n_users + n_items),  # float32, those of the users a second time in the order of their ids
             "lower retriever.factors, or drop rare users and items with filter",
         )
-        return cls(option, history.users.ids[users], columns, columns.matrix(history, users, value))
+        return cls(option, history.users.ids[users], clicked, clicked.matrix(history, users, value))
 
     @cached_property
     def order(self) -> Longs:
