@@ -25,11 +25,12 @@ from recx.evaluation.evaluator import Evaluator
 from recx.evaluation.ground_truth import GroundTruth
 from recx.evaluation.metrics.curves import TABLES
 from recx.evaluation.metrics.registry import FIGURES, UNCUT, metric
+from recx.evaluation.metrics.stopping import OF_PROBABILITIES
 
 N_USERS, N_ITEMS = 9, 7
 NAMED = [
-    *(metric(figure, None) for figure in FIGURES if figure != "top_accuracy"),
-    *(metric(figure, 2) for figure in FIGURES if figure not in UNCUT),
+    *(metric(figure, None) for figure in FIGURES if figure not in ("top_accuracy", *OF_PROBABILITIES)),
+    *(metric(figure, 2) for figure in FIGURES if figure not in (*UNCUT, *OF_PROBABILITIES)),
     *(
         metric(figure, None, label=f"{figure}_from_2", rel_threshold=2.0)
         for figure in ("mrr", "auc", "coverage", "ndcg")
@@ -68,6 +69,7 @@ OWN = [
 SCORE = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 LIST = st.lists(st.tuples(st.integers(0, N_ITEMS - 1), SCORE), max_size=N_ITEMS, unique_by=lambda pair: pair[0])
 TARGETS = st.dictionaries(st.integers(0, N_ITEMS - 1), st.sampled_from([-1.0, 0.5, 1.0, 2.0, 3.0]), max_size=4)
+CHANCES = st.dictionaries(st.integers(0, N_ITEMS - 1), st.sampled_from([0.125, 0.25, 0.75, 1.0]), max_size=4)
 
 
 def lists_of(shown: dict[int, list[tuple[int, float]]], kind: Any = np.float32) -> RankedLists:
@@ -164,6 +166,15 @@ def test_every_figure_of_a_run_is_the_same_in_blocks(shown, targets, rows, thres
     settings = {"n_candidates": 9, "rel_threshold": threshold, "max_grade": 3, "tables": tables}
     evaluator = Evaluator(metrics, metrics, metrics, **settings)
     same_outcome(rows, lambda: evaluator.evaluate(candidates, recommendations, fold))
+
+
+@pytest.mark.slow
+@given(**{**WORLDS, "targets": st.dictionaries(st.integers(0, N_USERS - 1), CHANCES, min_size=1)})
+def test_every_figure_of_probabilities_is_the_same_in_blocks(shown, targets, rows, threshold, seed) -> None:
+    fold, candidates = fold_of(targets, seed), lists_of(shown)
+    metrics = [metric(figure, k, rel_threshold=threshold / 4) for figure in OF_PROBABILITIES for k in (None, 2)]
+    evaluator = Evaluator(metrics, metrics, metrics, n_candidates=9, rel_threshold=threshold / 4)
+    same_outcome(rows, lambda: evaluator.evaluate(candidates, candidates, fold))
 
 
 @pytest.mark.slow

@@ -27,6 +27,8 @@ JUDGED = ("+experiment=rerank_benchmark", "dataset.queries=60", "ranker=linear")
 WORLDS = {
     "news": NEWS,
     "basic": (*NEWS, "feature=basic"),
+    "basic_ease": (*NEWS, "retriever=union_ease", "feature=basic_ease"),
+    "next_item": (*NEWS, "feature=next_item"),
     "tools": TOOLS,
     "tools_classic": (*TOOLS, "feature=tools_classic"),
     "agents": ("+experiment=agents", "dataset.traces=60"),

@@ -201,9 +201,9 @@ def npy(header: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64)
 
 
-def similarity(data: Json, at: int) -> Json:
-    """The values, columns or borders of the similarities."""
-    found: Json = fields(data, "retriever", "sources", "knn", "similarity")["csr"][at]
+def near_items(data: Json, at: int) -> Json:
+    """The values, columns or borders of the weights between items."""
+    found: Json = fields(data, "retriever", "sources", "knn", "weights")["csr"][at]
     return found
 
 
@@ -260,12 +260,12 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
     "a negative shape": array(weights, npy(NO_MAPPING % -3)),
     "objects": array(weights, lambda a: a.astype(object)),
     "records": array(weights, npy(NO_MAPPING.replace("'<f8'", "[('a', '<f8')]") % 2)),
-    "columns": array(lambda d: similarity(d, 1), raised(10**6)),
-    "negative columns": array(lambda d: similarity(d, 1), raised(-7)),
-    "borders": array(lambda d: similarity(d, 2), raised(10**6)),
-    "negative borders": array(lambda d: similarity(d, 2), lambda a: -a),
-    "borders that end early": array(lambda d: similarity(d, 2), raised(-1)),
-    "a large matrix": value(lambda d: fields(d, "retriever", "sources", "knn", "similarity").update(shape=[-20, 20])),
+    "columns": array(lambda d: near_items(d, 1), raised(10**6)),
+    "negative columns": array(lambda d: near_items(d, 1), raised(-7)),
+    "borders": array(lambda d: near_items(d, 2), raised(10**6)),
+    "negative borders": array(lambda d: near_items(d, 2), lambda a: -a),
+    "borders that end early": array(lambda d: near_items(d, 2), raised(-1)),
+    "a large matrix": value(lambda d: fields(d, "retriever", "sources", "knn", "weights").update(shape=[-20, 20])),
     "listed": array(lambda d: near(d, "listed"), lambda a: a[::-1].copy()),
     "negative listed": array(lambda d: near(d, "listed"), lambda a: a - 5),
     "fewer vectors": array(lambda d: near(d, "stored"), lambda a: a[:-1]),
