@@ -9,10 +9,23 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from recx.plugin import FitSummary, Inner, Interactions, Pruned, RecxError, SeenEvents, bar, reached, say
-from recx_transformer.checkpoint import Keeper, Saved, fingerprint
+from recx.plugin import (
+    FitSummary,
+    Inner,
+    Interactions,
+    Keeper,
+    Pruned,
+    RecxError,
+    Saved,
+    SeenEvents,
+    bar,
+    fingerprint,
+    reached,
+    say,
+)
 from recx_transformer.device import device_of, draw_from, dtype_on, reproducible
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
@@ -116,7 +129,7 @@ def _trained(settings: Settings, history: Interactions, keeper: Keeper) -> Fitte
         if course.phase == "refit":
             study = Study.of(settings, history, seen, course, keeper, saved)
             study.run(None)
-        keeper.finish(Saved(asdict(study.course), study.tensors(moments=False)))
+        keeper.finish(study.saved(moments=False))
     return study.fitted(0 if inner is None else len(inner.requests))
 
 
@@ -154,10 +167,9 @@ class Study:
         learner = Learner.of(settings, history, device, dtype_on(device, settings.precision))
         best = {}
         if saved is not None:
-            learner.restore(saved.tensors)
-            best = {
-                name.removeprefix("best/"): part for name, part in saved.tensors.items() if name.startswith("best/")
-            }
+            tensors = {name: torch.from_numpy(array) for name, array in saved.arrays.items()}
+            learner.restore(tensors)
+            best = {name.removeprefix("best/"): part for name, part in tensors.items() if name.startswith("best/")}
         return cls(learner, seen, course, keeper, best)
 
     def run(self, inner: Inner | None) -> None:
@@ -170,7 +182,7 @@ class Study:
             better = ndcg is not None and self.course.close_validation(ndcg)
             if better and not self.learner.settings.refit_all:
                 self.best = {name: part.clone() for name, part in self.learner.tensors(moments=False).items()}
-            self.keeper.save(Saved(asdict(self.course), self.tensors()))
+            self.keeper.save(self.saved())
             say(f"  {self._standing(f'epoch {self.course.epoch}', self._last_loss, rate)}")
             if ndcg is not None:
                 reached(self.course.epoch, ndcg)
@@ -202,7 +214,7 @@ class Study:
                 course.positions + len(batch.cell),
             )
             if self.keeper.due():
-                self.keeper.save(Saved(asdict(course), self.tensors()))
+                self.keeper.save(self.saved())
             rate = (course.positions - before) / (time.perf_counter() - started)
             place = f"{course.step / steps:.0%} of epoch {course.epoch + 1}"
             show(course.step / steps, self._standing(place, course.loss / course.positions, rate))
@@ -229,10 +241,11 @@ class Study:
         valid = f", valid ndcg_at_10 {course.curves[NDCG][-1]:.4f}" if validated else ""
         return f"{course.phase}: {place} of {course.epochs}, loss {loss:.4f}{valid}, {rate:,.0f} events/s"
 
-    def tensors(self, *, moments: bool = True) -> dict[str, Tensor]:
-        """Return all tensors of the training by name; ``moments``: the optimiser's state too."""
+    def saved(self, *, moments: bool = True) -> Saved:
+        """Return what a checkpoint holds; ``moments``: the optimiser's state too."""
         best = {f"best/{name}": part for name, part in self.best.items()}
-        return {**self.learner.tensors(moments=moments), **best}
+        tensors = {**self.learner.tensors(moments=moments), **best}
+        return Saved(asdict(self.course), {name: part.detach().cpu().numpy() for name, part in tensors.items()})
 
     def fitted(self, validation_users: int = 0) -> FittedTransformer:
         """Return the retriever with the current weights."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from recx_transformer.checkpoint import DONE, RUNNING, Keeper, Saved
 from recx_transformer.circle import circle, small
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
@@ -58,12 +53,12 @@ def test_resuming_ends_with_the_weights_of_an_uninterrupted_run(
     settings |= {"checkpoints": str(tmp_path), "checkpoint_minutes": 1e-9}
     killed_after(steps, monkeypatch, **settings)
     [file] = tmp_path.glob("*")
-    assert file.name.endswith(RUNNING)
+    assert file.name.endswith(".running.npz")
     again = small(**settings, resume=True).fit(WORLD)
     assert same_weights(whole, again)
     assert whole.summary.curves == again.summary.curves
     [file] = tmp_path.glob("*")
-    assert file.name.endswith(DONE)
+    assert file.name.endswith(".done.npz")
     repeated = small(**settings, resume=True).fit(WORLD)  # from the outcome, without a step
     assert same_weights(whole, repeated)
 
@@ -105,42 +100,3 @@ def test_a_damaged_checkpoint_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(InputError, match="cannot be read as a checkpoint"):
         small(checkpoints=str(tmp_path), epochs=2, resume=True).fit(WORLD)
-
-
-def test_only_the_newest_outcomes_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recx_transformer.checkpoint.KEPT", 2)
-    for number in range(4):
-        Keeper(tmp_path, {"number": number}, 1.0).finish(Saved({}, {"a": torch.zeros(1)}))
-    assert len(list(tmp_path.glob("*"))) == 2
-    assert Keeper(tmp_path, {"number": 3}, 1.0).resumed() is not None
-    assert Keeper(tmp_path, {"number": 0}, 1.0).resumed() is None
-
-
-WRITER = """
-import sys, torch
-from pathlib import Path
-from recx_transformer.checkpoint import Keeper, Saved
-keeper, number = Keeper(Path(sys.argv[1]), {"a": 1}, 1.0), 0
-while True:
-    number += 1
-    keeper.save(Saved({"epoch": number}, {"x": torch.full((2_000_000,), float(number))}))
-    print(number, flush=True)
-"""
-
-
-def test_a_kill_in_the_middle_of_a_checkpoint_leaves_the_one_before(tmp_path: Path) -> None:
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert writer.stdout is not None
-    written = 0
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(".*.part")) or written < 2:  # until it is in the middle of one
-        if written < 2:
-            written = int(writer.stdout.readline())
-        assert time.monotonic() < deadline
-    writer.send_signal(signal.SIGKILL)
-    rest = writer.communicate()[0].split()
-    written = max([written, *map(int, rest)])
-    saved = Keeper(tmp_path, {"a": 1}, 1.0).resumed()
-    assert saved is not None
-    assert saved.course["epoch"] in (written, written + 1)  # renamed, perhaps, but not yet reported
-    assert (saved.tensors["x"] == saved.course["epoch"]).all()
