@@ -36,6 +36,8 @@ OVERACTIVE = 100  # times the median of the users' events; people stay below, or
 FEW, TOO_FEW = 200, 30  # requests: a rate is known to within 7 and 18 points (95 %)
 YEAR_1990, YEAR_2100 = 631_152_000_000, 4_102_444_800_000  # ms
 HOUR = 3_600_000  # ms
+OF_TASKS = ("tasks_without_truth", "tasks_with_several_tools")
+"""Notes of datasets whose users are tasks: how many of them have no known right tool, and how many have several."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def examine(
     if texts:
         measured["texts_without_words"] = (texts.without_words, texts.of)
     expected = _expected(interactions, fold)
-    findings = [Finding(one, count, of, "fine", "") for one, (count, of) in removed(interactions).items()]
+    told = {**removed(interactions), **_of_tasks(interactions)}
+    findings = [Finding(one, count, of, "fine", "") for one, (count, of) in told.items()]
     findings += [_finding(one, count, of) for one, (count, of) in measured.items()]
     findings = [replace(one, verdict="fine", why="") if one.name in expected else one for one in findings]
     repeated = repeated_texts(split, name)
@@ -166,6 +169,11 @@ def _scripts(texts: Scripts | None) -> list[Finding]:
         Finding(f"texts_in_{script}", count, texts.of, "fine", texts.examples.get(script, ""))
         for script, count in texts.counts.items()
     ]
+
+
+def _of_tasks(events: Interactions) -> Counts:
+    """Return what a dataset of tasks says of their answers."""
+    return {name: (events.notes[name], events.n_users) for name in OF_TASKS if name in events.notes}
 
 
 def _rows(events: Interactions) -> Counts:

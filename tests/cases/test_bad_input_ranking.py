@@ -307,7 +307,7 @@ def test_json_of_another_kind_is_reported(here: Path, world: str, content: Conte
     [
         ("task", None, "selection 4: 'task' is null, and must be text"),
         ("task", 5, "selection 4: 'task' is 5, and must be text"),
-        ("ground_truth", ["shop"], "selection 4: 'ground_truth' is [\"shop\"]"),
+        ("ground_truth", ["shop", 5], "selection 4: 'ground_truth' lists 5, which is no name of a tool"),
         ("trace_id", 1.5, "selection 4: 'trace_id' is 1.5"),
         ("trace_id", "t1", "selection 4: node 'n' of trace 't1' appears twice"),
         ("retrieved_candidates", "shop", "selection 4: 'retrieved_candidates' is \"shop\""),
@@ -323,6 +323,7 @@ ODD: dict[str, Json] = {
     "tasks_empty": {"task": " "},
     "tasks_with_unknown_truth": {"ground_truth": "no such tool"},
     "tasks_without_truth": {"ground_truth": None},
+    "tasks_with_several_tools": {"ground_truth": ["shop", "weather_api"]},
     "tasks_without_candidates": {"retrieved_candidates": []},
     "candidates_twice": {"retrieved_candidates": [{"tool_name": "shop"}] * 2},
     "candidates_not_in_the_pool": {"retrieved_candidates": [{"tool_name": name} for name in ("shop", "nothing")]},

@@ -1,7 +1,8 @@
 """Tool selection: which tool answers a task? ``tool_pool.json`` and ``tool_selection.json``, or a generator.
 
 {"selections": [{trace_id, node_id, task, ground_truth, retrieved_candidates?: [{tool_name, score?, rank?}]}]}: a user
-is a node of a trace, and the text of its task is the query.
+is a node of a trace, and the text of its task is the query. ``ground_truth`` is a tool, or a list of tools where several
+are right.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Selection(Node):
     """A task and its answer.
 
     Attributes:
-        truth: number of the right tool; None if it is unknown.
+        right: numbers of the right tools, each once; None if they are unknown.
         offered: numbers of the tools to choose from; None if the data offers none.
         worth: how good a first search found each of them, 0 if it does not say.
     """
 
-    truth: int | None
+    right: tuple[int, ...] | None
     offered: Sequence[int] | None = None
     worth: Reals | None = None
 
@@ -49,7 +50,7 @@ class Selection(Node):
 @dataclass(frozen=True)
 @checked("dataset")
 class ToolSelection:
-    """Tasks, and the one tool of a pool that answers each.
+    """Tasks, and the tools of a pool that answer each: one, or several.
 
     Attributes:
         path: a folder with ``tool_pool.json`` and ``tool_selection.json``, plain or .gz; None: both are generated.
@@ -68,14 +69,14 @@ class ToolSelection:
     seed: Seed = 0
 
     def load(self) -> Interactions:
-        """Return one event for each task: its right tool, weight 1, ``time=None``.
+        """Return one event for each right tool of each task, weight 1, ``time=None``.
 
         users: the tasks in the file's order, with the columns text, trace and node. items: the pool's tools, sorted by
         name, with the columns text and name. slates: the candidates that the file offers, by their ``score`` or
         ``rank`` where it gives one, None if it offers none.
-        A task whose right tool is unknown is ``to_predict``. The following are left out and counted: blank tasks
-        (``tasks_empty``), tasks whose right tool is not in the pool (``tasks_with_unknown_truth``), and candidates that
-        are repeated or not in the pool.
+        A task whose right tools are unknown is ``to_predict``. The following are left out and counted: blank tasks
+        (``tasks_empty``), tasks of which a right tool is not in the pool (``tasks_with_unknown_truth``), and candidates
+        that are repeated or not in the pool.
 
         Raises:
             InputError: a file cannot be used, a task appears twice, or no task has its right tool in the pool.
@@ -84,7 +85,7 @@ class ToolSelection:
         if self.path is None:
             texts, made = make_tools(self.tasks, self.tools, self.seed)
             pool = ToolPool.of(texts)
-            found = [Selection(trace, node, task, pool.number[tool]) for trace, node, task, tool in made]
+            found = [Selection(trace, node, task, (pool.number[tool],)) for trace, node, task, tool in made]
             return made_up(_interactions(pool, found, notes))
         folder = require_folder(expand_home(self.path))
         pool = ToolPool.read(_file(folder, "tool_pool.json"))
@@ -101,7 +102,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Selection]:
-    """Yield the tasks of a file that are not blank and whose right tool is in the pool or unknown."""
+    """Yield the tasks of a file that are not blank and whose right tools are in the pool or unknown."""
     seen: set[str] = set()
     answered = 0
     for number, record in enumerate(entry(read_json(path), "selections", list, str(path)), start=1):
@@ -111,14 +112,14 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
             raise InputError(f"{where}: node {node!r} of trace {trace!r} appears twice: rename or remove one of them")
         seen.add(f"{trace}/{node}")
         task = entry(record, "task", str, where)
-        truth = entry(record, "ground_truth", str, where) if record.get("ground_truth") else None
+        truth = _truth(record, where)
         if not task.strip():
             notes["tasks_empty"] += 1
-        elif truth is not None and truth not in pool.number:
+        elif truth is not None and not pool.number.keys() >= set(truth):
             notes["tasks_with_unknown_truth"] += 1
         else:
             answered += truth is not None
-            right = None if truth is None else pool.number[truth]
+            right = None if truth is None else tuple(pool.number[tool] for tool in truth)
             yield Selection(trace, node, task, right, *_offered(record, pool, notes, where))
     if not answered:
         counted = ", ".join(f"{name} {count}" for name, count in notes.items()) or "nothing else was wrong"
@@ -126,6 +127,29 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
             f"{path}: none of its {len(seen)} tasks has a ground_truth in the tool pool ({counted}): provide tasks "
             "with their right tool"
         )
+
+
+def _truth(record: dict[str, Any], where: str) -> list[str] | None:
+    """Return the right tools of a task, each once; None if they are unknown.
+
+    Raises:
+        InputError: they are neither a text nor a list of texts, or the list is empty.
+    """
+    given = record.get("ground_truth")
+    if given is None or given == "":
+        return None
+    tools = entry(record, "ground_truth", (str, list), where)
+    if isinstance(tools, str):
+        return [tools]
+    if not tools:
+        raise InputError(
+            f"{where}: 'ground_truth' is [], which may mean that no tool is right or that it is unknown: write null "
+            "if it is unknown, or remove the selection"
+        )
+    for tool in tools:
+        if not isinstance(tool, str) or not tool:
+            raise InputError(f"{where}: 'ground_truth' lists {tool!r}, which is no name of a tool: correct the file")
+    return list(dict.fromkeys(tools))
 
 
 def _offered(
@@ -148,15 +172,16 @@ def _offered(
 
 
 def _interactions(pool: ToolPool, found: Sequence[Selection], notes: Counter[str]) -> Interactions:
-    truths = np.array([-1 if selection.truth is None else selection.truth for selection in found], dtype=np.int32)
-    known = truths >= 0
+    lengths = np.array([len(selection.right or ()) for selection in found], dtype=np.int64)
+    known = lengths > 0
     notes["tasks_without_truth"] = int((~known).sum())
+    notes["tasks_with_several_tools"] = int((lengths > 1).sum())
     names = text_array(pool.names)
     return Interactions(
-        indptr=indptr_of(known),
-        item=truths[known],
+        indptr=indptr_of(lengths),
+        item=np.array([tool for selection in found for tool in selection.right or ()], dtype=np.int32),
         time=None,
-        weight=np.ones(int(known.sum()), dtype=np.float32),
+        weight=np.ones(int(lengths.sum()), dtype=np.float32),
         users=users_of(found, "text", "trace", "node"),
         items=Entities(names, {"text": text_array(pool.texts), "name": names}),
         slates=_slates(found, notes),
@@ -171,7 +196,8 @@ def _slates(found: Sequence[Selection], notes: Counter[str]) -> RankedLists | No
         return None
     notes["tasks_without_candidates"] = len(found) - sum(map(bool, lists.values()))
     notes["tasks_whose_candidates_lack_the_truth"] = sum(
-        found[user].truth is not None and found[user].truth not in offered for user, offered in lists.items()
+        found[user].right is not None and not set(found[user].right or ()) & set(offered)
+        for user, offered in lists.items()
     )
     lengths = np.array([len(offered) for offered in lists.values()])
     item = np.array([tool for offered in lists.values() for tool in offered], dtype=np.int32)

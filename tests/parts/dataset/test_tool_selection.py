@@ -14,10 +14,12 @@ import recx
 from recx.config.compose import compose, plain
 from recx.core.errors import InputError
 from recx.core.types import Interactions, RankedLists, Requests
+from recx.evaluation.evaluator import Evaluator
 from recx.experiment import build
 from recx.experiment.experiment import Experiment
 from recx.parts.dataset.synthetic_tools import make_tools
 from recx.parts.dataset.tool_selection import ToolSelection
+from recx.parts.ranker.identity import Identity
 from recx.parts.retriever.given import Given
 from recx.parts.split.by_user import ByUser
 from recx.testing import check_dataset
@@ -74,6 +76,7 @@ def test_the_files_own_candidates_are_the_slates(tmp_path: Path) -> None:
         "tasks_without_candidates": 1,
         "tasks_whose_candidates_lack_the_truth": 1,
         "tasks_without_truth": 0,
+        "tasks_with_several_tools": 0,
     }
     assert data.notes == expected
     lists = Given().retrieve(data, Requests(np.arange(3, dtype=np.int32)), 1)
@@ -89,12 +92,54 @@ def test_tasks_that_cannot_be_learned_from_are_counted(tmp_path: Path) -> None:
         {"trace_id": "d", "node_id": 0, "task": "to be answered too"},
         task("e", 0, "answered", "mail"),
     ).load()
-    assert data.notes == {"tasks_empty": 1, "tasks_with_unknown_truth": 1, "tasks_without_truth": 2}
+    assert data.notes == {
+        "tasks_empty": 1,
+        "tasks_with_unknown_truth": 1,
+        "tasks_without_truth": 2,
+        "tasks_with_several_tools": 0,
+    }
     assert data.users.ids.tolist() == ["c/0", "d/0", "e/0"]
     assert data.lengths.tolist() == [0, 0, 1]
     assert data.to_predict is not None
     assert data.to_predict.tolist() == [0, 1]
     assert ByUser().split(data, "predict").fold.requests.user.tolist() == [0, 1]
+
+
+def test_several_tools_may_be_right(tmp_path: Path) -> None:
+    dataset = written(
+        tmp_path,
+        task("a", 0, "post the rain", ["mail", "Weather_App", "mail"], "calc", "mail"),
+        task("a", 1, "x", "calc", "mail"),
+        task("b", 0, "y", ["calc"], "calc"),
+        task("c", 0, "one of them is no tool", ["calc", "fax"]),
+    )
+    check_dataset(dataset)
+    data = dataset.load()
+    assert data.indptr.tolist() == [0, 2, 3, 4]
+    assert data.item.tolist() == [2, 0, 1, 1]
+    assert data.notes["tasks_with_several_tools"] == 1
+    assert data.notes["tasks_with_unknown_truth"] == 1
+    assert data.notes["tasks_whose_candidates_lack_the_truth"] == 1
+
+
+def test_the_first_tool_counts_if_any_is_right_and_recall_counts_all(tmp_path: Path) -> None:
+    """Every task needs two tools and is offered one of them, the other, and a wrong one, in this order."""
+    pair = ["mail", "calc"]
+    offered = [{"tool_name": name, "rank": n} for n, name in enumerate(["calc", "Weather_App", "mail"], start=1)]
+    dataset = written(
+        tmp_path, *({**task(n, 0, f"task {n}", pair), "retrieved_candidates": offered} for n in range(20))
+    )
+    end_to_end = ["top_1_accuracy", "recall_at_2", "recall_at_3", "precision_at_2", "ndcg_at_2"]
+    evaluator = Evaluator([], [], end_to_end)
+    report = Experiment(dataset, ByUser(past="none"), Given(), Identity(), evaluator).run().report
+    assert report is not None
+    assert {name.removeprefix("end_to_end/"): report.means[f"end_to_end/{name}"] for name in end_to_end} == {
+        "top_1_accuracy": 1,
+        "recall_at_2": 0.5,
+        "recall_at_3": 1,
+        "precision_at_2": 0.5,
+        "ndcg_at_2": pytest.approx(1 / (1 + 1 / np.log2(3))),
+    }
 
 
 def test_texts_in_any_script_and_of_any_length_are_read(tmp_path: Path) -> None:
@@ -112,7 +157,9 @@ def test_texts_in_any_script_and_of_any_length_are_read(tmp_path: Path) -> None:
         ([task("a", 0, "x", None)], r"none of its 1 tasks has a ground_truth"),
         ([], r"none of its 0 tasks"),
         ([{"trace_id": "a", "node_id": 0, "ground_truth": "mail"}], r"selection 1: it has no key 'task'"),
-        ([task("a", 0, "x", ["mail"])], r"selection 1: 'ground_truth' is \[\"mail\"\], and must be text"),
+        ([task("a", 0, "x", 3)], r"selection 1: 'ground_truth' is 3, and must be text or a list"),
+        ([task("a", 0, "x", ["mail", 3])], r"selection 1: 'ground_truth' lists 3, which is no name of a tool"),
+        ([task("a", 0, "x", [])], r"selection 1: 'ground_truth' is \[\], which may mean that no tool is right or that"),
         ([task(None, 0, "x", "mail")], r"'trace_id' is null, and must be text or a whole number"),
         (["x"], r"selection 1: it must be an object"),
         ([{**task("a", 0, "x", "mail"), "retrieved_candidates": ["mail"]}], r"retrieved_candidates: it must be an obj"),

@@ -18,8 +18,8 @@ from recx.experiment.report_writers import ReportWriter, TableWriter
 from recx.report.writers.detailed_results import DetailedResults
 
 FIELDS = [
-    "trace_id", "node_id", "query", "true_candidate", "predicted_candidate", "top3_candidates", "top3_scores", "rank",
-    "is_top1_correct", "is_top3_correct",
+    "trace_id", "node_id", "query", "true_candidate", "true_candidates", "predicted_candidate", "top3_candidates", "top3_scores",
+    "rank", "is_top1_correct", "is_top3_correct",
 ]  # fmt: skip
 SHOWN = [[2, 0, 1, 3], [0, 2], [], [3, 1]]
 TARGETS = [(0, 2, 1.0), (1, 2, 1.0), (2, 1, 1.0), (3, 0, 1.0), (3, 1, 0.5), (3, 2, 2.0)]
@@ -59,6 +59,7 @@ def test_every_field_by_hand() -> None:
         "query": ["你好", "b", "", 'say "hi", all'],
         # Of the last one's targets, only one below the threshold was retrieved: the one of the highest grade is shown.
         "true_candidate": ["left", "left", "down", "left"],
+        "true_candidates": [["left"], ["left"], ["down"], ["left", "up", "down"]],
         "predicted_candidate": ["left", "up", None, "right"],
         "top3_candidates": [["left", "up", "down"], ["up", "left"], [], ["right", "down"]],
         "top3_scores": [[1.0, 0.75, 0.5], [0.5, 0.125], [], [7.0, 7.0]],
@@ -70,6 +71,7 @@ def test_every_field_by_hand() -> None:
 
 def test_the_best_ranked_of_several_targets_is_shown() -> None:
     table = DetailedResults().table(result_of([(0, 3, 5.0), (0, 0, 1.0)]))
+    assert table["true_candidates"] == [["right", "up"]]
     assert table["true_candidate"] == ["up"]
     assert table["rank"] == [2]
 
@@ -85,6 +87,7 @@ def test_the_file_holds_the_table(tmp_path: Path, form: Any) -> None:
     assert frame["is_top1_correct"].tolist() == [True, False, False, False]
     read = json.loads if form == "csv" else list
     assert [read(row) for row in frame["top3_candidates"]][1:3] == [["up", "left"], []]
+    assert read(frame["true_candidates"][3]) == ["left", "up", "down"]
     assert [path.name for path in tmp_path.iterdir()] == [path.name]
 
 
@@ -98,7 +101,7 @@ def test_a_prediction_has_no_ground_truth(tmp_path: Path) -> None:
     writer = DetailedResults()
     table = writer.table(result_of(None))
     assert table["predicted_candidate"] == ["left", "up", None, "right"]
-    for field in ("true_candidate", "rank", "is_top1_correct", "is_top3_correct"):
+    for field in ("true_candidate", "true_candidates", "rank", "is_top1_correct", "is_top3_correct"):
         assert table[field] == [None] * 4
     assert writer.write(result_of(None), tmp_path).is_file()
 
