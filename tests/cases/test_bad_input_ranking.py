@@ -407,7 +407,7 @@ def test_a_trace_that_is_not_a_tree_is_counted_and_if_all_are_it_are_reported(re
     [
         ({"edges": None}, "trace 't2': 'edges' is null"),
         ({"edges": [[0, 1]]}, "trace 't2': the edge [0, 1] is not a pair of node ids"),
-        ({"nodes": [1]}, "trace 't2': 'nodes' is [1]"),
+        ({"nodes": [1]}, "trace 't2', node 1 of its list: it is 1, and must be an object with an id"),
         ({"nodes": {"a": None}}, "trace 't2', node 'a': it must be an object"),
         ({"nodes": {"a": {"task": 5}}}, "trace 't2', node 'a': 'task' is 5"),
         ({"nodes": {"a": {"task": "", "input_spec": 5}}}, "trace 't2', node 'a': 'input_spec' is 5"),

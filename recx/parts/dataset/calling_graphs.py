@@ -1,7 +1,7 @@
 """Calling graphs: ``tool_calling_graphs.json`` next to ``tool_pool.json``, or the same from a generator.
 
 {"traces": [{trace_id, nodes: {id: {task, input_spec, output_spec}}, edges: [[from, to]]}]}: every node with a child is
-a query for a tree, and its own subtree is the right one.
+a query for a tree, and its own subtree is the right one. The nodes may also be a list (see ``graph_records``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from random import Random
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.parts.dataset.graph_records import graph_of, label_of
 from recx.parts.dataset.perturbation import Perturbation
 from recx.parts.dataset.tool_pool import ToolPool
-from recx.parts.dataset.trees import Query, Traces, Tree, children_of, edges_of, fault_of, label_of
+from recx.parts.dataset.trees import Query, Traces, Tree, children_of, fault_of
 from recx.storage.readers.json import entry, read_json
 
 
@@ -63,10 +64,10 @@ def read_calling_graphs(path: Path, pool: ToolPool, notes: Counter[str]) -> list
 
 
 def _trace(name: str, record: Any, where: str, pool: ToolPool) -> Trace:
-    nodes = entry(record, "nodes", dict, where)
+    nodes, edges = graph_of(record, where)
     labels = {node: label_of(facts, pool.number, f"{where}, node {node!r}") for node, facts in nodes.items()}
     tasks = {node: _task(facts, f"{where}, node {node!r}") for node, facts in nodes.items()}
-    return Trace(name, tasks, labels, edges_of(record, where))
+    return Trace(name, tasks, labels, edges)
 
 
 def _task(node: Any, where: str) -> str:

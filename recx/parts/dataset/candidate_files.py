@@ -1,7 +1,8 @@
 """Candidates made beforehand: ``node_candidates.json``, and what a search found among them.
 
 {"traces": [{trace_id, node_candidates: [{node_id, node_task, ground_truth: {candidate_id, type, tree: {nodes, edges}},
-random_candidates: [...]}]}]}. The type of a candidate is never read: it would reveal the answer.
+random_candidates: [...]}]}]}. The nodes of a tree are an object or a list (see ``graph_records``). The type of a
+candidate is never read: it would reveal the answer.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Any
 from recx.core.errors import InputError
 from recx.core.precision import Reals
 from recx.parts.dataset.files import file_in
+from recx.parts.dataset.graph_records import graph_of, label_of
 from recx.parts.dataset.search_order import best_first
 from recx.parts.dataset.tool_pool import ToolPool, words_of_name
-from recx.parts.dataset.trees import Query, Traces, Tree, edges_of, fault_of, label_of
+from recx.parts.dataset.trees import Query, Traces, Tree, fault_of
 from recx.storage.readers.json import entry, read_json
 
 FOUND = "graph_selection_results.json"
@@ -53,7 +55,7 @@ class _Reader:
     notes: Counter[str]
 
     def query(self, trace: str, record: Any, where: str) -> Query | None:
-        node, task = (entry(record, key, str, where) for key in ("node_id", "node_task"))
+        node, task = str(record["node_id"]), entry(record, "node_task", str, where)
         truth = record.get("ground_truth")
         root = node, label_of({"task": task}, self.known, where)
         right = None if not truth else self._tree(truth, root, where)
@@ -72,8 +74,7 @@ class _Reader:
         """Return a candidate's id and its tree, whose root is always the query's, as other roots reveal the answer."""
         name = entry(record, "candidate_id", str, where)
         inside = f"{where}, candidate {name!r}"
-        tree = entry(record, "tree", dict, inside)
-        nodes, edges = entry(tree, "nodes", dict, inside), edges_of(tree, inside)
+        nodes, edges = graph_of(entry(record, "tree", dict, inside), inside)
         if fault := fault_of(nodes, edges, "trees"):
             self.notes[fault] += 1
             return None
@@ -93,7 +94,7 @@ def _nodes(path: Path, key: str) -> Iterator[tuple[str, Any, str]]:
         name = entry(trace, "trace_id", str, f"{path}, trace {number}")
         where = f"{path}, trace {name!r}"
         for record in entry(trace, key, list, where):
-            node = entry(record, "node_id", str, where)
+            node = str(entry(record, "node_id", (str, int), where))
             if (name, node) in seen:
                 raise InputError(f"{where}: the node {node!r} appears twice: remove one of them")
             seen.add((name, node))
@@ -107,7 +108,7 @@ def _offered(queries: Sequence[Query], path: Path, notes: Counter[str]) -> list[
         chosen = entry(record, "selected_candidates", list, where)
         names = [entry(one, "candidate_id", str, where) for one in chosen]
         order, worth = best_first(chosen, where)
-        found[trace, record["node_id"]] = [names[place] for place in order], worth
+        found[trace, str(record["node_id"])] = [names[place] for place in order], worth
     notes["selections_of_unknown_nodes"] = len(found.keys() - {(query.trace, query.node) for query in queries})
     offered = []
     for query in queries:

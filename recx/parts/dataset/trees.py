@@ -1,4 +1,4 @@
-"""Trees of tools: what a node of a calling graph needs below it. Read from records and turned into entities."""
+"""Trees of tools: what a node of a calling graph needs below it. Turned into users and items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from recx.core.ragged import indptr_of
 from recx.core.types import Interactions
 from recx.parts.dataset.events import slates_of, text_array
 from recx.parts.dataset.tool_pool import ToolPool, words_of_name
-from recx.storage.readers.json import entry
 
 Edge = tuple[int, int]
 
@@ -104,27 +103,6 @@ class Traces:
     notes: Mapping[str, float] = field(default_factory=dict)
 
 
-def label_of(node: Any, pool: Mapping[str, Any], where: str) -> str:
-    """Return the tool of a node's record, or its task.
-
-    The tool is the entry ``tool``, or else the task where it reads "Call TOOL" or is the name of a tool.
-
-    Args:
-        node: the record.
-        pool: the tools by name.
-        where: file and node, for error messages.
-
-    Raises:
-        InputError: the record has no task.
-    """
-    task = str(entry(node, "task", str, where))
-    named = node.get("tool")
-    if isinstance(named, str) and named:
-        return named
-    called = task.removeprefix("Call ").strip()
-    return called if task.startswith("Call ") or called in pool else task
-
-
 def children_of(edges: Sequence[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Return the children of every node that has any."""
     children: dict[Any, list[Any]] = {}
@@ -152,19 +130,6 @@ def fault_of(nodes: Collection[str], edges: Sequence[tuple[str, str]], what: str
     if any(end not in nodes for edge in edges for end in edge):
         return f"{what}_with_edge_to_missing_node"
     return f"{what}_with_cycle" if order_of(nodes, edges) is None else None
-
-
-def edges_of(record: Any, where: str) -> list[tuple[str, str]]:
-    """Return the distinct edges of a graph's record.
-
-    Raises:
-        InputError: an edge is not a pair of node ids.
-    """
-    edges = entry(record, "edges", list, where)
-    for edge in edges:
-        if not (isinstance(edge, list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)):
-            raise InputError(f'{where}: the edge {edge!r} is not a pair of node ids: write two texts, ["FROM", "TO"]')
-    return list(dict.fromkeys((start, end) for start, end in edges))
 
 
 def users_of(nodes: Sequence[Node], *columns: str) -> Entities:

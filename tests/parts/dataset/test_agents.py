@@ -43,6 +43,24 @@ def load(folder: Path, traces: list[Any], zipped: bool = False, n_candidates: in
     return Agents(str(folder), n_candidates=n_candidates).load()
 
 
+def listed(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a graph's record with its nodes as a list."""
+    return {**record, "nodes": [{"id": name, **facts} for name, facts in record["nodes"].items()]}
+
+
+def same(one: Interactions, other: Interactions) -> bool:
+    """Return whether two sets of data have the same events, slates, texts, graphs and notes."""
+    assert one.slates is not None
+    assert other.slates is not None
+    ours, theirs = one.items.graphs, other.items.graphs
+    assert ours is not None
+    assert theirs is not None
+    pairs = [(one.item, other.item), (one.slates.item, other.slates.item), (one.users.ids, other.users.ids)]
+    pairs += [(one.items.table["text"], other.items.table["text"]), (ours.tool, theirs.tool), (ours.edge, theirs.edge)]
+    pairs += [(one.users.table[name], other.users.table[name]) for name in one.users.table]
+    return one.notes == other.notes and all(np.array_equal(first, second) for first, second in pairs)
+
+
 def graph(data: Interactions, item: int) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the tools below a graph's root, and its edges by tool; the root is called root."""
     graphs = data.items.graphs
@@ -138,6 +156,15 @@ def test_a_node_with_two_parents_is_not_a_cycle_and_several_roots_leave_the_requ
     assert data.users.table["request"].tolist() == ["", "plan my trip", "plan my trip", "", ""]
 
 
+def test_the_nodes_of_a_trace_may_be_a_list(tmp_path: Path) -> None:
+    traces = [trace("a", ["search", "book", "pay"]), trace("b", ["cancel", "pay"], [["n0", "n9"]]), trace("c", [])]
+    (tmp_path / "list").mkdir()
+    of_lists = load(tmp_path / "list", [listed(record) for record in traces])
+    assert same(load(tmp_path, traces), of_lists)
+    assert of_lists.notes["traces_with_edge_to_missing_node"] == 1
+    assert of_lists.notes["traces_without_a_child"] == 1
+
+
 # ---- what is wrong with a calling graph ----
 
 
@@ -188,8 +215,9 @@ def test_a_chain_of_a_thousand_nodes_is_read(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (lambda t: t.pop("trace_id"), "it has no key 'trace_id'"),
-        (lambda t: t.update(nodes=[]), r"'nodes' is \[\], and must be an object"),
-        (lambda t: t.update(edges=[["n0"]]), r"the edge \['n0'\] is not a pair of node ids"),
+        (lambda t: t.update(nodes="n0"), r"'nodes' is \"n0\", and must be an object or a list"),
+        (lambda t: t.update(nodes=[*listed(t)["nodes"], {"id": "n0"}]), "trace 'a': two nodes have the id 'n0'"),
+        (lambda t: t.update(edges=[["n0"]]), r"the edge \[\"n0\"\] is not a pair of node ids"),
         (lambda t: t.update(edges=[[0, 1]]), "is not a pair of node ids"),
         (lambda t: t["nodes"]["n1"].pop("task"), "node 'n1': it has no key 'task'"),
         (lambda t: t["nodes"]["n1"].update(input_spec=3), "'input_spec' is 3, and must be text"),
@@ -268,6 +296,18 @@ def test_ready_candidates_are_read_without_their_ids_and_types(tmp_path: Path) -
     assert set(data.items.table) == {"text"}
 
 
+def test_the_nodes_of_ready_trees_may_be_a_list(tmp_path: Path) -> None:
+    cycle = candidate("c", ["book", "pay"], [["n1", "n2"], ["n2", "n1"]])
+    trees = [candidate("gt", ["book", "pay"]), candidate("r1", ["pay"]), cycle]
+    lists = [{**one, "tree": listed(one["tree"])} for one in trees]
+    for folder in ("objects", "lists", "both"):
+        (tmp_path / folder).mkdir()
+    of_objects = load_ready(tmp_path / "objects", [ready(trees[0], trees[1:])])
+    assert same(of_objects, load_ready(tmp_path / "lists", [ready(lists[0], lists[1:])]))
+    assert same(of_objects, load_ready(tmp_path / "both", [ready(trees[0], lists[1:])]))
+    assert of_objects.notes["trees_with_cycle"] == 1
+
+
 def test_what_was_found_is_the_slate_and_what_it_lacks_is_counted(tmp_path: Path) -> None:
     nodes = [
         ready(candidate("gt", ["book"]), [candidate("r1", ["pay"]), candidate("r2", ["cancel"])], node)
@@ -319,6 +359,11 @@ def test_a_root_of_its_own_does_not_reveal_the_answer(tmp_path: Path) -> None:
     [
         (ready(candidate("gt", ["book"]), [candidate("gt", ["pay"])]), "a candidate_id appears twice"),
         (ready({"candidate_id": "gt"}, []), "candidate 'gt': it has no key 'tree'"),
+        (
+            ready({"candidate_id": "gt", "tree": {"nodes": [{"id": "n0"}, {"id": "n0"}], "edges": []}}, []),
+            "candidate 'gt': two nodes have the id 'n0'",
+        ),
+        (ready({"candidate_id": "gt", "tree": {"nodes": ["n0"], "edges": []}}, []), "must be an object with an id"),
         ({"node_id": "n0", "node_task": 3, "ground_truth": None}, "'node_task' is 3, and must be text"),
     ],
 )
