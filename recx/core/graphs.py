@@ -25,6 +25,7 @@ class Graphs:
         edge: Both ends of each edge, from and to, as positions within the graph [n_edges, 2].
         tools: The ids of the tools [n_tools].
         texts: The description of each tool [n_tools].
+        reliability: How reliable each tool is said to be, from 0 to 1, NaN if unknown [n_tools]; None: nothing says it.
     """
 
     node_indptr: Longs
@@ -33,6 +34,7 @@ class Graphs:
     edge: npt.NDArray[np.int32]
     tools: npt.NDArray[Any]
     texts: npt.NDArray[Any]
+    reliability: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.node_indptr) - 1

@@ -44,7 +44,8 @@ def read_candidates(folder: Path, path: Path, pool: ToolPool | None) -> Traces:
     pool = pool or ToolPool.of({label: words_of_name(label) for label in labels})
     notes["nodes_with_unknown_tool"] = sum(label not in pool.number for label in labels)
     found = file_in(folder, FOUND)
-    return Traces(pool, queries if found is None else _offered(queries, found, notes), notes)
+    offered = queries if found is None else _offered(queries, found, notes)
+    return Traces(pool, offered, {**pool.notes, **notes})
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recx.core.errors import InputError
+import numpy as np
+
+from recx.core.errors import InputError, did_you_mean
+from recx.core.types import Array, Doubles
+from recx.parts.dataset.events import text_array
 from recx.storage.readers.json import entry, read_json
 
 
@@ -21,10 +26,14 @@ class ToolPool:
     Attributes:
         names: sorted, so that a tool's number does not reveal where it was used.
         texts: name and description of each tool.
+        reliability: how reliable each tool is said to be, from 0 to 1, NaN if unknown [n]; None: nothing says it.
+        notes: counts of what is unusual.
     """
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
+    reliability: Doubles | None = None
+    notes: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -37,23 +46,58 @@ class ToolPool:
         names = tuple(sorted(texts))
         return cls(names, tuple(texts[name] for name in names))
 
+    @property
+    def table(self) -> dict[str, Array]:
+        """What is known of the tools, as columns of items [n each]."""
+        columns = {"text": text_array(self.texts), "name": text_array(self.names)}
+        return columns if self.reliability is None else {**columns, "reliability": self.reliability}
+
     @classmethod
-    def read(cls, path: Path) -> ToolPool:
+    def read(cls, path: Path, reliability: str | None = None) -> ToolPool:
         """Return the pool of a file.
 
+        Args:
+            path: the file.
+            reliability: the key under which a tool says how reliable it is; None: it is not read.
+
         Raises:
-            InputError: the file cannot be used, it has no tools, or a name appears twice.
+            InputError: the file cannot be used, it has no tools, or a name appears twice; no tool has the key, or a
+                value is not a number from 0 to 1.
         """
         tools = entry(read_json(path), "tools", dict, str(path))
         if not tools:
             raise InputError(f"{path}: 'tools' is empty: provide at least one tool")
-        return cls.of({name: _text(name, tool, f"{path}, tool {name!r}") for name, tool in tools.items()})
+        pool = cls.of({name: _text(name, tool, f"{path}, tool {name!r}") for name, tool in tools.items()})
+        return pool if reliability is None else pool.rated(tools, reliability, path)
+
+    def rated(self, records: Mapping[str, Mapping[str, Any]], key: str, path: Path) -> ToolPool:
+        """Return the pool with the reliability of its tools (arguments and errors as of ``read``)."""
+        values = [_reliability(records[name], key, f"{path}, tool {name!r}") for name in self.names]
+        if all(math.isnan(value) for value in values):
+            keys = dict.fromkeys(key for record in records.values() for key in record)
+            raise InputError(
+                f"{path}: dataset.reliability={key}, and no tool has a value of this name: {did_you_mean(key, keys)}"
+            )
+        missing = {"tools_without_reliability": sum(map(math.isnan, values))}
+        return replace(self, reliability=np.array(values), notes={**self.notes, **missing})
 
 
 def _text(name: str, tool: Any, where: str) -> str:
     description = entry(tool, "description", str, where)
     inputs = tool.get("inputs", "")
     return text_of_tool(name, description, inputs)
+
+
+def _reliability(record: Mapping[str, Any], key: str, where: str) -> float:
+    value = record.get(key)
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(
+            f"{where}: its {key} is {json.dumps(value)}, and dataset.reliability names numbers from 0 to 1: divide "
+            "percentages by 100, and write null where it is unknown"
+        )
+    return float(value)
 
 
 def text_of_tool(name: str, description: str, inputs: Any) -> str:
@@ -65,3 +109,16 @@ def text_of_tool(name: str, description: str, inputs: Any) -> str:
 def words_of_name(name: str) -> str:
     """Return a tool's name with blanks between its words: ``sendSMS_to`` -> ``send SMS to``."""
     return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_-]", " ", name).split())
+
+
+def refuse_made_up(reliability: str | None) -> None:
+    """Refuse a key of reliability where the tools are made up.
+
+    Raises:
+        InputError: A key is named.
+    """
+    if reliability is not None:
+        raise InputError(
+            f"dataset.reliability={reliability} names a key of the tools of a file, and made-up tools have none: name "
+            "their folder by dataset.path"
+        )

@@ -27,7 +27,7 @@ from recx.parts.dataset.events import made_up, slates_of, text_array
 from recx.parts.dataset.files import expand_home, file_in, require_folder
 from recx.parts.dataset.search_order import best_first
 from recx.parts.dataset.synthetic_tools import make_tools
-from recx.parts.dataset.tool_pool import ToolPool
+from recx.parts.dataset.tool_pool import ToolPool, refuse_made_up
 from recx.parts.dataset.trees import Node, users_of
 from recx.storage.readers.json import entry, read_json
 
@@ -57,6 +57,8 @@ class ToolSelection:
         tasks: number of generated tasks.
         tools: number of generated tools.
         seed: seed of the generator (see ``recx.parts.dataset.synthetic_tools``).
+        reliability: key of a tool in ``tool_pool.json`` that says how reliable it is, from 0 to 1; it is then
+            ``phi_hist``. None: it is not read.
     """
 
     nouns: ClassVar = Nouns("task", "tasks", "tool", "tools")
@@ -67,13 +69,14 @@ class ToolSelection:
     tasks: Annotated[int, Ge(10)] = 3000
     tools: Annotated[int, Ge(2)] = 60
     seed: Seed = 0
+    reliability: str | None = None
 
     def load(self) -> Interactions:
         """Return one event for each right tool of each task, weight 1, ``time=None``.
 
         users: the tasks in the file's order, with the columns text, trace and node. items: the pool's tools, sorted by
-        name, with the columns text and name. slates: the candidates that the file offers, by their ``score`` or
-        ``rank`` where it gives one, None if it offers none.
+        name, with the columns text, name and, if it is read, reliability. slates: the candidates that the file offers,
+        by their ``score`` or ``rank`` where it gives one, None if it offers none.
         A task whose right tools are unknown is ``to_predict``. The following are left out and counted: blank tasks
         (``tasks_empty``), tasks of which a right tool is not in the pool (``tasks_with_unknown_truth``), and candidates
         that are repeated or not in the pool.
@@ -83,12 +86,13 @@ class ToolSelection:
         """
         notes: Counter[str] = Counter()
         if self.path is None:
+            refuse_made_up(self.reliability)
             texts, made = make_tools(self.tasks, self.tools, self.seed)
             pool = ToolPool.of(texts)
             found = [Selection(trace, node, task, (pool.number[tool],)) for trace, node, task, tool in made]
             return made_up(_interactions(pool, found, notes))
         folder = require_folder(expand_home(self.path))
-        pool = ToolPool.read(_file(folder, "tool_pool.json"))
+        pool = ToolPool.read(_file(folder, "tool_pool.json"), self.reliability)
         return _interactions(pool, list(_selections(_file(folder, "tool_selection.json"), pool, notes)), notes)
 
 
@@ -176,17 +180,16 @@ def _interactions(pool: ToolPool, found: Sequence[Selection], notes: Counter[str
     known = lengths > 0
     notes["tasks_without_truth"] = int((~known).sum())
     notes["tasks_with_several_tools"] = int((lengths > 1).sum())
-    names = text_array(pool.names)
     return Interactions(
         indptr=indptr_of(lengths),
         item=np.array([tool for selection in found for tool in selection.right or ()], dtype=np.int32),
         time=None,
         weight=np.ones(int(lengths.sum()), dtype=np.float32),
         users=users_of(found, "text", "trace", "node"),
-        items=Entities(names, {"text": text_array(pool.texts), "name": names}),
+        items=Entities(text_array(pool.names), pool.table),
         slates=_slates(found, notes),
         to_predict=None if known.all() else np.flatnonzero(~known).astype(np.int32),
-        notes=dict(notes),
+        notes={**pool.notes, **notes},
     )
 
 

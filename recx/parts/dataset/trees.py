@@ -187,6 +187,7 @@ def _items(trees: Sequence[Tree], names: Sequence[str], pool: ToolPool) -> Entit
         edge=np.array([edge for tree in ordered for edge in tree.edges], dtype=np.int32).reshape(-1, 2),
         tools=text_array(pool.names),
         texts=text_array(pool.texts),
+        reliability=pool.reliability,
     )
     table = {"text": text_array(_text_of(tree, pool) for tree in ordered)}
     return Entities(np.arange(len(trees)), table, graphs=graphs, names=text_array(names))

@@ -16,6 +16,7 @@ from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.types import Doubles, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import FittedWith, PerItem
 from recx.parts.feature.graph_history import graphs_of, means, minima, past_graphs
+from recx.parts.feature.reliability import Source, given
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.products import products_of_pairs
@@ -41,15 +42,29 @@ class TextSimilarity:
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class ToolUsage:
-    """Mean over the graph's tools of 0.5 + 0.5 * share of the tool in all uses of the history; 0.5 if unknown."""
+    """How the tools of a graph did before: the mean of their usage, or of their reliability where the data gives it.
+
+    The usage of a tool is 0.5 + 0.5 * its share of all uses in the history, 0.5 if the pool lacks it. The reliability
+    is what the data says of it, from 0 to 1; the mean of all tools for one of which it says nothing. A graph without
+    tools has 0.5, or the mean of all tools.
+
+    Attributes:
+        source: ``usage``, ``reliability``, or ``auto``: the reliability if the data gives it, otherwise the usage.
+    """
+
+    source: Source = "auto"
 
     def fit(self, history: Interactions) -> FittedFeature:
-        graphs, past = graphs_of(history), past_graphs(history)
-        below = np.flatnonzero(graphs.below_root)
-        share = np.append(past.share, 0)[graphs.tool[below]]
-        mean = means(share, indptr_of(np.maximum(0, graphs.sizes - 1)), 0.0)
-        return PerItem(np.float32(0.5) + np.float32(0.5) * mean)
+        graphs = graphs_of(history)
+        reliability = given(self.source, graphs.reliability)
+        below, indptr = np.flatnonzero(graphs.below_root), indptr_of(np.maximum(0, graphs.sizes - 1))
+        if reliability is not None:
+            unknown = float(reliability.mean())
+            return PerItem(means(np.append(reliability, unknown)[graphs.tool[below]], indptr, unknown))
+        share = np.append(past_graphs(history).share, 0)[graphs.tool[below]]
+        return PerItem(np.float32(0.5) + np.float32(0.5) * means(share, indptr, 0.0))
 
 
 @dataclass(frozen=True)

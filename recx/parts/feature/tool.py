@@ -16,7 +16,8 @@ from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import Encoder, FittedFeature
 from recx.core.types import Floats, Interactions, RankedLists, Requests, Vectors
-from recx.parts.feature.fitted import Constant, FittedWith
+from recx.parts.feature.fitted import Constant, FittedWith, PerItem
+from recx.parts.feature.reliability import Source, given
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.analyzer import Analyzer, names_split
 from recx.parts.shared.item_clicks import AllEvents, ItemClicks, all_events, item_clicks
@@ -59,10 +60,23 @@ class Structure(Relevance):
 
 
 @dataclass(frozen=True)
+@checked("feature")
 class Usage:
-    """0.5 + 0.5 * share of the tool in all events before the request; 0.5 without events."""
+    """How a tool did before: its usage, or its reliability where the data gives it.
+
+    The usage is 0.5 + 0.5 * share of the tool in all events before the request; 0.5 without events. The reliability is
+    the items' column ``reliability``, from 0 to 1; the mean of all tools for one without.
+
+    Attributes:
+        source: ``usage``, ``reliability``, or ``auto``: the reliability if the data gives it, otherwise the usage.
+    """
+
+    source: Source = "auto"
 
     def fit(self, history: Interactions) -> FittedFeature:
+        reliability = given(self.source, history.items.table.get("reliability"))
+        if reliability is not None:
+            return PerItem(reliability.astype(np.float32))
         return FittedWith(self, (item_clicks(history), all_events(history)))
 
     def values(self, known: tuple[ItemClicks, AllEvents], candidates: RankedLists, requests: Requests) -> Floats:

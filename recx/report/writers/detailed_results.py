@@ -62,7 +62,9 @@ class DetailedResults:
         path = folder / f"detailed_results.{self.format}"
         if self.format == "csv":
             for name in ("true_candidates", "top3_candidates", "top3_scores"):
-                table[name] = [None if values is None else json.dumps(values, ensure_ascii=False) for values in table[name]]
+                table[name] = [
+                    None if values is None else json.dumps(values, ensure_ascii=False) for values in table[name]
+                ]
         types = {"rank": "Int32", "is_top1_correct": "boolean", "is_top3_correct": "boolean"}
         frame = pd.DataFrame(table).astype(types)
         with replacing(path) as temporary:

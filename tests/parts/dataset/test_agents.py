@@ -378,6 +378,34 @@ def test_a_node_that_appears_twice_is_refused(tmp_path: Path) -> None:
         load_ready(tmp_path, [node, node])
 
 
+# ---- the reliability of tools ----
+
+
+def test_the_pool_says_how_reliable_the_tools_of_graphs_are(tmp_path: Path) -> None:
+    load(tmp_path, [trace("a", ["search", "book"])])
+    tools = {name: {**tool, "success": 0.5} for name, tool in TOOLS.items() if name != "pay"} | {"pay": TOOLS["pay"]}
+    put(tmp_path / "tool_pool.json", {"tools": tools})
+    data = Agents(str(tmp_path), n_candidates=2, reliability="success").load()
+    assert data.items.graphs is not None
+    assert data.items.graphs.tools.tolist() == ["book", "cancel", "pay", "search", "sendMail"]
+    assert np.array_equal(data.items.graphs.reliability, [0.5, 0.5, np.nan, 0.5, 0.5], equal_nan=True)
+    assert data.notes["tools_without_reliability"] == 1
+    put(
+        tmp_path / "node_candidates.json",
+        {
+            "traces": [
+                {"trace_id": "a", "node_candidates": [ready(candidate("gt", ["book"]), [candidate("r1", ["pay"])])]}
+            ]
+        },
+    )
+    assert Agents(str(tmp_path), reliability="success").load().notes["tools_without_reliability"] == 1
+    (tmp_path / "tool_pool.json").unlink()
+    with pytest.raises(InputError, match=r"dataset.reliability=success: .* has no tool_pool.json"):
+        Agents(str(tmp_path), reliability="success").load()
+    with pytest.raises(InputError, match="made-up tools have none"):
+        Agents(reliability="success").load()
+
+
 # ---- generated and real data ----
 
 

@@ -177,6 +177,49 @@ def test_a_tool_that_appears_twice_is_named(tmp_path: Path) -> None:
         dataset.load()
 
 
+# ---- the reliability of tools ----
+
+
+def rated(folder: Path, **values: Any) -> ToolSelection:
+    """Return tasks whose pool says how reliable each of its tools is."""
+    dataset = written(folder, task("a", 0, "x", "mail"), task("b", 0, "y", "calc"))
+    tools = {
+        name: {"description": text, **({"success": values[name]} if name in values else {})}
+        for name, text in POOL.items()
+    }
+    (folder / "tool_pool.json").write_text(json.dumps({"tools": tools}))
+    return replace(dataset, reliability="success")
+
+
+def test_a_column_of_the_pool_is_the_reliability_of_tools(tmp_path: Path) -> None:
+    data = rated(tmp_path, mail=0.75, calc=None).load()
+    assert data.items.ids.tolist() == ["Weather_App", "calc", "mail"]
+    assert np.array_equal(data.items.table["reliability"], [np.nan, np.nan, 0.75], equal_nan=True)
+    assert data.notes["tools_without_reliability"] == 2
+    assert "reliability" not in replace(rated(tmp_path, mail=1), reliability=None).load().items.table
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"mail": 95}, r"tool 'mail': its success is 95, and .* numbers from 0 to 1: divide percentages by 100"),
+        ({"mail": -0.1}, r"its success is -0.1"),
+        ({"mail": "0.5"}, r'its success is "0.5"'),
+        ({"mail": True}, r"its success is true"),
+        ({}, r"dataset.reliability=success, and no tool has a value of this name"),
+        ({"mail": None}, r"no tool has a value of this name"),
+    ],
+)
+def test_a_bad_reliability_is_refused(tmp_path: Path, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rated(tmp_path, **values).load()
+
+
+def test_made_up_tools_have_no_reliability_to_name() -> None:
+    with pytest.raises(InputError, match=r"dataset.reliability=success names a key of the tools of a file"):
+        ToolSelection(reliability="success").load()
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no tool_pool.json or tool_pool.json.gz"):
         ToolSelection(path=str(tmp_path)).load()

@@ -98,6 +98,18 @@ def test_values_worked_out_by_hand(feature: Any, expected: list[float]) -> None:
     assert world().ask(feature) == pytest.approx(np.array(expected), abs=1e-6)
 
 
+def test_a_given_reliability_takes_the_place_of_usage() -> None:
+    made = world()
+    graphs = made.history.items.graphs
+    assert graphs is not None
+    rated = replace(graphs, reliability=np.array([0.9, np.nan, 0.3]))  # of a, b, c; b has their mean, 0.6
+    other = replace(made, history=replace(made.history, items=replace(made.history.items, graphs=rated)))
+    assert other.ask(ToolUsage()) == pytest.approx(np.array([0.75, 0.3, 0.75, 0.9, 0.9]), abs=1e-6)
+    assert other.ask(ToolUsage("usage")) == pytest.approx(made.ask(ToolUsage()))
+    with pytest.raises(InputError, match="the data gives none"):
+        made.ask(ToolUsage("reliability"))
+
+
 @dataclass(frozen=True)
 class ByTable:
     """An encoder that knows the vectors of a few texts by heart."""

@@ -76,6 +76,31 @@ def test_usage_is_the_share_of_what_was_answered(tools: Any) -> None:
     assert table(Usage(), tools).tolist() == [[0.875, 0.625, 0.5]] * 8
 
 
+def rated(pairs: Any, *values: float) -> Any:
+    """Return the world whose tools have a given reliability."""
+    lists, history, requests = pairs
+    columns = {**history.items.table, "reliability": np.array(values)}
+    return lists, replace(history, items=replace(history.items, table=columns)), requests
+
+
+def test_a_given_reliability_takes_the_place_of_usage_for_all_tools(tools: Any) -> None:
+    given = rated(tools, 0.25, np.nan, 0.75)
+    assert table(Usage(), given).tolist() == [[0.25, 0.5, 0.75]] * 8, "the mean of the others where it is missing"
+    assert table(Usage("reliability"), given).tolist() == [[0.25, 0.5, 0.75]] * 8
+    assert table(Usage("usage"), given).tolist() == [[0.875, 0.625, 0.5]] * 8
+
+
+def test_a_reliability_that_is_missing_or_none_is_refused(tools: Any) -> None:
+    with pytest.raises(InputError, match=r"the data gives none: name its column .* dataset.reliability=COLUMN"):
+        of(Usage("reliability"), tools)
+    with pytest.raises(InputError, match="the data gives none"):
+        of(Usage(), rated(tools, np.nan, np.nan, np.nan))
+    with pytest.raises(InputError, match=r"from 0 to 1, and one is 95"):
+        of(Usage(), rated(tools, 0.5, 95.0, np.nan))
+    with pytest.raises(InputError, match=r"feature.source=both"):
+        Usage("both")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_usage_counts_what_was_before_the_request(world: Callable, seed: int) -> None:
     made = world(seed)
