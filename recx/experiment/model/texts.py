@@ -15,7 +15,7 @@ from recx.core.protocols import FittedRanker, retrieves_slates
 from recx.core.types import Array, Doubles, Interactions, RankedLists, Requests
 from recx.experiment.model.asking import Asked, Population
 from recx.experiment.model.population import numbers_of, with_unknown
-from recx.parts.dataset.tool_pool import text_of_tool
+from recx.parts.dataset.tool_schemas import tool_of
 from recx.parts.retriever.random import noise
 from recx.parts.shared.allowed import retrieved
 from recx.parts.shared.texts import Encoded, UserTexts
@@ -126,13 +126,11 @@ def _new(one: Mapping[str, Any], place: int) -> New:
     if "text" in tool:
         name, text = tool.get("name", ""), tool["text"]
     elif "name" in tool:
-        name, inputs = tool["name"], tool.get("parameters", tool.get("input_schema", ""))
-        text = tool.get("description", "")
-        if isinstance(name, str) and isinstance(text, str):
-            try:
-                text = text_of_tool(name, text, inputs)
-            except (TypeError, ValueError, RecursionError) as error:
-                raise InputError(f"{where}: its parameters are no JSON ({error}): correct them") from error
+        try:
+            described = tool_of(one, where, bare=True)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"{where}: its parameters are no JSON ({error}): correct them") from error
+        name, text = described.name, described.text
     else:
         raise InputError(f"{where}: it has neither 'text' nor 'name': write {{'text': …}}, or a tool's schema")
     if not isinstance(name, str) or not isinstance(text, str) or not text.strip():

@@ -18,7 +18,8 @@ from recx.core.precision import Reals
 from recx.parts.dataset.files import file_in
 from recx.parts.dataset.graph_records import graph_of, label_of
 from recx.parts.dataset.search_order import best_first
-from recx.parts.dataset.tool_pool import ToolPool, words_of_name
+from recx.parts.dataset.tool_pool import ToolPool
+from recx.parts.dataset.tool_schemas import words_of_name
 from recx.parts.dataset.trees import Query, Traces, Tree, fault_of
 from recx.storage.readers.json import entry, read_json
 

@@ -1,10 +1,9 @@
-"""A pool of tools, as ``tool_pool.json`` describes it: {"tools": {name: {description, inputs}}}."""
+"""A pool of tools, as ``tool_pool.json`` describes it (see ``tool_schemas``)."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,8 @@ import numpy as np
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array, Doubles
 from recx.parts.dataset.events import text_array
-from recx.storage.readers.json import entry, read_json
+from recx.parts.dataset.tool_schemas import Tool, tools_of
+from recx.storage.readers.json import read_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,31 +61,28 @@ class ToolPool:
             reliability: the key under which a tool says how reliable it is; None: it is not read.
 
         Raises:
-            InputError: the file cannot be used, it has no tools, or a name appears twice; no tool has the key, or a
-                value is not a number from 0 to 1.
+            InputError: the file cannot be used, it has no tools (see ``tools_of``), no tool has the key of reliability,
+                or a value is not a number from 0 to 1.
         """
-        tools = entry(read_json(path), "tools", dict, str(path))
-        if not tools:
-            raise InputError(f"{path}: 'tools' is empty: provide at least one tool")
-        pool = cls.of({name: _text(name, tool, f"{path}, tool {name!r}") for name, tool in tools.items()})
-        return pool if reliability is None else pool.rated(tools, reliability, path)
+        return cls.described(tools_of(read_json(path), str(path)), reliability, path)
 
-    def rated(self, records: Mapping[str, Mapping[str, Any]], key: str, path: Path) -> ToolPool:
-        """Return the pool with the reliability of its tools (arguments and errors as of ``read``)."""
-        values = [_reliability(records[name], key, f"{path}, tool {name!r}") for name in self.names]
+    @classmethod
+    def described(cls, tools: Mapping[str, Tool], reliability: str | None, path: Path) -> ToolPool:
+        """Return the pool of described tools, by name (arguments and errors as of ``read``)."""
+        pool = cls.of({name: tool.text for name, tool in tools.items()})
+        undescribed = sum(not tool.described for tool in tools.values())
+        pool = replace(pool, notes={"tools_without_description": undescribed} if undescribed else {})
+        return pool if reliability is None else pool._rated(tools, reliability, path)
+
+    def _rated(self, tools: Mapping[str, Tool], key: str, path: Path) -> ToolPool:
+        values = [_reliability(tools[name].record, key, f"{path}, tool {name!r}") for name in self.names]
         if all(math.isnan(value) for value in values):
-            keys = dict.fromkeys(key for record in records.values() for key in record)
+            keys = dict.fromkeys(key for tool in tools.values() for key in tool.record)
             raise InputError(
                 f"{path}: dataset.reliability={key}, and no tool has a value of this name: {did_you_mean(key, keys)}"
             )
         missing = {"tools_without_reliability": sum(map(math.isnan, values))}
         return replace(self, reliability=np.array(values), notes={**self.notes, **missing})
-
-
-def _text(name: str, tool: Any, where: str) -> str:
-    description = entry(tool, "description", str, where)
-    inputs = tool.get("inputs", "")
-    return text_of_tool(name, description, inputs)
 
 
 def _reliability(record: Mapping[str, Any], key: str, where: str) -> float:
@@ -98,17 +95,6 @@ def _reliability(record: Mapping[str, Any], key: str, where: str) -> float:
             "percentages by 100, and write null where it is unknown"
         )
     return float(value)
-
-
-def text_of_tool(name: str, description: str, inputs: Any) -> str:
-    """Return the text that stands for a tool: the words of its name, its description, and its inputs, text or JSON."""
-    text = inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False)
-    return " ".join(filter(None, (words_of_name(name), description, text)))
-
-
-def words_of_name(name: str) -> str:
-    """Return a tool's name with blanks between its words: ``sendSMS_to`` -> ``send SMS to``."""
-    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_-]", " ", name).split())
 
 
 def refuse_made_up(reliability: str | None) -> None:

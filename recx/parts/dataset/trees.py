@@ -16,7 +16,8 @@ from recx.core.precision import Reals
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions
 from recx.parts.dataset.events import slates_of, text_array
-from recx.parts.dataset.tool_pool import ToolPool, words_of_name
+from recx.parts.dataset.tool_pool import ToolPool
+from recx.parts.dataset.tool_schemas import words_of_name
 
 Edge = tuple[int, int]
 

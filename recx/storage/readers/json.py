@@ -13,7 +13,14 @@ from recx.core.errors import InputError, did_you_mean
 from recx.storage.readers.content import content
 
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # a surrogate; a character beyond the first 65,536 is a pair of them
-_NAMES = {str: "text", list: "a list", dict: "an object", int: "a whole number", float: "a number"}
+_NAMES = {
+    str: "text",
+    list: "a list",
+    dict: "an object",
+    Mapping: "an object",
+    int: "a whole number",
+    float: "a number",
+}
 
 
 def read_json(path: Path) -> Any:
