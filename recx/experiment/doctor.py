@@ -36,8 +36,8 @@ OVERACTIVE = 100  # times the median of the users' events; people stay below, or
 FEW, TOO_FEW = 200, 30  # requests: a rate is known to within 7 and 18 points (95 %)
 YEAR_1990, YEAR_2100 = 631_152_000_000, 4_102_444_800_000  # ms
 HOUR = 3_600_000  # ms
-OF_TASKS = ("tasks_without_truth", "tasks_with_several_tools")
-"""Notes of datasets whose users are tasks: how many of them have no known right tool, and how many have several."""
+OF_TASKS = ("tasks_without_truth", "tasks_with_several_tools", "tasks_without_tool")
+"""Notes of datasets whose users are tasks: of how many no right tool is known, several are right, and none is."""
 
 
 @dataclass(frozen=True)

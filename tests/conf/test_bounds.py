@@ -16,6 +16,7 @@ from recx.core.bounds import hints_of
 from recx.core.errors import InputError
 
 UNBOUNDED = {
+    ("Abstain", "threshold"): "a score of another retriever: scores may be any number",
     ("Evaluator", "threshold"): "a score from which a row counts as a target: scores may be any number",
     ("MinWeight", "least"): "weights may be any number",
     ("MovieLens", "min_rating"): "ratings may be any number",

@@ -161,7 +161,7 @@ def tiny(name: str, folder: Path) -> list[str]:
     elif name.startswith("sequences"):
         file = folder / "sequences.txt"
         file.write_text("".join(f"{u} {' '.join(str(i) for v, i, _ in events if v == u)}\n" for u in users))
-    elif name == "tools":
+    elif name.startswith("tools"):
         return ["dataset.tasks=300", "dataset.tools=30"]
     else:
         return MADE_UP.get(name, ["dataset.readers=300", "dataset.articles=100"])

@@ -39,6 +39,7 @@ FEW = ["~benchmark.rankers.identity"]
 SMALL = {
     "news": ["dataset.readers=120", "dataset.articles=80", "dataset.days=3"],
     "tools": ["dataset.tasks=150", "dataset.tools=20"],
+    "tools_abstain": ["dataset.tasks=150", "dataset.tools=20"],
     "rerank": ["dataset.queries=40", "dataset.features=6"],
     "rerank_benchmark": ["dataset.queries=40", "dataset.features=6", "dataset.vocabulary=300", *FEW],
     "agents": ["dataset.traces=40"],

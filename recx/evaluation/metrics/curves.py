@@ -15,6 +15,7 @@ from recx.core.errors import InputError
 from recx.core.judged_lists import JudgedLists
 from recx.core.total import Total
 from recx.core.types import Array, Doubles, Longs
+from recx.evaluation.metrics.answering import risk_coverage
 from recx.evaluation.metrics.classification import by_class, confusion, is_relevant, probabilities
 from recx.evaluation.metrics.ranking import ratio
 from recx.evaluation.metrics.stopping import of_grades, stop_chance
@@ -159,8 +160,9 @@ _TABLES: tuple[Callable[..., Table | Total[Table]], ...] = (
     classification,
     reliability,
     cascade,
+    risk_coverage,
 )
 TABLES = {table.__name__: table for table in _TABLES}
 """Name -> table."""
-OF_ALL_ROWS = ("roc_curve",)
+OF_ALL_ROWS = ("roc_curve", "risk_coverage")
 """Tables that need the rows of all users at once; the others are sums over blocks of users."""

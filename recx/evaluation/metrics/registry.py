@@ -25,6 +25,7 @@ from recx.core.total import Total
 from recx.core.types import Doubles, Notes
 from recx.evaluation.ground_truth import ANY_GAIN
 from recx.evaluation.metrics import (
+    answering,
     beyond_accuracy,
     bpref,
     classification,
@@ -45,11 +46,12 @@ FIGURES: dict[str, ranking.Figure] = {
     **beyond_accuracy.FIGURES,
     **popularity_bias.FIGURES,
     **miscalibration.FIGURES,
+    **answering.FIGURES,
 }
 NOTES = {**ranking.NOTES, **bpref.NOTES, **classification.NOTES, **beyond_accuracy.NOTES, **miscalibration.NOTES}
-UNCUT = {*bpref.FIGURES, *classification.FIGURES, *beyond_accuracy.UNCUT}
+UNCUT = {*bpref.FIGURES, *classification.FIGURES, *beyond_accuracy.UNCUT, *answering.FIGURES}
 """Figures that use whole lists, or none, and so take no ``_at_k``."""
-NEEDS_SCORES = {name for name in classification.FIGURES if not name.startswith("auc")}
+NEEDS_SCORES = {"aurc", *(name for name in classification.FIGURES if not name.startswith("auc"))}
 """Figures that use the scores themselves; the others only use the order."""
 PARAMS = ("beta", "max_grade", "threshold", "persistence", "head")
 NAME = re.compile("[A-Za-z0-9_]+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from recx.core.abstaining import IS_ABSTAIN
 from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array, Doubles
 from recx.parts.dataset.events import text_array
@@ -28,12 +30,14 @@ class ToolPool:
         texts: name and description of each tool.
         reliability: how reliable each tool is said to be, from 0 to 1, NaN if unknown [n]; None: nothing says it.
         notes: counts of what is unusual.
+        abstain: name of the item that stands for no tool; None: there is none.
     """
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
     reliability: Doubles | None = None
     notes: Mapping[str, float] = field(default_factory=dict)
+    abstain: str | None = None
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -50,7 +54,24 @@ class ToolPool:
     def table(self) -> dict[str, Array]:
         """What is known of the tools, as columns of items [n each]."""
         columns = {"text": text_array(self.texts), "name": text_array(self.names)}
-        return columns if self.reliability is None else {**columns, "reliability": self.reliability}
+        if self.reliability is not None:
+            columns["reliability"] = self.reliability
+        if self.abstain is not None:
+            columns[IS_ABSTAIN] = np.array([name == self.abstain for name in self.names], dtype=np.float32)
+        return columns
+
+    def abstaining(self, name: str) -> ToolPool:
+        """Return the pool with an item that stands for no tool, which is added without a text if it is not there."""
+        if name in self.number:
+            return replace(self, abstain=name)
+        at = bisect(self.names, name)
+        return replace(
+            self,
+            names=(*self.names[:at], name, *self.names[at:]),
+            texts=(*self.texts[:at], "", *self.texts[at:]),
+            reliability=None if self.reliability is None else np.insert(self.reliability, at, np.nan),
+            abstain=name,
+        )
 
     @classmethod
     def read(cls, path: Path, reliability: str | None = None) -> ToolPool:

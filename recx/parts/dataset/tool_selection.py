@@ -1,8 +1,8 @@
 """Tool selection: which tool answers a task? ``tool_pool.json`` and ``tool_selection.json``, or a generator.
 
 {"selections": [{trace_id, node_id, task, ground_truth, retrieved_candidates?: [{tool_name, score?, rank?}]}]}: a user
-is a node of a trace, and the text of its task is the query. ``ground_truth`` is a tool, or a list of tools where several
-are right.
+is a node of a trace, and the text of its task is the query. ``ground_truth`` is a tool, a list of tools where several
+are right, [] where none is, or null where that is unknown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Predicate, doc
 
 from recx.core.bounds import Seed, checked
 from recx.core.entities import Entities
@@ -30,6 +30,10 @@ from recx.parts.dataset.synthetic_tools import make_tools
 from recx.parts.dataset.tool_pool import ToolPool, refuse_made_up
 from recx.parts.dataset.trees import Node, users_of
 from recx.storage.readers.json import entry, read_json
+
+Label = Annotated[str, Predicate(str.strip), doc("a name that is not blank")]
+MISSING = 10
+"""One tool in so many is not in the generated pool, so that no tool answers its tasks."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class ToolSelection:
         seed: seed of the generator (see ``recx.parts.dataset.synthetic_tools``).
         reliability: key of a tool in ``tool_pool.json`` that says how reliable it is, from 0 to 1; it is then
             ``phi_hist``. None: it is not read.
+        abstain: name of the item that stands for "no tool", which is the right one of a task whose ``ground_truth`` is
+            []; it may be one of the pool, or else is added. None: there is none, and such tasks are refused.
     """
 
     nouns: ClassVar = Nouns("task", "tasks", "tool", "tools")
@@ -70,30 +76,49 @@ class ToolSelection:
     tools: Annotated[int, Ge(2)] = 60
     seed: Seed = 0
     reliability: str | None = None
+    abstain: Label | None = None
 
     def load(self) -> Interactions:
         """Return one event for each right tool of each task, weight 1, ``time=None``.
 
         users: the tasks in the file's order, with the columns text, trace and node. items: the pool's tools, sorted by
-        name, with the columns text, name and, if it is read, reliability. slates: the candidates that the file offers,
-        by their ``score`` or ``rank`` where it gives one, None if it offers none.
+        name, with the columns text, name and, where there is such a thing, reliability and is_abstain. slates: the
+        candidates that the file offers, by their ``score`` or ``rank`` where it gives one, None if it offers none.
         A task whose right tools are unknown is ``to_predict``. The following are left out and counted: blank tasks
         (``tasks_empty``), tasks of which a right tool is not in the pool (``tasks_with_unknown_truth``), and candidates
         that are repeated or not in the pool.
 
         Raises:
-            InputError: a file cannot be used, a task appears twice, or no task has its right tool in the pool.
+            InputError: a file cannot be used, a task appears twice, no task has its right tool in the pool, or none has
+                no right tool although there is an item that stands for that.
         """
         notes: Counter[str] = Counter()
         if self.path is None:
             refuse_made_up(self.reliability)
-            texts, made = make_tools(self.tasks, self.tools, self.seed)
-            pool = ToolPool.of(texts)
-            found = [Selection(trace, node, task, (pool.number[tool],)) for trace, node, task, tool in made]
-            return made_up(_interactions(pool, found, notes))
+            return made_up(_interactions(*self._made(), notes))
         folder = require_folder(expand_home(self.path))
         pool = ToolPool.read(_file(folder, "tool_pool.json"), self.reliability)
-        return _interactions(pool, list(_selections(_file(folder, "tool_selection.json"), pool, notes)), notes)
+        if self.abstain is not None:
+            pool = pool.abstaining(self.abstain)
+        path = _file(folder, "tool_selection.json")
+        events = _interactions(pool, list(_selections(path, pool, notes)), notes)
+        if not notes.get("tasks_without_tool", 1):
+            raise InputError(
+                f"dataset.abstain={self.abstain}: no task of {path} has the ground_truth [], so there is nothing to "
+                f"abstain from ({notes['tasks_without_truth']} have null, which is unknown): write [] where no tool is "
+                "right"
+            )
+        return events
+
+    def _made(self) -> tuple[ToolPool, list[Selection]]:
+        """Return generated tools and tasks; with ``abstain`` there are more tools, of which the pool lacks the rest."""
+        missing = 0 if self.abstain is None else -(-self.tools // MISSING)
+        texts, made = make_tools(self.tasks, self.tools + missing, self.seed)
+        pool = ToolPool.of(dict(list(texts.items())[: self.tools]))
+        if self.abstain is not None:
+            pool = pool.abstaining(self.abstain)
+        right = [pool.number[tool if tool in pool.number else str(self.abstain)] for *_, tool in made]
+        return pool, [Selection(*task[:3], (tool,)) for task, tool in zip(made, right, strict=True)]
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -116,7 +141,7 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
             raise InputError(f"{where}: node {node!r} of trace {trace!r} appears twice: rename or remove one of them")
         seen.add(f"{trace}/{node}")
         task = entry(record, "task", str, where)
-        truth = _truth(record, where)
+        truth = _truth(record, pool.abstain, where)
         if not task.strip():
             notes["tasks_empty"] += 1
         elif truth is not None and not pool.number.keys() >= set(truth):
@@ -133,11 +158,12 @@ def _selections(path: Path, pool: ToolPool, notes: Counter[str]) -> Iterator[Sel
         )
 
 
-def _truth(record: dict[str, Any], where: str) -> list[str] | None:
+def _truth(record: dict[str, Any], abstain: str | None, where: str) -> list[str] | None:
     """Return the right tools of a task, each once; None if they are unknown.
 
     Raises:
-        InputError: they are neither a text nor a list of texts, or the list is empty.
+        InputError: they are neither a text nor a list of texts; the list is empty, and nothing stands for that; or it
+            has what stands for no tool beside a tool.
     """
     given = record.get("ground_truth")
     if given is None or given == "":
@@ -145,15 +171,20 @@ def _truth(record: dict[str, Any], where: str) -> list[str] | None:
     tools = entry(record, "ground_truth", (str, list), where)
     if isinstance(tools, str):
         return [tools]
-    if not tools:
+    if not tools and abstain is None:
         raise InputError(
-            f"{where}: 'ground_truth' is [], which may mean that no tool is right or that it is unknown: write null "
-            "if it is unknown, or remove the selection"
+            f"{where}: 'ground_truth' is [], which may mean that no tool is right or that it is unknown: set "
+            "dataset.abstain=NAME if none is, which adds an item of that name, or write null if it is unknown"
         )
     for tool in tools:
         if not isinstance(tool, str) or not tool:
             raise InputError(f"{where}: 'ground_truth' lists {tool!r}, which is no name of a tool: correct the file")
-    return list(dict.fromkeys(tools))
+    if abstain in tools and len(set(tools)) > 1:
+        raise InputError(
+            f"{where}: 'ground_truth' lists {abstain!r}, which stands for no tool, beside tools: remove "
+            "one or the other"
+        )
+    return list(dict.fromkeys(tools)) or [str(abstain)]
 
 
 def _offered(
@@ -180,6 +211,9 @@ def _interactions(pool: ToolPool, found: Sequence[Selection], notes: Counter[str
     known = lengths > 0
     notes["tasks_without_truth"] = int((~known).sum())
     notes["tasks_with_several_tools"] = int((lengths > 1).sum())
+    if pool.abstain is not None:
+        nothing = (pool.number[pool.abstain],)
+        notes["tasks_without_tool"] = sum(selection.right == nothing for selection in found)
     return Interactions(
         indptr=indptr_of(lengths),
         item=np.array([tool for selection in found for tool in selection.right or ()], dtype=np.int32),

@@ -92,6 +92,12 @@ def cascade(table: Columns, alone: bool) -> Chart:
     return lines("Probability that a user stops", "rank", "probability", series)
 
 
+def risk_coverage(table: Columns, alone: bool) -> Chart:
+    """Draw the share of wrong answers against the share of requests that are answered, the surest first."""
+    title = "Share of wrong answers against the share of requests answered, the surest first"
+    return lines(title, "coverage", "risk", {"": _pairs(table, "coverage", "risk")}, square=True)
+
+
 def weights(table: Columns, alone: bool) -> Chart:
     """Draw the weights of a linear model with their intervals, the strongest first."""
     order = sorted(range(len(table["weight"])), key=lambda row: -abs(table["weight"][row]))
@@ -101,7 +107,10 @@ def weights(table: Columns, alone: bool) -> Chart:
 
 
 CHARTS: dict[str, Callable[[Columns, bool], Chart]] = {
-    **{draw.__name__: draw for draw in (roc_curve, confusion_matrix, classification, reliability, cascade, weights)},
+    **{
+        draw.__name__: draw
+        for draw in (roc_curve, confusion_matrix, classification, reliability, cascade, risk_coverage, weights)
+    },
     **dict.fromkeys(("reliability_before", "reliability_after"), reliability),
 }
 """Name of a table -> function that draws it."""

@@ -92,11 +92,10 @@ def test_tasks_that_cannot_be_learned_from_are_counted(tmp_path: Path) -> None:
         {"trace_id": "d", "node_id": 0, "task": "to be answered too"},
         task("e", 0, "answered", "mail"),
     ).load()
-    assert data.notes == {
+    assert {name: count for name, count in data.notes.items() if count} == {
         "tasks_empty": 1,
         "tasks_with_unknown_truth": 1,
         "tasks_without_truth": 2,
-        "tasks_with_several_tools": 0,
     }
     assert data.users.ids.tolist() == ["c/0", "d/0", "e/0"]
     assert data.lengths.tolist() == [0, 0, 1]
@@ -140,6 +139,51 @@ def test_the_first_tool_counts_if_any_is_right_and_recall_counts_all(tmp_path: P
         "precision_at_2": 0.5,
         "ndcg_at_2": pytest.approx(1 / (1 + 1 / np.log2(3))),
     }
+
+
+def test_an_item_stands_for_no_tool(tmp_path: Path) -> None:
+    selections = (
+        task("a", 0, "post it", "mail", "calc", "mail"),
+        task("b", 0, "sing", []),
+        task("c", 0, "dance", "nothing"),
+        task("d", 0, "who knows", None),
+    )
+    dataset = replace(written(tmp_path, *selections), abstain="nothing")
+    check_dataset(dataset)
+    data = dataset.load()
+    assert data.items.ids.tolist() == ["Weather_App", "calc", "mail", "nothing"]
+    assert data.items.table["text"][3] == ""
+    assert data.items.table["is_abstain"].tolist() == [0, 0, 0, 1]
+    assert data.item.tolist() == [2, 3, 3]
+    assert data.notes["tasks_without_tool"] == 2
+    assert data.notes["tasks_without_truth"] == 1
+
+
+def test_a_tool_of_the_pool_may_stand_for_no_tool(tmp_path: Path) -> None:
+    data = replace(written(tmp_path, task("a", 0, "x", "mail"), task("b", 0, "y", [])), abstain="calc").load()
+    assert data.items.ids.tolist() == ["Weather_App", "calc", "mail"]
+    assert data.items.table["text"][1] == "calc computes"
+    assert data.items.table["is_abstain"].tolist() == [0, 1, 0]
+    assert data.item.tolist() == [2, 1]
+
+
+def test_nothing_to_abstain_from_is_refused(tmp_path: Path) -> None:
+    dataset = replace(written(tmp_path, task("a", 0, "x", "mail"), task("b", 0, "y", None)), abstain="nothing")
+    with pytest.raises(
+        InputError, match=r"no task of .* has the ground_truth \[\], .*\(1 have null, which is unknown\)"
+    ):
+        dataset.load()
+
+
+def test_no_tool_beside_a_tool_is_refused(tmp_path: Path) -> None:
+    dataset = replace(written(tmp_path, task("a", 0, "x", ["mail", "nothing"])), abstain="nothing")
+    with pytest.raises(InputError, match=r"selection 1: .* lists 'nothing', which stands for no tool, beside tools"):
+        dataset.load()
+
+
+def test_the_name_of_what_stands_for_no_tool_is_not_blank() -> None:
+    with pytest.raises(InputError, match=r"dataset\.abstain=' ' is not a name that is not blank|dataset\.abstain="):
+        ToolSelection(abstain=" ")
 
 
 def test_texts_in_any_script_and_of_any_length_are_read(tmp_path: Path) -> None:
@@ -230,6 +274,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_generated_tools_meet_the_contract_of_a_dataset() -> None:
     check_dataset(ToolSelection(tasks=50, tools=7))
+
+
+def test_generated_tasks_may_have_no_tool() -> None:
+    dataset = ToolSelection(tasks=300, tools=20, abstain="none of them")
+    check_dataset(dataset)
+    data = dataset.load()
+    assert data.n_items == 21
+    assert data.notes["tasks_without_tool"] == np.count_nonzero(data.items.ids[data.item] == "none of them") > 0
 
 
 def test_as_many_tasks_and_tools_are_generated_as_requested() -> None:

@@ -50,6 +50,11 @@ FILLED: dict[str, Any] = {
         "stops_here": np.array([0.5, 0.25]),
         "stops_until": np.array([0.5, 0.75]),
     },
+    "risk_coverage": {
+        "confidence": np.array([2.0, -np.inf]),
+        "coverage": np.array([0.5, 1.0]),
+        "risk": np.array([0.0, 0.5]),
+    },
     "weights": {
         "feature": np.array(["clicks", SCRIPT]),
         "weight": np.array([0.5, -1.5]),

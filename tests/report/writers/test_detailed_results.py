@@ -18,8 +18,8 @@ from recx.experiment.report_writers import ReportWriter, TableWriter
 from recx.report.writers.detailed_results import DetailedResults
 
 FIELDS = [
-    "trace_id", "node_id", "query", "true_candidate", "true_candidates", "predicted_candidate", "top3_candidates", "top3_scores",
-    "rank", "is_top1_correct", "is_top3_correct",
+    "trace_id", "node_id", "query", "true_candidate", "true_candidates", "predicted_candidate", "top3_candidates",
+    "top3_scores", "rank", "is_top1_correct", "is_top3_correct",
 ]  # fmt: skip
 SHOWN = [[2, 0, 1, 3], [0, 2], [], [3, 1]]
 TARGETS = [(0, 2, 1.0), (1, 2, 1.0), (2, 1, 1.0), (3, 0, 1.0), (3, 1, 0.5), (3, 2, 2.0)]
