@@ -80,7 +80,7 @@ class FittedAbstain:
             lists = lists.top(0)
         if requests.allowed is not None and not requests.allowed[self.item]:
             return lists
-        return _with(lists, self.item, lists.score.dtype.type(self.settings.threshold))
+        return _with(lists, self.item, float(lists.score.dtype.type(self.settings.threshold)))
 
     def for_users(self, history: Interactions) -> FittedAbstain:
         return replace(self, source=for_users(self.source, history))
