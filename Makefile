@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TRANSFORMER := $(VENV)/.transformer
 PLUGINS := $(VENV)/.plugins
 RAY := $(VENV)/.ray
-TESTED := transformer lightgbm text bridges implicit graph
+TESTED := transformer lightgbm text bridges implicit graph llm
 # Many tests start Python, which reads compiled code faster, and writes none where PYTHONDONTWRITEBYTECODE is set. The tests
 # of a file share what is made once for them: a worker has neighbouring ones, and takes over some of another's in the end.
 PYTEST := $(BIN)/python -m compileall -q recx && OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
@@ -61,8 +61,8 @@ $(RAY): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
 	@touch $@
 
-$(PLUGINS): $(TRANSFORMER) $(foreach name,lightgbm text bridges implicit graph,plugins/recx-$(name)/pyproject.toml)
+$(PLUGINS): $(TRANSFORMER) $(foreach name,lightgbm text bridges implicit graph llm,plugins/recx-$(name)/pyproject.toml)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e plugins/recx-lightgbm -e 'plugins/recx-text[test]' -e plugins/recx-bridges -e plugins/recx-implicit \
-		-e plugins/recx-graph
+		-e plugins/recx-graph -e plugins/recx-llm
 	@touch $@

@@ -28,11 +28,12 @@ from recx.core.evaluation import Evaluation
 from recx.core.filters import Filter
 from recx.core.fit_summary import FitSummary
 from recx.core.judged_lists import JudgedLists
-from recx.core.kept_parts import Saveable
+from recx.core.kept_parts import NotKept, Saveable
 from recx.core.memo import once_per_input
 from recx.core.nouns import Nouns
 from recx.core.per_user import NotPerUserError, PerUser
 from recx.core.progress import bar, say, track
+from recx.core.project import check_address
 from recx.core.protocols import (
     Dataset,
     Encoder,
@@ -135,6 +136,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "UNKNOWN_EVENTS", "SeenEvents", "fitted_parts_of",
     # a program in another environment
     "FittedExternal", "Program", "fit_program", "python_of",
+    # a server, and a part that no file may hold
+    "NotKept", "check_address",
     # groups of rows
     "blocks", "group_of_rows", "indptr_of", "max_of_groups", "order_in_groups", "position_of_rows", "rows_of_groups",
     "sum_of_groups",

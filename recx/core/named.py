@@ -1,7 +1,8 @@
 """What a command line and option files name, so that it is known whether somebody typed it.
 
-It is found in their texts: classes and objects (``module.Class``, ``module:name``), addresses (``s3://…``), and
-commands (``command=[program,argument]``), whose name is the list as JSON, with passwords hidden.
+It is found in their texts: classes and objects (``module.Class``, ``module:name``), addresses (``s3://…``), those of
+servers under ``url``, and commands (``command=[program,argument]``), whose name is the list as JSON, with passwords
+hidden.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _NAME = re.compile(r"[^\W\d][\w.]*(?::\w+)?")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://[^\s,'\"\[\]{}]+")
 KEY = "command"
 """Name of the settings that hold a command."""
+URL = "url"
+"""Name of the settings that hold the address of a server, to which data is sent."""
 _LIST = re.compile(r"""\[(?:[^\[\]"']|"(?:[^"\\]|\\.)*"|'[^']*')*\]""")
 
 
@@ -52,6 +55,13 @@ def commands_of(texts: Mapping[Path, str]) -> frozenset[str]:
     return frozenset(command_name(one) for content in contents for one in _commands(content))
 
 
+def urls_of(texts: Mapping[Path, str]) -> frozenset[str]:
+    """Return the addresses of servers in option files, with passwords hidden, given file -> its text."""
+    contents = [_parsed(text, path) for path, text in texts.items() if URL in text]
+    found = [one for content in contents for one in _under(URL, content)]
+    return frozenset(hidden(one) for one in found if isinstance(one, str))
+
+
 def _parsed(text: str, path: Path = Path("override")) -> Any:
     import yaml
 
@@ -63,11 +73,17 @@ def _parsed(text: str, path: Path = Path("override")) -> Any:
 
 
 def _commands(content: Any) -> Iterator[list[str]]:
-    """Yield the lists of texts that stand under the key, at any depth."""
-    if isinstance(content, dict):
-        found = content.get(KEY)
+    """Yield the lists of texts that stand under the key of commands, at any depth."""
+    for found in _under(KEY, content):
         if isinstance(found, list) and found and all(isinstance(word, str) for word in found):
             yield found
+
+
+def _under(key: str, content: Any) -> Iterator[Any]:
+    """Yield what stands under a key, at any depth."""
+    if isinstance(content, dict):
+        if key in content:
+            yield content[key]
         content = list(content.values())
     for inner in content if isinstance(content, list) else ():
-        yield from _commands(inner)
+        yield from _under(key, inner)

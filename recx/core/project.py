@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.core.named import addresses_in, command_name, commands_in, commands_of, names_in
+from recx.core.named import addresses_in, command_name, commands_in, commands_of, names_in, urls_of
 from recx.core.secrets import hidden
 from recx.core.system.private import is_open, is_replaceable
 
@@ -54,7 +54,7 @@ class Project:
         typed: The classes (``module.Class``), objects (``module:name``), addresses (``s3://…``) and commands
             (``["program", "argument"]``) that the command line names; a trial of a sweep, whose overrides are others,
             names no more.
-        written: Those that the option files in the folders name.
+        written: Those that the option files in the folders name; of addresses, those of servers (``url``).
     """
 
     folders: tuple[Path, ...] = ()
@@ -79,7 +79,7 @@ class Project:
         files = [file for folder in resolved for file in option_files(folder)]
         texts = {file: file.read_text(encoding="utf-8", errors="replace") for file in files}
         typed = names_in(overrides) | addresses_in(overrides) | commands_in(overrides)
-        written = names_in(texts.values()) | commands_of(texts)
+        written = names_in(texts.values()) | commands_of(texts) | urls_of(texts)
         return cls(resolved, tuple(overrides), config_name, typed, written)
 
     @classmethod
@@ -230,21 +230,27 @@ def check_object(name: str) -> None:
 
 
 def check_command(command: Sequence[str]) -> None:
-    """Raise InputError, with the reason alone, if a command that a setting holds must not be run.
+    """Raise InputError, with the reason alone, if a command of a setting must not be run: see ``_check_named``."""
+    _check_named(command_name(command), "has this command, word for word, so it is not run", "no command in it is run")
 
-    The rule is that of ``check_object``: the command, word for word, was typed, or stands in an option file of a root
-    that only this user can write to.
-    """
-    project, name = _current.get(), command_name(command)
+
+def check_address(address: str) -> None:
+    """Do the same for the address of a server that a setting holds, in an option file under ``url``."""
+    _check_named(hidden(address), "names this address, so nothing is sent there", "nothing is sent where it says")
+
+
+def _check_named(name: str, why: str, so: str) -> None:
+    """Apply the rule of ``check_object``: typed, or in an option file of a root that only this user can write to."""
+    project = _current.get()
     if project is None or name in project.typed:
         return
     if name not in project.written:
         raise InputError(
-            "neither this command line nor an option file under its --config-dir has this command, word for word, so "
-            "it is not run: type it here, or give the --config-dir of its project"
+            f"neither this command line nor an option file under its --config-dir {why}: type it here, or give the "
+            "--config-dir of its project"
         )
     for folder in project.folders:
-        _refuse_open((folder.parent, folder, *option_files(folder)), folder.parent, "no command in it is run")
+        _refuse_open((folder.parent, folder, *option_files(folder)), folder.parent, so)
 
 
 def option_files(folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recx.core.named import addresses_in, command_name, commands_in, commands_of, names_in
+from recx.core.named import addresses_in, command_name, commands_in, commands_of, names_in, urls_of
 
 COMMAND = command_name(["python", "als.py"])
 
@@ -47,6 +47,13 @@ def test_commands_of_option_files_are_found_at_any_depth_and_in_any_style() -> N
         COMMAND,
         command_name(["b"]),
     }
+
+
+def test_addresses_of_servers_in_option_files_are_found_at_any_depth() -> None:
+    text = "ranker:\n  inner:\n    - url: http://a/v1 # see http://b\nurl: null\n"
+    other = "url: 'https://me:open@c/v1'"
+    found = urls_of({Path("a.yaml"): text, Path("b.yaml"): other, Path("c.yaml"): "url: [d"})
+    assert found == {"http://a/v1", "https://me:***@c/v1"}
 
 
 def test_a_password_in_a_command_is_not_part_of_its_name() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from recx.core import project
 from recx.core.errors import InputError
-from recx.core.project import Project, check_command, check_object, entered
+from recx.core.project import Project, check_address, check_command, check_object, entered
 
 TARGET = "own_tools.data.Mine"
 
@@ -388,3 +388,25 @@ def test_no_command_of_an_option_file_is_run_that_others_may_write_to(root: Path
     assert refused(own).startswith(f"others may write to {root / place}, so no command in it is run")
     with entered(typed):
         check_command(COMMAND)
+
+
+ADDRESS = "http://me:word@127.0.0.1:8000/v1"
+
+
+def test_data_is_sent_to_an_address_that_was_typed_or_stands_in_an_own_option_file(root: Path) -> None:
+    check_address(ADDRESS)  # of a part that was made in Python
+    with entered(Project.of([], [f"ranker.url={ADDRESS}"])):
+        check_address(ADDRESS)
+    (root / "conf" / "dataset" / "mine.yaml").write_text(f"inner: {{url: '{ADDRESS}'}}\n")
+    with entered(of(root)):
+        check_address(ADDRESS)
+    (root / "conf").chmod(0o777)
+    with entered(of(root)), pytest.raises(InputError, match=f"others may write to {root / 'conf'}, so nothing is sent"):
+        check_address(ADDRESS)
+
+
+def test_data_is_sent_to_no_other_address(root: Path) -> None:
+    (root / "conf" / "dataset" / "mine.yaml").write_text(f"# {ADDRESS}\npath: {ADDRESS}\n")
+    for own in (of(root, overrides=("ranker.url=http://127.0.0.1:8000",)), Project()):
+        with entered(own), pytest.raises(InputError, match="names this address, so nothing is sent there"):
+            check_address(ADDRESS)

@@ -26,7 +26,7 @@ PACKAGES = {
     "recx-lab": ".",
     **{
         f"recx-{name}": f"plugins/recx-{name}"
-        for name in ("bridges", "graph", "implicit", "lightgbm", "template", "text", "transformer")
+        for name in ("bridges", "graph", "implicit", "lightgbm", "llm", "template", "text", "transformer")
     },
 }
 """Distribution -> its folder."""
@@ -204,7 +204,8 @@ def test_an_experiment_runs_in_an_empty_folder(line: str, python: Path, tmp_path
 @pytest.mark.slow
 def test_commands_work_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
     listed = run([python, "-m", "recx", "list"], tmp_path)
-    for word in ("recx_transformer", "recx_graph", "recx_implicit", "recx_lightgbm", "recx_text", "recx_template"):
+    plugins = ("transformer", "graph", "implicit", "lightgbm", "llm", "text", "template")
+    for word in (f"recx_{name}" for name in plugins):
         assert word in listed
     steps = run([python, "-m", "recx", "new-plugin", "mine"], tmp_path)
     [install] = re.findall(r"pip (install .*)", steps)

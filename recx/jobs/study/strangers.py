@@ -26,6 +26,8 @@ ELSEWHERE = {
 """First word of a key -> why a study may not set it."""
 CODE = re.compile(r"_target_|_args_|_partial_|_recursive_|_convert_|object|callable|module|function|import\w*")
 PROGRAM = re.compile(r"\w*commands?|cmd|program|executable|script|shell|argv|args|env|environment|setup|python|cwd")
+SERVER = re.compile(r"\w*url|endpoint|api_key_env|proxy")
+"""Settings that name a server which gets data, or the variable with the key for it."""
 _READS = re.compile(r"\$\{\s*oc\.|\$\{[^}]*:")
 """Interpolations that call a resolver, such as one that reads the environment."""
 
@@ -84,6 +86,8 @@ def _refused(override: str) -> str:
         return "it names code to import"
     if any(PROGRAM.fullmatch(name) for name in names):
         return "it names a program to run"
+    if any(SERVER.fullmatch(name) for name in names):
+        return "it names a server to send data to"
     return "it sets a password or key" if any(map(is_secret, names)) or hidden_override(override) != override else ""
 
 
