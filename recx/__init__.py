@@ -2,8 +2,9 @@
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep, ``recx.study`` a study.
 ``recx.Experiment(...)`` is the same chain without configuration files. ``recx.load_model("last")`` recommends with the
-chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations, and
-``recx.clicks.fit`` estimates from a log of clicks what items are worth.
+chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations,
+``recx.ab`` compares the arms of an online test, and ``recx.clicks.fit`` estimates from a log of clicks what items are
+worth.
 """
 
 import sys
@@ -25,6 +26,7 @@ from recx.core.version import __version__ as __version__
 if TYPE_CHECKING:
     from recx import clicks, results
     from recx.core.evaluation import Evaluation
+    from recx.evaluation.ab.ab import ab
     from recx.evaluation.agreement import agreement
     from recx.evaluation.compare import Comparison, compare
     from recx.evaluation.evaluate import evaluate
@@ -40,6 +42,7 @@ __all__ = [
     "Evaluation",
     "Experiment",
     "Result",
+    "ab",
     "agreement",
     "clicks",
     "compare",
@@ -60,6 +63,7 @@ _HOME = {
     "Evaluation": "recx.core.evaluation",
     "Experiment": "recx.experiment.experiment",
     "Result": "recx.experiment.experiment",
+    "ab": "recx.evaluation.ab.ab",
     "agreement": "recx.evaluation.agreement",
     "compare": "recx.evaluation.compare",
     "doctor": "recx.jobs.from_python",

@@ -10,7 +10,7 @@ of the formula, and its distribution is normal but for a skewness of at most 1 /
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -166,6 +166,11 @@ def _means_of_few(values: Doubles, n_known: int, n_users: int, resamples: int, s
     return means
 
 
+def resampled_sums(columns: Doubles, resamples: int, seed: int | Sequence[int]) -> Doubles:
+    """Return the sum of every column [n_users, m] over the users of each resample [resamples, m]."""
+    return _weighted_sums(columns, resamples, seed, _counts)
+
+
 def effective(deviations: Doubles) -> float:
     """Return the number of users that a sum of deviations rests on: all that are not 0, if these are of one size.
 
@@ -232,7 +237,7 @@ def _sums_of_all_signs(differences: Doubles) -> Doubles:
     return sums
 
 
-def _weighted_sums(columns: Doubles, draws: int, seed: int, weights: Weights) -> Doubles:
+def _weighted_sums(columns: Doubles, draws: int, seed: int | Sequence[int], weights: Weights) -> Doubles:
     """Return, for every draw of weights over the users, the weighted sum of every column [draws, m]."""
     rng = np.random.default_rng(seed)
     sums = np.zeros((draws, columns.shape[1]))

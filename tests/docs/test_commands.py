@@ -435,7 +435,7 @@ ELSEWHERE = {
     "new-plugin": "see mine",
     "evaluate": "see above",
     "init": "see above",
-    "clicks": "test_clicks_page.py",
+    "clicks": "test_clicks_page.py",  # and compare --ab: test_online_test_section.py
     "study": "see below",
     "reproduce": "so here",
 }
@@ -445,7 +445,11 @@ ELSEWHERE = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
-    [line for line in commands() if line.split()[0] not in ELSEWHERE and line != BENCHMARK and not not_run(line)],
+    [
+        line
+        for line in commands()
+        if line.split()[0] not in ELSEWHERE and line != BENCHMARK and not not_run(line) and "--ab" not in line
+    ],
 )
 def test_every_command_runs(line: str, workplace: Path, capfd: pytest.CaptureFixture[str]) -> None:
     own = OWN in line

@@ -1,4 +1,4 @@
-"""``python -m recx compare RUN RUN ...``: compare runs, with intervals and significance tests."""
+"""``python -m recx compare RUN RUN ...``: compare runs, with intervals and tests; ``--ab``: an online test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from recx.cli.commands import compare_ab
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
 from recx.core.system.screen import echo
@@ -24,6 +25,8 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: There are fewer than two runs, a run, metric or slice is unknown, or a setting is out of range.
     """
+    if any(word.partition("=")[0] == "--ab" for word in arguments):
+        return compare_ab.run(arguments)
     chosen = _parser().parse_args(arguments)
     if len(chosen.runs) < 2:
         raise InputError(
@@ -59,7 +62,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="recx compare", description="Compare runs with the first one, user by user.")
+    about = "Compare runs with the first one, user by user."
+    parser = Parser(
+        prog="recx compare", description=f"{about} --ab LOG compares the arms of an online test (--ab LOG --help)."
+    )
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.add_argument("--metrics", metavar="A,B", help=f"full names of metrics (all of {STAGE})")
     parser.add_argument("--by", metavar="SLICE", help="also by quarters of history_length or item_popularity")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recx.core.errors import InputError, did_you_mean
+from recx.core.errors import InputError
 from recx.core.ragged import distinct, group_of_rows, indptr_of, repeats
 from recx.core.types import Array, Bools, Ints, Longs
 from recx.evaluation.grouped import numbered
-from recx.storage.readers.in_memory import HeldFrame
-from recx.storage.readers.names import RANKS, recognised
+from recx.evaluation.log_columns import column_names, named, refuse_any, require_positions, shown, source_of
 from recx.storage.readers.sources import Source
-from recx.storage.readers.tables import layouts
 from recx.storage.readers.tables import read as read_columns
 
 if TYPE_CHECKING:
@@ -75,15 +72,11 @@ def read_log(log: Given, columns: Mapping[str, str] | None = None, *, one_click:
     Raises:
         InputError: It cannot be read, lacks a column, or its rows are not what was shown in whole lists.
     """
-    if isinstance(log, str | Path):
-        source = Source(Path(log))
-    else:
-        held = HeldFrame.of(log, "log")
-        source = Source(Path(f"{held.name} (log)"), data=held.data)
-    named = _named(source, columns or {})
-    values = read_columns(source, {column: ROLES[role] for role, column in named.items()})
-    rows = {role: values[column] for role, column in named.items()}
-    return _Rows(str(source.path), named, rows).checked(one_click)
+    source = source_of(log)
+    called = _named(source, columns or {})
+    values = read_columns(source, {column: ROLES[role] for role, column in called.items()})
+    rows = {role: values[column] for role, column in called.items()}
+    return _Rows(str(source.path), called, rows).checked(one_click)
 
 
 def _named(source: Source, columns: Mapping[str, str]) -> dict[str, str]:
@@ -92,19 +85,9 @@ def _named(source: Source, columns: Mapping[str, str]) -> dict[str, str]:
     Raises:
         InputError: A role is unknown, or there are no positions.
     """
-    for role in columns:
-        if role not in ROLES:
-            raise InputError(f"columns={{{role!r}: …}}: there is no such role: {did_you_mean(role, ROLES)}")
-    names = list(dict.fromkeys(name for found in layouts(source.path, source.data).values() for name in found))
-    named = {role: columns.get(role, role) for role in ROLES}
-    if named["position"] not in names:
-        like = [name for name in recognised(RANKS, names) if name not in named.values()]
-        shown = f'name it (columns={{"position": {like[0]!r}}})' if like else "add the positions, from 1"
-        raise InputError(
-            f"{source.path}: column {named['position']!r} is missing, and the order of the rows could be that in which "
-            f"items were shown or that in which they were logged, which say different things of a click: {shown}"
-        )
-    return {role: name for role, name in named.items() if role != "query" or role in columns or name in names}
+    names, called = column_names(source), named(columns, ROLES)
+    require_positions(source, called, names)
+    return {role: name for role, name in called.items() if role != "query" or role in columns or name in names}
 
 
 @dataclass(frozen=True)
@@ -204,15 +187,11 @@ class _Rows:
         found[rows] = bad
         return found
 
-    def _refuse_any(self, bad: Bools, role: str, what: Any, way_out: str) -> None:
-        if bad.any():
-            self._refuse(int(np.argmax(bad)), role, what, way_out)
-
-    def _refuse(self, row: int, role: str, what: Any, way_out: str) -> NoReturn:
-        raise InputError(f"{self.path}: column {self.named[role]!r}, row {row + 1}: {what(row)}: {way_out}")
+    def _refuse_any(self, bad: Bools, role: str, what: Callable[[int], str], way_out: str) -> None:
+        refuse_any(self.path, self.named[role], bad, what, way_out)
 
     def _shown(self, role: str, row: int) -> str:
-        return repr(self.of[role][row].item() if isinstance(self.of[role][row], np.generic) else self.of[role][row])
+        return shown(self.of[role], row)
 
 
 _FROM_1 = "positions could count from 0, or the item may not have been shown: count from 1, and drop what was not shown"
