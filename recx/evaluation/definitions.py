@@ -17,6 +17,8 @@ SAMPLED: dict[str, str] = {
     },
 }
 """The same for metrics of sampled items, N of them for each user."""
+TRACES: dict[str, str] = _TEXTS["traces"]
+"""The same for the figures of whole traces."""
 FUNNEL: dict[str, str] = _TEXTS["funnel"]
 """The same for the figures of a search and between the stages."""
 
@@ -24,4 +26,4 @@ FUNNEL: dict[str, str] = _TEXTS["funnel"]
 def definition(bare: str) -> str:
     """Return the definition of a metric by its name without stage and without ``_at_k`` at its end; "" if unknown."""
     sampled = re.sub(r"(_at_\d+)?_sampled_\d+", "_sampled_N", bare)
-    return {**METRICS, **FUNNEL, **SAMPLED}.get(sampled, "")
+    return {**METRICS, **TRACES, **FUNNEL, **SAMPLED}.get(sampled, "")

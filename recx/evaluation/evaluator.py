@@ -23,11 +23,12 @@ from recx.evaluation.measure import Measured, cuts_of, measure, needs_all, tied
 from recx.evaluation.metrics.classification import NEED_PROBABILITIES
 from recx.evaluation.metrics.curves import OF_ALL_ROWS, TABLES
 from recx.evaluation.metrics.drawn import DrawnMetric
-from recx.evaluation.metrics.ranking import Grade
+from recx.evaluation.metrics.ranking import Grade, hit
 from recx.evaluation.metrics.registry import resolve_all
 from recx.evaluation.metrics.sampled import SampledMetric
 from recx.evaluation.negatives import Negatives
 from recx.evaluation.slices import slices_of
+from recx.evaluation.traces import Traces
 
 STAGES = ("retrieval", "ranking", "end_to_end")
 
@@ -128,6 +129,9 @@ class Evaluator:
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
         """Compute every figure of the three stages and of the funnel, with one value per user with a target.
 
+        Where the users' table has a column ``trace``, ``end_to_end`` has the figures of whole traces too (see
+        ``recx.evaluation.traces``).
+
         Raises:
             InputError: There is nothing to judge, or a grade is above ``max_grade``.
             RecxError: The ranker added an item, or a metric returned neither one value per user nor one number.
@@ -157,6 +161,12 @@ class Evaluator:
                 notes |= measured.notes
             scalars[f"{stage}/users"] = float(counts[f"{stage}/users"])
         values |= found["funnel"].values
+        traces = Traces.of(fold.history.users, truth.user)
+        if traces is not None:
+            right = found["first_is_right"].values["first_is_right"]
+            values["end_to_end/trace_success"] = traces.success(right)
+            scalars |= {f"end_to_end/{name}": number for name, number in traces.numbers(right).items()}
+            notes |= traces.notes
         return Evaluation(
             fold.history.users.ids[truth.user],
             values,
@@ -187,6 +197,7 @@ class Evaluator:
             "funnel": lambda of: Measured(funnel(of["retrieval"], of["end_to_end"], ranking_cuts)),
             "tied": lambda of: tied(of["end_to_end"].lists, cuts),
             "counts": _counts,
+            "first_is_right": lambda of: Measured({"first_is_right": hit(of["end_to_end"], 1)}),
             **{f"tables/{name}": partial(self._table, name) for name in self.tables},
         }
 
