@@ -59,7 +59,7 @@ class Traces:
         first = np.zeros(n, dtype=np.int64)
         first[of_task[tasks][::-1]] = tasks[::-1]
         sums = {
-            name: np.bincount(of_task[tasks], weights=_known(users.table[name][judged[tasks]]), minlength=n)
+            name: np.bincount(of_task[tasks], _known(users.table[name][judged[tasks]]), n).astype(np.float64)
             for name in SUMMED
             if name in users.table
         }
