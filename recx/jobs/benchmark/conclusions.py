@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from recx.evaluation.warnings import SIGNIFICANT
 from recx.jobs.benchmark.figures import grades_as_text
-from recx.jobs.benchmark.outcome import MEAN_MS, P95_MS, Outcome, Row, best
-from recx.jobs.benchmark.timing import FEWEST
+from recx.jobs.benchmark.not_told_apart import not_told_apart
+from recx.jobs.benchmark.outcome import COST, MEAN_MS, P95_MS, Outcome, Row, best
+from recx.jobs.benchmark.timing import FEWEST, ms
 from recx.report.terminal.formats import figure
+
+FEW = 100
+"""Below this number of queries, the width of the intervals is said."""
 
 
 def conclusions(outcome: Outcome) -> list[str]:
@@ -24,9 +28,8 @@ def _conclusions(outcome: Outcome) -> Iterator[str]:
     row = best(rows, outcome.quality)
     if row is not None:
         mean, low, high = row.quality[metric]
-        alike = [f"{name} (p {p:.3f})" for name, p in outcome.told_apart.items() if not p < SIGNIFICANT]
-        end = f"; not significantly different from {', '.join(alike)}" if alike else ""
-        yield f"best quality: {row.name}, {metric} {mean:.4f} ({figure(low)} to {figure(high)}){end}"
+        yield f"best quality: {row.name}, {metric} {mean:.4f} ({figure(low)} to {figure(high)})"
+        yield from not_told_apart(outcome, row)
     yield from _quick(outcome, [row for row in rows if not outcome.is_yardstick(row)])
     for row in filter(outcome.is_yardstick, rows):
         yield (
@@ -37,6 +40,7 @@ def _conclusions(outcome: Outcome) -> Iterator[str]:
         on, off = (", ".join(row.name for row in rows if (row.name in outcome.on_front) is on) for on in (True, False))
         dominated = f"; dominated by one of these: {off}" if off else ""
         yield f"front of {metric}, p95 latency and cost: {on}{dominated}"
+    yield from outcome.recommended.get("said", ())
 
 
 def _quick(outcome: Outcome, rows: Sequence[Row]) -> Iterator[str]:
@@ -72,6 +76,7 @@ def cautions(outcome: Outcome) -> list[str]:
 
 
 def _cautions(outcome: Outcome) -> Iterator[str]:
+    yield from _few_queries(outcome)
     for row in outcome.failed:
         yield f"{row.name} failed: {row.reason}"
     if outcome.rows[0].reason and len(outcome.rows) > 1:
@@ -89,9 +94,54 @@ def _cautions(outcome: Outcome) -> Iterator[str]:
             f"measured before, in whole or in part, with the same model, data and settings: {cached} (cache=off "
             "measures again)"
         )
+    yield from _of_passes(outcome)
+
+
+def _few_queries(outcome: Outcome) -> Iterator[str]:
+    """Yield how wide the widest interval of the compared metric is if it is of fewer than ``FEW`` queries."""
+    metric = outcome.settings.quality
+    rows = [row for row in outcome.finished if row.queries < FEW and metric in row.quality]
+    widths = {row.name: row.interval(metric)[2] - row.interval(metric)[1] for row in rows}
+    widest = best(rows, lambda row: widths[row.name])
+    if widest is None:
+        return
+    _, low, high = widest.interval(metric)
+    tested = [test["difference_high"] - test["difference_low"] for test in outcome.against_best]
+    of_tests = f", and that of a difference from the best up to {max(tested):.4f}" if tested else ""
+    yield (
+        f"{widest.queries} queries are few: the 95 % interval of {metric} is up to {widths[widest.name]:.4f} wide "
+        f"({widest.name}: {figure(low)} to {figure(high)}){of_tests}: use {FEW} queries or more"
+    )
+
+
+def _of_passes(outcome: Outcome) -> Iterator[str]:
+    """Yield what is to be known of the passes with fewer documents, and with several queries per call."""
+    settings = outcome.settings
     for row in outcome.finished:
         if row.differ:
-            yield f"{row.name}: {row.differ} of {row.queries} lists differ in batches of {outcome.settings.batch_size}"
+            sizes = [f"{of['queries_per_call']:.0f}" for of in row.batches if of["queries_per_call"] > 1]
+            yield f"{row.name}: {row.differ} of {row.queries} lists differ in batches of {' or '.join(sizes)}"
+        if row.left_out:
+            yield (
+                f"{row.name}: no time was left to measure {', '.join(row.left_out)}: raise benchmark.timeout_s "
+                f"({settings.timeout_s:g}) or take fewer benchmark.budgets and benchmark.batch_sizes"
+            )
+    largest = max(settings.batch_sizes or (1,))
+    n = min((row.queries for row in outcome.finished), default=largest)
+    if settings.clocked and n < largest:
+        yield f"calls of {largest} queries (benchmark.batch_sizes) were not measured, since there are only {n}"
+    if any(outcome.budgets.values()) and any(row.unordered for row in outcome.finished):
+        yield (
+            "all candidates have the same score, so the first documents of a query (benchmark.budgets) are any of its "
+            "documents: give the data the scores or ranks of a first search, or choose a retriever"
+        )
+    if "cost_per_1000" in settings.limits:
+        free = [row.name for row in outcome.finished if not row.figure(COST) and not outcome.is_yardstick(row)]
+        if free:
+            yield (
+                f"no price is given for {', '.join(free)} (benchmark.cost_per_query, benchmark.cost_per_document): "
+                "they count as free"
+            )
 
 
 def _timing_cautions(outcome: Outcome) -> Iterator[str]:
@@ -132,10 +182,3 @@ def sampled(outcome: Outcome) -> str:
     named = {text.partition(" "): count for text, count in grades_as_text(row.grades).items()}
     grades = ", ".join(f"{count:,} {name or f'of grade {grade}'}" for (grade, _, name), count in named.items())
     return f"{row.queries:,} queries ({of}), {row.documents:,} documents: {grades}"
-
-
-def ms(value: float) -> str:
-    """Return milliseconds with three significant digits."""
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if value >= 1e-4 else f"{value:.7f}"

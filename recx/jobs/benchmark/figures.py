@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recx.core.types import Fold, Longs, RankedLists
-from recx.jobs.benchmark.timing import NS_PER_S, latency, throughput
+from recx.jobs.benchmark.timing import FEWEST, NS_PER_MS, NS_PER_S, latency, throughput
 
 GRADES: Mapping[float, str] = {0: "not relevant", 1: "weakly relevant", 2: "relevant", 3: "highly relevant"}
 Measured = Mapping[str, Any]
@@ -30,15 +30,59 @@ def figures_of(lists: RankedLists, ranker: Measured, retriever: Measured) -> dic
     latencies = latencies_of(ranker, retriever)
     if latencies is None:
         return figures
-    totals = {"": float(latencies.sum())}
-    if "batch_ns" in ranker:
-        totals["batch_"] = float(ranker["batch_ns"] + retriever.get("batch_ns", 0))
     figures["time/first_call_s"] = (ranker["first_ns"] + retriever.get("first_ns", 0)) / NS_PER_S
-    figures |= {f"latency/{name}": value for name, value in latency(latencies).items()}
-    for kind, total in totals.items():
-        rates = throughput(lists.n_lists, len(lists), total)
-        figures |= {f"throughput/{kind}{name}": value for name, value in rates.items()}
+    figures |= _of_latencies(latencies, len(lists))
+    sizes = batches_of(lists, ranker, retriever)
+    if len(sizes) > 1:
+        figures |= {f"throughput/batch_{name}": sizes[-1][name] for name in ("queries_per_s", "documents_per_s")}
     return {**figures, "memory/peak_mb": (ranker["memory"] + retriever.get("memory", 0.0)) / 1e6}
+
+
+def _of_latencies(ns: Longs, documents: int) -> dict[str, float]:
+    """Return the ``latency/`` and ``throughput/`` figures of single calls, which took ``ns`` [n]."""
+    rates = throughput(len(ns), documents, float(ns.sum()))
+    of_calls = {f"latency/{name}": value for name, value in latency(ns).items()}
+    return {**of_calls, **{f"throughput/{name}": value for name, value in rates.items()}}
+
+
+def budgets_of(ranker: Measured, retriever: Measured) -> dict[int, dict[str, float]]:
+    """Return documents per query -> how many ``documents`` were ranked, and the figures of single calls if timed."""
+    found: dict[int, dict[str, float]] = {}
+    for k, made in ranker.get("budgets", {}).items():
+        ns = latencies_of(made, retriever)
+        found[int(k)] = {"documents": made["documents"]} | ({} if ns is None else _of_latencies(ns, made["documents"]))
+    return found
+
+
+def batches_of(lists: RankedLists, ranker: Measured, retriever: Measured) -> list[dict[str, float]]:
+    """Return the figures of each number of queries per call, the smallest, 1, first; [] if nothing was timed.
+
+    Args:
+        lists: What the ranker returned.
+        ranker: What was measured of it.
+        retriever: What was measured of retrieving.
+
+    Returns:
+        ``queries_per_call``, ``calls``, ``ms_per_query`` (all calls over all queries), ``call_p50_ms`` and
+        ``call_p95_ms`` (how long a query waits for its call, whose last one may have fewer queries and is left out;
+        NaN with fewer calls than a percentile needs), ``queries_per_s`` and ``documents_per_s``.
+    """
+    single = latencies_of(ranker, retriever)
+    if single is None or not len(single):
+        return []
+    n, by_size = lists.n_lists, {1: single}
+    for size, ns in ranker["batches"].items():
+        others = retriever.get("batches", {})
+        if not retriever or size in others:
+            by_size[int(size)] = np.asarray(ns) + np.asarray(others.get(size, 0))
+    found = []
+    for size, ns in sorted(by_size.items()):
+        whole, total = latency(ns[: n // size]), float(ns.sum())
+        p95 = whole["p95_ms"] if n // size >= FEWEST[95] else math.nan
+        figures = {"queries_per_call": size, "calls": len(ns), "ms_per_query": total / NS_PER_MS / n}
+        waits = {"call_p50_ms": whole["p50_ms"], "call_p95_ms": p95}
+        found.append({**figures, **waits, **throughput(n, len(lists), total)})
+    return found
 
 
 def seconds_of(chain: Mapping[str, float], ranker: Measured, retriever: Measured) -> dict[str, float]:

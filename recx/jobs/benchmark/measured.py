@@ -8,114 +8,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextvars import Context
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cache as once
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from recx.config.part_classes import locate
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.protocols import FittedRanker, FittedRetriever, Ranker, Retriever
 from recx.core.ragged import blocks
-from recx.core.stored_lists import concat
 from recx.core.types import Fold, Interactions, RankedLists, Requests
+from recx.jobs.benchmark.calls import Batches, Timing, first_ranked
 from recx.jobs.benchmark.peak_memory import Memory
-from recx.jobs.benchmark.timing import timed
 from recx.storage import values
-from recx.storage.cache import keys
-from recx.storage.cache.code_version import code_of
-from recx.storage.cache.store import Cache
 
-Batches = Callable[[int], Iterator[tuple[Any, ...]]]
-"""From a number of requests per call to the arguments of the calls that together serve all requests."""
 Renewed = Callable[[Interactions], Interactions]
 """Returns the same history as another object, the same one each time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Timing:
-    """How calls are measured.
-
-    Attributes:
-        warmup: Calls before the first one that counts.
-        batch_size: Requests per call in a separate pass; None: no such pass.
-        clocked: False: all requests in one call that is not timed.
-        cache: Keeps measurements; None: nothing is kept.
-        built: Bytes that building the ranker took.
-        load: Load of the machine before any ranker ran.
-    """
-
-    warmup: int
-    batch_size: int | None
-    clocked: bool
-    cache: Cache | None
-    built: float = 0.0
-    load: float = 0.0
-
-    def kept(self, stage: str, part: Any, inputs: Sequence[Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return measurements from the cache, or make them now.
-
-        Args:
-            stage: ``rank`` or ``retrieve``.
-            part: What is measured.
-            inputs: What it is given.
-            make: Measures it.
-
-        Returns:
-            What ``make`` returns, ``cached``: whether that was done before, ``measured_at``: when, and ``load``: the
-            load of the machine then.
-        """
-        name, fresh = f"benchmark_{stage}", False
-
-        def now() -> dict[str, Any]:
-            nonlocal fresh
-            fresh, moment = True, datetime.now(UTC).isoformat(timespec="seconds")
-            return {**make(), "measured_at": moment, "load": self.load}
-
-        def key(cache: Cache) -> str | None:
-            try:
-                settings = (self.warmup, self.batch_size, self.clocked, code_of((__name__,)))
-                return cache.key(name, part, settings, *inputs)
-            except keys.NoKeyError:
-                return None
-
-        cache = self.cache
-        kept = now() if cache is None else cache.kept(name, lambda: key(cache), now)
-        return {**kept, "cached": not fresh}
-
-    def calls(self, call: Callable[..., RankedLists], batches: Batches, n: int) -> dict[str, Any]:
-        """Serve ``n`` requests.
-
-        Returns:
-            The ``lists``, and if timed: ``ns`` of each call, ``first_ns`` of the very first one (in which many rankers
-            index texts or load a model), ``batch_ns`` of all batches, and ``differ``: how many lists differ in batches.
-        """
-        if not self.clocked:
-            return {"lists": concat([call(*given) for given in batches(max(1, n))])}
-        first = list(islice(batches(1), self.warmup))  # their own objects, so that nothing cached by them helps others
-        warm = timed(call, [first[number % n] for number in range(self.warmup)])[1]
-        results, ns = timed(call, list(batches(1)))
-        lists = concat(results)
-        measured = {"lists": lists, "ns": ns, "first_ns": int(np.append(warm, ns)[0])}
-        if self.batch_size is not None:
-            in_batches, ns_of_batches = timed(call, list(batches(self.batch_size)))
-            measured["batch_ns"] = int(ns_of_batches.sum())
-            measured["differ"] = _differing(lists, concat(in_batches))
-        return measured
-
-
-def _differing(lists: RankedLists, others: RankedLists) -> int:
-    if not np.array_equal(lists.indptr, others.indptr):
-        return int((lists.lengths != others.lengths).sum())
-    rows = np.flatnonzero(lists.item != others.item)
-    return len(np.unique(np.searchsorted(lists.indptr, rows, side="right")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +87,41 @@ class TimedRanker:
         fitted = self.fitted(renewed)
         fit_s = time.perf_counter() - start
 
-        def batches(size: int) -> Iterator[tuple[Any, ...]]:
-            for start, stop in blocks(len(requests), size):
-                yield candidates[start:stop], renewed(history), requests[start:stop]
+        def of(lists: RankedLists) -> Batches:
+            def batches(size: int) -> Iterator[tuple[Any, ...]]:
+                for start, stop in blocks(len(requests), size):
+                    yield lists[start:stop], renewed(history), requests[start:stop]
 
-        measured = self.timing.calls(fitted.rank, batches, len(requests))
+            return batches
+
+        measured = self.timing.calls(fitted.rank, of(candidates), len(requests))
         measured["lists"] = replace(measured["lists"], notes=candidates.notes)
         summary = summary_of(fitted)
         kept = FitSummary(notes=summary.notes, weights=summary.weights)
-        return {**measured, "summary": kept, "memory": memory.rise(), "fit_s": fit_s, "size": _size(fitted)}
+        measured |= {"summary": kept, "memory": memory.rise(), "fit_s": fit_s, "size": _size(fitted)}
+        return {**measured, **self._with_fewer(fitted, candidates, of, measured)}
+
+    def _with_fewer(
+        self, fitted: FittedRanker, candidates: RankedLists, of: Callable[[RankedLists], Batches], whole: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Rank only the first documents of each list, for every budget below the longest list.
+
+        Returns:
+            ``budgets``: documents per query -> ``lists``, whole ones, ``ns``, and how many ``documents`` were ranked;
+            ``left_out``: passes for which the time was too short, those of ``whole`` included.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        left_out = list(whole.get("left_out", ()))
+        longest = int(candidates.lengths.max(initial=0))
+        for k in (k for k in self.timing.budgets if k < longest):
+            if not self.timing.has_time_like(whole):
+                left_out.append(f"{k} documents per query")
+                continue
+            head = candidates.top(k)
+            made = self.timing.singles(fitted.rank, of(head), head.n_lists)
+            lists = replace(first_ranked(candidates, made.pop("lists"), k), notes=candidates.notes)
+            found[str(k)] = {**made, "lists": lists, "documents": len(head)}
+        return {"budgets": found, "left_out": left_out}
 
     @property
     def summary(self) -> FitSummary:

@@ -17,7 +17,9 @@ from recx.jobs.benchmark.figures import balance
 from recx.jobs.benchmark.rerank import Rerank
 
 STAGE = "end_to_end/"
-MEAN_MS, P95_MS = "latency/mean_ms", "latency/p95_ms"
+MEAN_MS, P95_MS, COST = "latency/mean_ms", "latency/p95_ms", "cost/per_1000_queries"
+OF_BATCHES = ("queries_per_s", "documents_per_s", "ms_per_query", "call_p50_ms", "call_p95_ms")
+"""Figures of a number of queries per call that the table shows."""
 KEEPS_THE_ORDER = "recx.parts.ranker.identity.Identity"
 Interval = tuple[float, float, float]
 """A mean and the ends of its 95 % bootstrap interval over the queries."""
@@ -39,6 +41,11 @@ class Row:
         queries: How many queries it served.
         queries_in_all: How many queries the fold has.
         documents: How many documents it ranked.
+        longest: How many documents the longest list has.
+        k: How many documents of each list it ranked at most, the others following in their order; None: all.
+        batches: Figures of each number of queries per call (see ``recx.jobs.benchmark.figures.batches_of``).
+        left_out: Passes for which the time was too short.
+        unordered: Whether all candidates have the same score, so that the first of a list are any of them.
         cached: Whether some of its calls were measured before, in another run or row.
         measured_at: When the oldest of them were measured.
         load: The load of the machine before that.
@@ -56,6 +63,11 @@ class Row:
     queries: int = 0
     queries_in_all: int = 0
     documents: int = 0
+    longest: int = 0
+    k: int | None = None
+    batches: Sequence[Mapping[str, float]] = ()
+    left_out: Sequence[str] = ()
+    unordered: bool = False
     cached: bool = False
     measured_at: str = ""
     load: float = 0.0
@@ -84,17 +96,28 @@ class Outcome:
         settings: Its settings.
         rows: One per ranker or pair, in the order of the settings.
         tests: Rows of ``recx.compare`` against the first.
-        told_apart: Name of a row -> p of the paired test between it and the best in quality.
+        against_best: Rows of ``recx.compare`` against the best in quality, by that metric.
         machine: What it was measured on.
         warnings: What to know before relying on the tests.
+        pairs: Rows of ``recx.compare`` of all pairs, by that metric; of two rankers, none.
+        budgets: For every row, itself with each budget of documents below its longest list, as a row of its own.
+        recommended: The ranker for the budget (see ``recx.jobs.benchmark.recommend``); {} without a budget.
     """
 
     settings: Rerank
     rows: Sequence[Row]
     tests: Sequence[Mapping[str, Any]]
-    told_apart: Mapping[str, float]
+    against_best: Sequence[Mapping[str, Any]]
     machine: Mapping[str, Any]
     warnings: Sequence[str] = ()
+    pairs: Sequence[Mapping[str, Any]] = ()
+    budgets: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    recommended: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def told_apart(self) -> dict[str, float]:
+        """Name of a row -> p of the paired test between it and the best in quality, adjusted by Holm."""
+        return {test["run"]: test["p_holm"] for test in self.against_best}
 
     @property
     def finished(self) -> list[Row]:
@@ -108,8 +131,7 @@ class Outcome:
 
     def is_yardstick(self, row: Row) -> bool:
         """Return whether a row only keeps the order of the candidates, which is what rankers are held against."""
-        option = getattr(self.settings.rankers[row.ranker], "option", None)
-        return isinstance(option, Mapping) and option.get("_target_") == KEEPS_THE_ORDER
+        return keeps_the_order(self.settings, row.ranker)
 
     def quality(self, row: Row) -> float:
         """Return the metric that is weighed against latency and cost."""
@@ -156,12 +178,49 @@ class Outcome:
             columns[name] = [row.figure(name) for row in rows]
         return {
             **columns,
+            **self._curves(fold),
             "currency": [self.settings.currency] * len(rows),
             "balance": [self.score(row) for row in rows],
             "on_front": [row.name in self.on_front for row in rows],
             "differ_in_batches": of("differ")["differ"],
             **of("cached", "measured_at", "reason"),
         }
+
+    def _curves(self, fold: str) -> dict[str, list[float]]:
+        """Return the columns of each budget of documents, and of each number of queries per call."""
+        found = [self.on_curves(row, fold) for row in self.rows]
+        names = dict.fromkeys(name for of_row in found for name in of_row)
+        return {name: [of_row.get(name, math.nan) for of_row in found] for name in names}
+
+    def on_curves(self, row: Row, fold: str) -> dict[str, float]:
+        """Return the figures of a row for each budget of documents, and for each number of queries per call.
+
+        Args:
+            row: A ranker; where none of its lists is longer than the budget, the figures are those of whole lists.
+            fold: The fold that the rankers were compared on, which the names of quality say.
+
+        Returns:
+            ``budget_10/ndcg_at_10`` with the ends of its interval, ``budget_10/p95_ms``, ``batch_8/documents_per_s``...
+        """
+        figures: dict[str, float] = {}
+        metric, by_k = self.settings.quality, {at.k: at for at in self.budgets.get(row.name, ())}
+        for k in self.settings.budgets or ():
+            at = row if k >= row.longest else by_k.get(k)
+            if at is None:  # no time was left for it
+                continue
+            for end, value in zip(("", "_low", "_high"), at.interval(metric), strict=True):
+                figures[outside_name(f"budget_{k}/{metric}{end}", fold)] = value
+            for name, figure in (("mean_ms", MEAN_MS), ("p95_ms", P95_MS), ("cost_per_1000", COST)):
+                figures[f"budget_{k}/{name}"] = at.figure(figure)
+        for of in row.batches:
+            figures |= {f"batch_{of['queries_per_call']:.0f}/{name}": of[name] for name in OF_BATCHES}
+        return figures
+
+
+def keeps_the_order(settings: Rerank, ranker: str) -> bool:
+    """Return whether a ranker keeps the order of the candidates."""
+    option = getattr(settings.rankers[ranker], "option", None)
+    return isinstance(option, Mapping) and option.get("_target_") == KEEPS_THE_ORDER
 
 
 def best(rows: Iterable[Row], value: Callable[[Row], float]) -> Row | None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,13 @@ from rich.text import Text
 from recx.core.system.atomic import replacing, write_text
 from recx.core.system.serialize import as_json, plain
 from recx.evaluation.warnings import SIGNIFICANT
-from recx.jobs.benchmark.conclusions import cautions, conclusions, ms, sampled
+from recx.jobs.benchmark.conclusions import cautions, conclusions, sampled
+from recx.jobs.benchmark.curves import curves_of
 from recx.jobs.benchmark.figures import grades_as_text
-from recx.jobs.benchmark.outcome import MEAN_MS, Outcome, Row
+from recx.jobs.benchmark.outcome import MEAN_MS, P95_MS, Outcome, Row
+from recx.jobs.benchmark.timing import ms
+from recx.report.charts.figures import curve_charts
+from recx.report.charts.figures import document as svg
 from recx.report.terminal.formats import ABSENT, figure, significant, words
 from recx.report.terminal.text_table import bullets, section, show, table, where
 
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 
 Column = tuple[str, str, Callable[[float], str]]
 """The head of a column, the name of its figure, and how that is shown."""
-HOW = ("sample", "warmup", "batch_size", "timeout_s", "parallel", "currency", "cost_weight")
+HOW = ("sample", "warmup", "budgets", "batch_sizes", "timeout_s", "parallel", "currency", "cost_weight", "budget")
 """Settings that say how calls were measured."""
 NOTE = (
     "the text of a query is encoded in its own call; first: the very first call, in which a ranker may index documents "
@@ -38,7 +43,7 @@ NOTE = (
 
 
 def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -> None:
-    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv`` and, last, ``benchmark.json``.
+    """Write ``config.yaml``, ``protocol.json``, ``benchmark.csv``, ``curves.svg`` and, last, ``benchmark.json``.
 
     Args:
         outcome: What the benchmark found.
@@ -52,7 +57,11 @@ def write_benchmark(outcome: Outcome, config: Mapping[str, Any], folder: Path) -
     write_text(folder / "protocol.json", as_json(_card(outcome)))
     with replacing(folder / "benchmark.csv") as temporary:
         pd.DataFrame(outcome.columns(str(config["fold"]))).to_csv(temporary, index=False)
-    write_text(folder / "benchmark.json", as_json(document(outcome)))
+    found = document(outcome)
+    charts = list(chain.from_iterable(map(curve_charts, curves_of(found["rankers"], outcome.settings.quality))))
+    if charts:
+        write_text(folder / "curves.svg", svg(charts))
+    write_text(folder / "benchmark.json", as_json(found))
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
@@ -73,18 +82,23 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "rankers": [_facts(outcome, row) for row in outcome.rows],
         "tests": outcome.tests,
         "told_apart_from_the_best": outcome.told_apart,
+        "against_best": outcome.against_best,
+        "pairs": outcome.pairs,
+        "recommended": outcome.recommended,
         "conclusions": conclusions(outcome),
         "cautions": cautions(outcome),
     }
 
 
 def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
-    quality = {metric: dict(zip(("mean", "low", "high"), found, strict=True)) for metric, found in row.quality.items()}
     return {
         **{name: getattr(row, name) for name in ("name", "status", "reason")},
         "folder": row.folder.name,
-        "quality": quality,
+        "quality": _quality_of(row),
         "figures": row.figures,
+        "budgets": [_point(at) for at in outcome.budgets.get(row.name, ())],
+        "batches": row.batches,
+        **{name: getattr(row, name) for name in ("longest", "left_out")},
         "currency": outcome.settings.currency,
         "balance": outcome.score(row),
         "on_front": row.name in outcome.on_front,
@@ -93,6 +107,15 @@ def _facts(outcome: Outcome, row: Row) -> dict[str, Any]:
         "load_before": row.load,
         **{name: getattr(row, name) for name in ("queries", "documents", "cached", "measured_at", "seconds")},
     }
+
+
+def _point(row: Row) -> dict[str, Any]:
+    """Return a row of which only the first documents were ranked: how many at most, and in all."""
+    return {"k": row.k, "documents": row.documents, "quality": _quality_of(row), "figures": row.figures}
+
+
+def _quality_of(row: Row) -> dict[str, dict[str, float]]:
+    return {metric: dict(zip(("mean", "low", "high"), found, strict=True)) for metric, found in row.quality.items()}
 
 
 def _card(outcome: Outcome) -> dict[str, Any]:
@@ -117,7 +140,10 @@ def print_benchmark(console: Console, outcome: Outcome, folder: Path, address: s
         "quality, with 95 % intervals; * differs from the first (p < 0.05, paired, Holm)": _quality(outcome),
         "milliseconds per query": _measured(outcome, MEAN_MS, _latency()),
         "queries and documents per second; memory": _measured(
-            outcome, "throughput/queries_per_s", _throughput(settings.batch_size)
+            outcome, "throughput/queries_per_s", _throughput(_largest(outcome))
+        ),
+        f"{settings.quality} and p95 latency in ms if only the first documents of each query are ranked": _of_budgets(
+            outcome
         ),
         "cost": _measured(outcome, "cost/total", _cost(settings.currency)),
     }
@@ -166,9 +192,34 @@ def _latency() -> list[Column]:
     ]
 
 
-def _throughput(batch: int | None) -> list[Column]:
+def _of_budgets(outcome: Outcome) -> list[Table]:
+    """Return the table of the budgets of documents, or nothing if there are none."""
+    ks = sorted({at.k for row in outcome.rows for at in outcome.budgets.get(row.name, ()) if at.k is not None})
+    if not ks:
+        return []
+    rows = []
+    for row in outcome.rows:
+        by_k = {at.k: at for at in outcome.budgets.get(row.name, ())}
+        cells = [_both(outcome, by_k.get(k)) for k in ks]
+        rows.append([row.name, *cells, _both(outcome, row)])
+    return [table(["", *(str(k) for k in ks), "all"], rows)]
+
+
+def _both(outcome: Outcome, row: Row | None) -> str:
+    if row is None:
+        return ABSENT
+    p95 = row.figure(P95_MS)
+    return figure(outcome.quality(row)) + ("" if math.isnan(p95) else f", {ms(p95)}")
+
+
+def _largest(outcome: Outcome) -> int:
+    """Return the largest number of queries per call that was measured."""
+    return max((int(of["queries_per_call"]) for row in outcome.rows for of in row.batches), default=1)
+
+
+def _throughput(largest: int) -> list[Column]:
     whole, columns = partial(figure, digits=0), list[Column]()
-    for kind, by in [("", ""), *([("batch_", f"by {batch}: ")] if batch else [])]:
+    for kind, by in [("", ""), *([("batch_", f"by {largest}: ")] if largest > 1 else [])]:
         columns.append((f"{by}queries", f"throughput/{kind}queries_per_s", whole))
         columns.append(("documents", f"throughput/{kind}documents_per_s", whole))
     columns.append(("peak MB", "memory/peak_mb", partial(figure, digits=1)))

@@ -14,14 +14,14 @@ from recx.core.system.git import git_state
 from recx.core.system.plain_files import read_text
 from recx.core.system.serialize import flat, plain
 from recx.experiment.saved_runs import BENCHMARK, SavedRun
+from recx.jobs.benchmark.curves import budget_rows, curves_of
+from recx.jobs.benchmark.outcome import COST
 from recx.jobs.benchmark.output import HOW, NOTE
 from recx.report.charts.charts import Point
 from recx.report.page.contents import VERSION, present
 from recx.report.page.section_run import under, words
 from recx.report.page.several_runs import LATENCY, as_number, front_of, measured_rows, render
 from recx.report.page.write import save
-
-COST = "cost/per_1000_queries"
 
 
 def write_page(folder: Path) -> None:
@@ -94,9 +94,13 @@ def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
         tests=document["tests"],
         procedure=Procedure().in_words(int(document["queries"])),
         fronts=fronts,
+        curves=curves_of(rankers, quality),
+        budgets=budget_rows(rankers, quality),
+        currency=currency,
         note=f"{NOTE[0].upper()}{NOTE[1:]}.",
         grades=document["grades"],
-        machine=document["machine"],
+        machine=flat(document["machine"]),
+        pairs=[{**pair, "metric": pair["metric"].rpartition("/")[2]} for pair in document.get("pairs", ())],
     )
 
 

@@ -54,7 +54,14 @@ class Plan:
         shared = {
             "retrieves": settings.retrieves,
             "sample": settings.sample,
-            "how": {name: getattr(settings, name) for name in ("warmup", "batch_size", "clocked")},
+            "how": {
+                "warmup": settings.warmup,
+                "budgets": list(settings.budgets or ()),
+                "batch_sizes": list(settings.batch_sizes or ()),
+                "clocked": settings.clocked,
+                "timeout_s": settings.timeout_s,
+            },
+            "metrics": list(settings.metrics),
             "load": machine["load_before"] or 0.0,
             "cache": str(cache),
             "project": project.described(),

@@ -12,6 +12,8 @@ from recx.core.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, Po
 from recx.core.errors import InputError, did_you_mean
 
 METRICS = ("ndcg_at_1", "ndcg_at_3", "ndcg_at_5", "ndcg_at_10", "mrr", "mrr_at_10", "map_at_10")
+LIMITS = {"p95_ms": PositiveFloat, "cost_per_1000": NonNegativeFloat}
+"""What can be limited: the 95th percentile of a query's latency in milliseconds, and the cost of 1,000 queries."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Rerank:
         quality: The metric that is weighed against latency.
         sample: ``queries`` of the fold, drawn with ``seed``, with all their documents; None: all.
         warmup: Calls before the first one that counts.
-        batch_size: Queries per call in a separate pass; None: no such pass.
+        budgets: Numbers of documents: for each, the ranker orders only so many of the first search's best per query,
+            the others follow in their order, and quality and latency are measured; None: no such passes.
+        batch_sizes: Queries per call: latency and throughput are measured for each; None: of single calls only.
         timeout_s: Seconds that a ranker may take, from reading the data to the last call.
         parallel: How many rankers (``workers``) run in parallel, for their quality only: nothing is timed then.
         cost_per_document: Name of a ranker -> price of a document in ``currency`` (0).
@@ -34,6 +38,8 @@ class Rerank:
         currency: Of the prices.
         cost_weight: Weight in the score quality / (mean latency in ms x weight): one number, or name of a ranker ->
             weight (1).
+        budget: What a query may take: ``p95_ms`` and ``cost_per_1000`` queries in ``currency``, or one of them; the
+            conclusions recommend the best ranker within it. None: nothing is recommended.
     """
 
     rankers: Mapping[str, Any]
@@ -42,13 +48,15 @@ class Rerank:
     quality: str = "ndcg_at_10"
     sample: Mapping[str, int] | None = field(default_factory=lambda: {"queries": 500, "seed": 0})
     warmup: NonNegativeInt = 10
-    batch_size: PositiveInt | None = 32
+    budgets: tuple[PositiveInt, ...] | None = (10, 20, 50, 100)
+    batch_sizes: tuple[PositiveInt, ...] | None = (1, 8, 32)
     timeout_s: PositiveFloat = 600.0
     parallel: Mapping[str, int] | None = None
     cost_per_document: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
     cost_per_query: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
     currency: str = "USD"
     cost_weight: PositiveFloat | Mapping[str, PositiveFloat] = 1.0
+    budget: Mapping[str, float | None] | None = None
 
     def __post_init__(self) -> None:
         check(self, "benchmark")
@@ -62,12 +70,39 @@ class Rerank:
             raise InputError(f"benchmark.quality={self.quality}: {did_you_mean(self.quality, self.metrics)}")
         _check_keys("sample", self.sample, {"queries": PositiveInt, "seed": Seed})
         _check_keys("parallel", self.parallel, {"workers": PositiveInt})
+        for key in ("budgets", "batch_sizes"):
+            _check_rising(key, getattr(self, key))
+        self._check_budget()
         for key in ("cost_per_document", "cost_per_query", "cost_weight"):
             named = getattr(self, key)
             for name in named if isinstance(named, Mapping) else ():
                 if name not in self.rankers:
                     near = did_you_mean(name, self.rankers)
                     raise InputError(f"benchmark.{key}.{name}: there is no ranker of that name: {near}")
+
+    def _check_budget(self) -> None:
+        """Check that the limits are known, positive, and of what is measured."""
+        if self.budget is None:
+            return
+        for name, limit in self.budget.items():
+            if name not in LIMITS:
+                raise InputError(f"benchmark.budget.{name}: {did_you_mean(name, LIMITS)}")
+            if limit is not None:
+                coerce(limit, LIMITS[name], f"benchmark.budget.{name}")
+        if not self.limits:
+            raise InputError(
+                "benchmark.budget limits nothing: give p95_ms, cost_per_1000 or both, such as {p95_ms: 50}, or null"
+            )
+        if "p95_ms" in self.limits and not self.clocked:
+            raise InputError(
+                "benchmark.budget.p95_ms: rankers that run in parallel are not timed: set benchmark.parallel=null or "
+                "leave out p95_ms"
+            )
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """What a query may take at most: ``p95_ms`` and ``cost_per_1000``, where they are limited."""
+        return {name: float(limit) for name, limit in (self.budget or {}).items() if limit is not None}
 
     @property
     def clocked(self) -> bool:
@@ -107,6 +142,15 @@ class Rerank:
         per_document = total / documents if documents else math.nan
         costs = {"total": total, "per_query": per_query, "per_document": per_document}
         return {**costs, "per_1000_queries": 1000 * per_query}
+
+
+def _check_rising(key: str, numbers: tuple[int, ...] | None) -> None:
+    """Check that a list of numbers is not empty, and that each is larger than the one before."""
+    if numbers is not None and (not numbers or list(numbers) != sorted(set(numbers))):
+        given = ", ".join(map(str, numbers))
+        raise InputError(
+            f"benchmark.{key}=[{given}]: give one number or more, each once and the smallest first, or null"
+        )
 
 
 def _check_keys(key: str, given: Mapping[str, int] | None, hints: Mapping[str, Any]) -> None:

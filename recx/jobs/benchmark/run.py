@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +17,12 @@ from recx.core.system.own_folder import OwnFolder
 from recx.core.system.threads import limited_to
 
 if TYPE_CHECKING:
-    from recx.core.evaluation import Evaluation
     from recx.core.trackers import Run
-    from recx.evaluation.compare import Comparison
     from recx.jobs.benchmark.outcome import Outcome, Row
     from recx.jobs.benchmark.prepare import Plan
-    from recx.jobs.benchmark.rerank import Rerank
 
 
-FILES = ("config.yaml", "protocol.json", "benchmark.csv", "benchmark.json", "report.json", "report.html")
+FILES = ("config.yaml", "protocol.json", "benchmark.csv", "benchmark.json", "curves.svg", "report.json", "report.html")
 """The files of a benchmark, beside a folder for each ranker."""
 
 
@@ -54,6 +47,8 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
     with limited_to(config["runtime"]["threads"]) as threads:
         from recx.core.progress import say, shown_on
         from recx.jobs.benchmark.conclusions import conclusions
+        from recx.jobs.benchmark.evaluated import evaluated
+        from recx.jobs.benchmark.machine import machine_of
         from recx.jobs.benchmark.output import print_benchmark, write_benchmark
         from recx.jobs.benchmark.page import write_page
         from recx.jobs.benchmark.prepare import read
@@ -77,11 +72,11 @@ def benchmark(config: Mapping[str, Any], folder: Path) -> Outcome:
         with suppress(_FailedError), own.held(), tracked as run, shown_on(console):
             own.begin()
             run.log_tags({"recx.rankers": rankers})
-            machine = _machine(threads)
+            machine = machine_of(threads)
             jobs = plan.jobs(folder.absolute(), Path(CACHE).absolute(), machine)
             workers = 1 if settings.parallel is None else settings.parallel["workers"]
             results = Processes(settings.timeout_s).outcomes(jobs, workers, report)
-            outcome = _evaluated(settings, jobs, results, machine)
+            outcome = evaluated(settings, jobs, results, machine)
             write_benchmark(outcome, config, folder)
             _track_rankers(plan, outcome, run)
             columns = outcome.columns(config["fold"])
@@ -108,68 +103,6 @@ def check(outcome: Outcome) -> None:
         )
 
 
-def _evaluated(
-    settings: Rerank,
-    jobs: Sequence[Mapping[str, Any]],
-    results: Sequence[Mapping[str, Any]],
-    machine: Mapping[str, Any],
-) -> Outcome:
-    """Read what the workers wrote, and compare the rows."""
-    from recx.experiment.saved_runs import SavedRun
-    from recx.jobs.benchmark.outcome import STAGE, Outcome, best
-
-    evaluations = {
-        job["name"]: replace(SavedRun(Path(job["folder"])).evaluation, name=job["name"])
-        for job, result in zip(jobs, results, strict=True)
-        if "reason" not in result
-    }
-    rows = [
-        _row(settings, job, result, evaluations.get(job["name"])) for job, result in zip(jobs, results, strict=True)
-    ]
-    metrics = [STAGE + metric for metric in settings.metrics]
-    with_first = None if rows[0].reason else _compared(list(evaluations.values()), metrics)
-    outcome = Outcome(settings, rows, _tests(with_first), {}, machine)
-    row, with_best = best(outcome.finished, outcome.quality), None
-    if row is not None:
-        others = [evaluation for name, evaluation in evaluations.items() if name != row.name]
-        with_best = _compared([evaluations[row.name], *others], [STAGE + settings.quality])
-    return replace(
-        outcome,
-        told_apart={test["run"]: test["p_holm"] for test in _tests(with_best)},
-        warnings=next((made.warnings for made in (with_first, with_best) if made is not None), []),
-    )
-
-
-def _row(settings: Rerank, job: Mapping[str, Any], result: Mapping[str, Any], evaluation: Evaluation | None) -> Row:
-    from recx.jobs.benchmark.outcome import STAGE, Row
-
-    row = Row(job["name"], job["ranker"], Path(job["folder"]), seconds=result["seconds"])
-    if evaluation is None:
-        return replace(row, reason=result["reason"])
-    metrics = [metric for metric in settings.metrics if STAGE + metric in evaluation.values]
-    intervals = evaluation.intervals([STAGE + metric for metric in metrics])
-    figures = {name: math.nan if value is None else value for name, value in result["figures"].items()}
-    cost = settings.cost(job["ranker"], result["queries"], result["documents"])
-    facts = ("grades", "queries", "queries_in_all", "documents", "cached", "measured_at", "load", "differ")
-    return replace(
-        row,
-        quality={metric: (evaluation.means[STAGE + metric], *intervals[STAGE + metric]) for metric in metrics},
-        figures={**figures, **{f"cost/{name}": value for name, value in cost.items()}},
-        **{name: result[name] for name in facts},
-    )
-
-
-def _compared(evaluations: Sequence[Evaluation], metrics: Sequence[str]) -> Comparison | None:
-    from recx.evaluation.compare import compare
-
-    shared = [metric for metric in metrics if all(metric in one.values for one in evaluations)]
-    return compare(*evaluations, metrics=shared) if shared and len(evaluations) > 1 else None
-
-
-def _tests(comparison: Comparison | None) -> list[dict[str, Any]]:
-    return [] if comparison is None else comparison.table.to_dict("records")
-
-
 def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
     """Track every ranker as a run below the benchmark's."""
     for row in outcome.rows:
@@ -178,7 +111,9 @@ def _track_rankers(plan: Plan, outcome: Outcome, parent: Run) -> None:
         with suppress(_FailedError), plan.tracker.run(plan.config["name"], params, context) as run:
             means = {f"quality/{metric}": values[0] for metric, values in row.quality.items()}
             quality = outside(means, plan.config["fold"])
-            run.log_metrics({} if row.reason else {**quality, **row.figures, "balance": outcome.score(row)})
+            curves = outcome.on_curves(row, plan.config["fold"])
+            figures = {**quality, **row.figures, **curves, "balance": outcome.score(row)}
+            run.log_metrics({} if row.reason else figures)
             run.log_files(row.folder)
             if row.reason:
                 raise _FailedError(row.reason)
@@ -205,23 +140,3 @@ def _headline(outcome: Outcome, fold: str) -> dict[str, float]:
         figures[f"p95_ms/{row.name}"] = row.figure(P95_MS)
         figures[f"balance/{row.name}"] = outcome.score(row)
     return {name: value for name, value in figures.items() if not math.isnan(value)}
-
-
-def _machine(threads: int) -> dict[str, Any]:
-    return {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "threads": threads,
-        "python": platform.python_version(),
-        "written_at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _processor() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -70,3 +70,10 @@ def throughput(queries: int, documents: int, nanoseconds: float) -> dict[str, fl
     """
     seconds = nanoseconds / NS_PER_S if nanoseconds > 0 else math.nan
     return {"queries_per_s": queries / seconds, "documents_per_s": documents / seconds}
+
+
+def ms(value: float) -> str:
+    """Return milliseconds with three significant digits."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 1e-4 else f"{value:.7f}"

@@ -69,6 +69,7 @@ def lines(
     series: Mapping[str, Sequence[tuple[float, float | None]]],
     *,
     log_x: bool = False,
+    log_y: bool = False,
     square: bool = False,
 ) -> Chart:
     """Draw up to six lines; further ones are in the table only.
@@ -79,16 +80,17 @@ def lines(
         y_label: Label of the vertical axis.
         series: Points by name of the series.
         log_x: Whether the horizontal axis is logarithmic.
+        log_y: Whether the vertical axis is.
         square: Whether both axes have the same range and length, with the line y = x.
     """
     given = {name: [(x, float("nan") if y is None else y) for x, y in points] for name, points in series.items()}
-    stretches = {name: runs(points, log_x) for name, points in given.items()}
+    stretches = {name: runs(points, log_x, log_y) for name, points in given.items()}
     shown = [name for name, pieces in stretches.items() if pieces][:N_STYLES]
     places = [point for name in shown for piece in stretches[name] for point in piece]
     if not places:
         return no_data(title)
     xs, ys = [x for x, _ in places], [y for _, y in places]
-    axes = square_plane(xs + ys) if square else plane(xs, ys, log_x=log_x)
+    axes = square_plane(xs + ys) if square else plane(xs, ys, log_x=log_x, log_y=log_y)
     drawn = axes.frame(x_label, y_label)
     if square:
         ends = [axes.at((end, end)) for end in (axes.x.low, axes.x.high)]

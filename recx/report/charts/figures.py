@@ -16,7 +16,7 @@ from recx.core.system.atomic import write_text
 from recx.core.types import Array
 from recx.report.charts.charts import MOST_BARS, bars, lines
 from recx.report.charts.matrix import matrix
-from recx.report.charts.svg import CELL, LETTERS, WIDTH, Chart, element, text
+from recx.report.charts.svg import CELL, LETTERS, N_STYLES, WIDTH, Chart, element, text
 
 MARGIN, LINE = 16.0, 20.0
 """Units around the charts of a file, and from one text line to the next."""
@@ -119,6 +119,23 @@ CHARTS: dict[str, Callable[[Columns, bool], Chart]] = {
 def strongest(rows: Sequence[object]) -> str:
     """Return how many of the bars are drawn if not all are."""
     return f": the strongest {MOST_BARS} of {len(rows)}" if len(rows) > MOST_BARS else ""
+
+
+def curve_charts(curve: Mapping[str, Any]) -> list[Chart]:
+    """Return the charts of a set of curves, as many in each as have styles of their own.
+
+    Args:
+        curve: ``title``, ``x_label``, ``y_label``, ``series``: name -> points, ``log_x`` and ``log_y``.
+    """
+    names, labels = list(curve["series"]), (curve["x_label"], curve["y_label"])
+    axes = {"log_x": curve["log_x"], "log_y": curve["log_y"]}
+    parts = [names[start : start + N_STYLES] for start in range(0, len(names), N_STYLES)]
+    charts = []
+    for number, part in enumerate(parts, start=1):
+        title = curve["title"] + (f" ({number} of {len(parts)})" if len(parts) > 1 else "")
+        series = {name: [(x, y) for x, y in curve["series"][name]] for name in part}
+        charts.append(lines(title, *labels, series, **axes))
+    return charts
 
 
 def document(charts: Sequence[Chart]) -> str:

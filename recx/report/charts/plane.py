@@ -57,9 +57,11 @@ class Plane:
         ]
 
 
-def plane(xs: Sequence[float], ys: Sequence[float], *, log_x: bool = False, zero: bool = False) -> Plane:
-    """Return a plane that contains all values; with ``zero``, its vertical axis starts at zero or below."""
-    y = linear(ys, TOP + HEIGHT, TOP, zero=zero)
+def plane(
+    xs: Sequence[float], ys: Sequence[float], *, log_x: bool = False, log_y: bool = False, zero: bool = False
+) -> Plane:
+    """Return a plane that contains all values; with ``zero``, a linear vertical axis starts at zero or below."""
+    y = logarithmic(ys, TOP + HEIGHT, TOP) if log_y else linear(ys, TOP + HEIGHT, TOP, zero=zero)
     return Plane(_fitting(logarithmic if log_x else linear, xs, _left(y)), y, TOP + HEIGHT + BOTTOM)
 
 

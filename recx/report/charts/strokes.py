@@ -23,11 +23,12 @@ def curve(points: Sequence[Pair], series: int, marked: bool) -> Markup:
     return drawn + Markup("").join(mark(x, y, series) for x, y in points if marked)
 
 
-def runs(points: Sequence[Pair], log_x: bool) -> list[list[Pair]]:
-    """Return the stretches between gaps, thinned."""
+def runs(points: Sequence[Pair], log_x: bool, log_y: bool = False) -> list[list[Pair]]:
+    """Return the stretches between gaps, thinned; on a logarithmic axis, what is not above 0 is a gap too."""
 
     def is_shown(point: Pair) -> bool:
-        return finite(point[0]) and finite(point[1]) and (point[0] > 0 or not log_x)
+        x, y = point
+        return finite(x) and finite(y) and (x > 0 or not log_x) and (y > 0 or not log_y)
 
     return [list(run) for shown, run in groupby(thinned(points, MOST_POINTS), is_shown) if shown]
 

@@ -56,6 +56,7 @@ def _environment() -> Environment:
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
     environment.filters |= {"bare": bare, "cut_name": cut_name, "numeric": lambda name: (name, True)}
     environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
+    environment.globals |= {"curve_charts": figures.curve_charts}
     environment.globals |= {"pivot": pivot, "enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}
     return environment
 

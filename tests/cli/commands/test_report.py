@@ -157,7 +157,7 @@ def benchmark_of(folder: Path, rankers: list[dict[str, Any]]) -> dict[str, Any]:
     test |= {"relative": 1.25, "wins": 900, "ties": 200, "losses": 100, "d_z": 1.0}
     test |= {"p_t": 0.001, "p_sign_flip": 0.0002, "p_holm": 0.0003}
     sample = {"queries": 1200, "seed": 3}
-    settings = {"quality": "ndcg_at_10", "sample": sample, "warmup": 11, "batch_size": 33, "currency": "<EUR>"}
+    settings = {"quality": "ndcg_at_10", "sample": sample, "warmup": 11, "batch_sizes": [1, 33], "currency": "<EUR>"}
     document = {
         "settings": {**settings, "cost_weight": 1.0},
         "machine": {"cores": 2, "written_at": "2026-11-28T10:00:00+00:00"},
@@ -212,7 +212,7 @@ def test_a_benchmark_has_a_page(here: Path, capsys: pytest.CaptureFixture[str]) 
         "sample.queries": "1200",
         "sample.seed": "3",
         "warmup": "11",
-        "batch size": "33",
+        "batch sizes": "[1, 33]",
         "cost weight": "1.0",
         "currency": "&lt;EUR&gt;",
     }

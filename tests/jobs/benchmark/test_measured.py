@@ -14,8 +14,9 @@ from recx.core.types import Array, Floats, Fold, Interactions, RankedLists, Requ
 from recx.evaluation.evaluator import Evaluator
 from recx.experiment import blocks
 from recx.experiment.experiment import Experiment, Result
-from recx.jobs.benchmark.figures import figures_of, latencies_of
-from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever, Timing
+from recx.jobs.benchmark.calls import Timing
+from recx.jobs.benchmark.figures import batches_of, budgets_of, figures_of, latencies_of
+from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever
 from recx.jobs.benchmark.peak_memory import CLEAR
 from recx.parts.dataset.synthetic_judged import SyntheticJudged
 from recx.parts.feature.columns import Columns
@@ -51,7 +52,8 @@ class Counting:
 
 
 def timing(cache: Cache | None = None, **settings: object) -> Timing:
-    return Timing(**{"warmup": 3, "batch_size": 4, "clocked": True, **settings}, cache=cache)  # type: ignore[arg-type]
+    how = {"warmup": 3, "budgets": [], "batch_sizes": [4], "clocked": True, **settings}
+    return Timing(**how, cache=cache)  # type: ignore[arg-type]
 
 
 def run(ranker: object, timing: Timing, chain: Experiment = CHAIN) -> Result:
@@ -97,13 +99,82 @@ def test_identity_keeps_the_retrievers_own_order() -> None:
 
 def test_calls_are_warmed_up_one_at_a_time_then_in_batches() -> None:
     counting = Counting()
-    measured = run(counting, timing(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
-    assert counting.calls == [*[1] * 3, *[1] * 8, 5, 3]
+    measured = run(counting, timing(warmup=3, batch_sizes=[1, 2, 5])).ranker.measured  # type: ignore[attr-defined]
+    assert counting.calls == [*[1] * 3, *[1] * 8, 2, 2, 2, 2, 5, 3]
     assert len(measured["ns"]) == 8
-    assert measured["batch_ns"] > 0
+    assert {size: len(ns) for size, ns in measured["batches"].items()} == {"2": 4, "5": 2}
     counting.calls.clear()
-    assert "batch_ns" not in run(counting, timing(warmup=10, batch_size=None)).ranker.measured  # type: ignore[attr-defined]
+    assert run(counting, timing(warmup=10, batch_sizes=[])).ranker.measured["batches"] == {}  # type: ignore[attr-defined]
     assert counting.calls == [1] * 18
+    counting.calls.clear()
+    run(counting, timing(warmup=0, batch_sizes=[8, 32, 64]))  # of 8 queries
+    assert counting.calls == [*[1] * 8, 8]
+
+
+def test_with_fewer_documents_only_the_first_are_ranked_and_the_others_follow() -> None:
+    @dataclass(frozen=True)
+    class Backwards:
+        """Turns every list around, and keeps how long the lists of each call were."""
+
+        lengths: list[int] = field(default_factory=list)
+
+        def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+            self.lengths.extend(candidates.lengths.tolist())
+            return candidates.reorder(candidates.rank.astype(np.float32))
+
+    backwards = Backwards()
+    result = run(backwards, timing(warmup=0, batch_sizes=[], budgets=[3, 5, 10_000]))
+    measured = result.ranker.measured  # type: ignore[attr-defined]
+    assert list(measured["budgets"]) == ["3", "5"]  # no list is longer than 10,000
+    whole, n = result.candidates.lengths, result.candidates.n_lists
+    assert backwards.lengths == [*whole, *np.minimum(whole, 3), *np.minimum(whole, 5)]
+    for k in (3, 5):
+        made = measured["budgets"][str(k)]
+        assert len(made["ns"]) == n
+        assert made["documents"] == np.minimum(whole, k).sum()
+        for place in range(n):
+            before = result.candidates[place : place + 1].item.tolist()
+            after = made["lists"][place : place + 1].item.tolist()
+            assert after == [*before[:k][::-1], *before[k:]]
+
+
+def test_a_pass_for_which_there_is_no_time_is_left_out_and_named() -> None:
+    measured = run(Identity(), timing(batch_sizes=[4], budgets=[3, 5], until=0.0)).ranker.measured  # type: ignore[attr-defined]
+    assert measured["left_out"] == ["4 queries in a call", "3 documents per query", "5 documents per query"]
+    assert (measured["batches"], measured["budgets"]) == ({}, {})
+    assert len(measured["ns"]) == 8
+
+
+def test_in_parallel_the_order_with_fewer_documents_is_the_same_and_no_call_is_timed() -> None:
+    chosen = {"budgets": [3], "batch_sizes": [4]}
+    timed, untimed = (run(RANKERS["linear"], timing(clocked=on, **chosen)).ranker.measured for on in (True, False))  # type: ignore[attr-defined]
+    assert same(timed["budgets"]["3"]["lists"], untimed["budgets"]["3"]["lists"])
+    assert not same(timed["budgets"]["3"]["lists"], timed["lists"])
+    assert budgets_of(untimed, {}) == {3: {"documents": 24}}
+    assert batches_of(untimed["lists"], untimed, {}) == []
+
+
+def test_figures_of_batches_by_hand() -> None:
+    lists = RankedLists(
+        np.arange(45, dtype=np.int32), np.arange(0, 91, 2), np.tile(np.int32([0, 1]), 45), np.zeros(90, np.float32)
+    )
+    ms = 1_000_000
+    ranker = {
+        "ns": np.full(45, 3 * ms),
+        "batches": {"2": np.array([4 * ms] * 22 + [900 * ms]), "32": np.full(2, 9 * ms)},
+    }
+    one, two, many = batches_of(lists, ranker, {})
+    assert [of["queries_per_call"] for of in (one, two, many)] == [1, 2, 32]
+    assert one["ms_per_query"] == pytest.approx(3)
+    assert (one["queries_per_s"], one["documents_per_s"]) == pytest.approx((1000 / 3, 2000 / 3))
+    # the last call, of one query, counts in the throughput and not in the latency of calls of two
+    assert (two["call_p50_ms"], two["call_p95_ms"]) == pytest.approx((4, 4))
+    assert two["ms_per_query"] == pytest.approx((22 * 4 + 900) / 45)
+    assert many["call_p50_ms"] == pytest.approx(9)
+    assert np.isnan(many["call_p95_ms"])  # of one call
+    assert many["documents_per_s"] == pytest.approx(90 / 0.018)
+    retriever = {"ns": np.full(45, ms), "batches": {"2": np.full(23, 2 * ms)}}
+    assert [of["call_p50_ms"] for of in batches_of(lists, ranker, retriever)] == pytest.approx([4, 6])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +199,7 @@ def test_every_call_that_counts_encodes_its_query_and_none_the_items(as_feature:
         if as_feature
         else Cosine(letters)
     )
-    measured = run(ranker, timing(warmup=3, batch_size=5)).ranker.measured  # type: ignore[attr-defined]
+    measured = run(ranker, timing(warmup=3, batch_sizes=[5])).ranker.measured  # type: ignore[attr-defined]
     assert len(measured["ns"]) == 8
     n_items = CHAIN.dataset.load().n_items
     assert letters.calls[-14:] == [n_items, *[1] * 3, *[1] * 8, 5, 3]  # once a call, however many features share it

@@ -34,6 +34,13 @@ def test_rows_are_rankers_or_pairs() -> None:
     assert (pairs.retrieves, Rerank(TWO, {"x": None}).retrieves) == (True, False)
 
 
+def test_limits_are_those_that_are_given() -> None:
+    assert Rerank(TWO).limits == {}
+    assert Rerank(TWO, budget={"p95_ms": 50, "cost_per_1000": None}).limits == {"p95_ms": 50.0}
+    parallel = Rerank(TWO, budget={"cost_per_1000": 0}, parallel={"workers": 2})
+    assert parallel.limits == {"cost_per_1000": 0.0}
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -42,7 +49,23 @@ def test_rows_are_rankers_or_pairs() -> None:
         ({"quality": "ndcg_at_7"}, "did you mean"),
         ({"timeout_s": 0.0}, "benchmark.timeout_s=0.0"),
         ({"warmup": -1}, "benchmark.warmup=-1"),
-        ({"batch_size": 0}, "benchmark.batch_size=0"),
+        ({"batch_sizes": [0]}, "benchmark.batch_sizes.0=0: it must be 1 or more"),
+        ({"batch_sizes": 8}, "benchmark.batch_sizes=8: it must be a list"),
+        ({"batch_sizes": [8, 1]}, r"benchmark.batch_sizes=\[8, 1\]: give one number or more, each once"),
+        ({"budgets": []}, r"benchmark.budgets=\[\]: give one number or more"),
+        ({"budgets": [10, 10]}, r"benchmark.budgets=\[10, 10\]: .*the smallest first, or null"),
+        ({"budgets": [2.5]}, "benchmark.budgets.0=2.5: it must be a whole number"),
+        ({"budget": {"p95": 50}}, "benchmark.budget.p95: did you mean 'p95_ms'"),
+        ({"budget": {"p95_ms": 0}}, r"benchmark\.budget\.p95_ms=0\.0: it must be a?.*above 0"),
+        ({"budget": {"cost_per_1000": -1}}, r"benchmark\.budget\.cost_per_1000=-1\.0: it must be 0 or more"),
+        ({"budget": {"p95_ms": "fast"}}, "benchmark.budget.p95_ms=fast: it must be a number"),
+        ({"budget": {"p95_ms": None}}, "benchmark.budget limits nothing"),
+        ({"budget": {}}, "benchmark.budget limits nothing"),
+        ({"budget": 50}, "benchmark.budget=50: it must be"),
+        (
+            {"budget": {"p95_ms": 5}, "parallel": {"workers": 2}},
+            "budget.p95_ms: rankers that run in parallel",
+        ),
         ({"sample": {"queries": 0, "seed": 0}}, "benchmark.sample.queries"),
         ({"sample": {"querys": 5, "seed": 0}}, "did you mean 'queries'"),
         ({"parallel": {}}, "benchmark.parallel.workers"),

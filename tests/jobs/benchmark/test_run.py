@@ -62,7 +62,7 @@ def test_the_default_benchmark_is_measured_once_and_alike_in_every_order(
     assert again.rows[0].quality == first.rows[0].quality
     config = configured(SAMPLE, "~benchmark.rankers.bm25", "cache=off")
     settings = {**config["benchmark"], "rankers": dict(reversed(config["benchmark"]["rankers"].items()))}
-    settings |= {"warmup": 2, "batch_size": None}
+    settings |= {"warmup": 2, "batch_sizes": None, "budgets": None}
     anew = benchmark({**config, "benchmark": settings}, folder.parent / "third")
     assert [row.name for row in anew.rows] == ["linear", "identity"]
     assert [row.quality for row in anew.rows] == [first.rows[2].quality, first.rows[0].quality]
@@ -93,6 +93,8 @@ def test_what_fails_is_a_row_that_says_so_and_the_others_go_on(here: Path, monke
         check(outcome)
     assert "latency/mean_ms" not in outcome.rows[0].figures  # side by side
     assert outcome.rows[0].figures["cost/per_1000_queries"] == pytest.approx(500)
+    assert outcome.budgets["identity"][0].quality == outcome.rows[0].quality  # the order of the first search
+    assert "latency/p95_ms" not in outcome.budgets["identity"][0].figures
 
 
 def test_a_ranker_that_takes_too_long_is_a_row_that_says_so(here: Path) -> None:
@@ -114,12 +116,57 @@ def test_a_run_leaves_its_tables_and_a_folder_a_ranker(finished: tuple[Outcome, 
     assert json.loads((folder / "protocol.json").read_text())["benchmark"]["sample"] == {"queries": 8, "seed": 1}
     assert {row["currency"] for row in document["rankers"]} == {row["currency"] for row in rows} == {"USD"}
     assert any(said.startswith("fewer than 30 users") for said in document["cautions"])
+    assert document["cautions"][0].startswith("8 queries are few: the 95 % interval of ndcg_at_10 is up to 0.")
     times = list(csv.DictReader((folder / "bm25" / "latency.csv").read_text().splitlines()))
     mean = sum(int(row["nanoseconds"]) for row in times) / len(times) / 1e6
     assert outcome.rows[1].figures["latency/mean_ms"] == pytest.approx(mean)
     figures = json.loads((folder / "bm25" / "metrics.json").read_text())
     assert figures["latency/mean_ms"] == pytest.approx(mean)
     assert figures["time/rank"] == pytest.approx(mean * len(times) / 1000)
+
+
+@pytest.mark.slow
+def test_the_curves_are_in_the_tables_on_the_page_and_beside_them(finished: tuple[Outcome, Path]) -> None:
+    outcome, folder = finished
+    document = json.loads((folder / "benchmark.json").read_text())
+    [linear] = [row for row in document["rankers"] if row["name"] == "linear"]
+    longest = linear["longest"]
+    assert [at["k"] for at in linear["budgets"]] == [k for k in (10, 20, 50, 100) if k < longest]
+    assert [of["queries_per_call"] for of in linear["batches"]] == [1, 8]  # of 8 queries
+    first = linear["budgets"][0]
+    assert first["documents"] == sum(min(10, n) for n in _lengths(folder / "linear"))
+    assert first["quality"]["ndcg_at_10"]["mean"] != linear["quality"]["ndcg_at_10"]["mean"]
+    [row] = [
+        row for row in csv.DictReader((folder / "benchmark.csv").read_text().splitlines()) if row["name"] == "linear"
+    ]
+    assert float(row["budget_10/ndcg_at_10"]) == pytest.approx(first["quality"]["ndcg_at_10"]["mean"])
+    assert float(row["budget_10/p95_ms"]) == pytest.approx(first["figures"]["latency/p95_ms"])
+    assert float(row["budget_100/ndcg_at_10"]) == pytest.approx(outcome.quality(outcome.rows[2]))  # no list is longer
+    assert float(row["batch_8/documents_per_s"]) == pytest.approx(linear["batches"][1]["documents_per_s"])
+    assert float(row["throughput/batch_documents_per_s"]) == pytest.approx(float(row["batch_8/documents_per_s"]))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    drawn = (folder / "curves.svg").read_text(encoding="utf-8")
+    for title in ("Quality by documents", "Latency by documents", "Throughput by queries per call"):
+        assert title in page
+        assert title in drawn
+    assert f'data-value="{first["quality"]["ndcg_at_10"]["mean"]}"' in page
+
+
+def _lengths(ranker: Path) -> list[int]:
+    return [int(row["documents"]) for row in csv.DictReader((ranker / "latency.csv").read_text().splitlines())]
+
+
+@pytest.mark.slow
+def test_a_ranker_with_fewer_documents_is_a_run_that_compare_takes(
+    finished: tuple[Outcome, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from recx.cli.commands import compare
+
+    outcome, folder = finished
+    names = [str(folder / "linear"), str(folder / "linear" / "at_10")]
+    assert compare.run([*names, "--json", "--metrics", "end_to_end/ndcg_at_10"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["mean_run"] == pytest.approx(outcome.budgets["linear"][0].interval("ndcg_at_10")[0])
 
 
 @pytest.mark.slow
@@ -167,7 +214,8 @@ def test_mlflow_keeps_a_run_of_the_benchmark_and_one_beneath_it_for_every_ranker
     assert figures["quality/ndcg_at_10"] == pytest.approx(outcome.quality(outcome.rows[0]))
     assert {"latency/p95_ms", "throughput/queries_per_s", "memory/peak_mb", "cost/total"} <= set(figures)
     kept = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert {"benchmark.csv", "benchmark.json", "report.html", "rankers.json"} <= kept
+    assert {"benchmark.csv", "benchmark.json", "curves.svg", "report.html", "rankers.json"} <= kept
+    assert {"budget_10/ndcg_at_10", "budget_10/p95_ms", "batch_8/documents_per_s"} <= set(figures)
     assert not kept & {"identity", "raises"}  # their files lie in their own runs
     assert "per_user.parquet" in {file.path for file in client.list_artifacts(runs["identity"].info.run_id)}
 
