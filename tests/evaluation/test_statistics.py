@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recx.core.types import Doubles
-from recx.evaluation.statistics import cohens_dz, equivalence, holm, paired_t
+from recx.evaluation.statistics import cohens_dz, equivalence, holm, paired_t, users_to_tell_apart
 
 NAN = np.nan
 
@@ -95,3 +97,28 @@ def test_equivalence_is_the_worse_of_two_one_sided_tests() -> None:
 def test_equivalence_by_hand() -> None:
     """1, 2, 3 within 4: mean 2, standard error 1/sqrt(3), t = (2 - 4) sqrt(3) = -3.4641 with 2 degrees: p = 0.0371."""
     assert equivalence(column(1, 2, 3), 4)[0] == pytest.approx(0.03709, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("d_z", "tests", "users"),
+    [
+        (0.5, 1, 32),  # (1.95996 + 0.84162)² / 0.25 = 31.4
+        (-0.5, 1, 32),
+        (0.2, 1, 197),  # 196.2
+        (0.2, 10, 333),  # (2.80703 + 0.84162)² / 0.04 = 332.8
+        (0.0, 1, math.inf),
+    ],
+)
+def test_users_to_tell_a_difference_from_none(d_z: float, tests: int, users: float) -> None:
+    assert users_to_tell_apart(d_z, tests) == users
+
+
+def test_without_a_variance_no_number_of_users_is_known() -> None:
+    assert math.isnan(users_to_tell_apart(math.nan, 1))
+
+
+def test_so_many_users_find_the_difference_as_often_as_the_power_says() -> None:
+    rng = np.random.default_rng(0)
+    n = int(users_to_tell_apart(0.3, 1))
+    found = paired_t(rng.normal(0.3, 1, (n, 2000))) < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.03)

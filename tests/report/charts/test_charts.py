@@ -135,6 +135,15 @@ def test_a_line_goes_through_its_points_and_is_interrupted_by_a_gap() -> None:
     assert cells(tree)[4] == ["12", "–"]
 
 
+def test_on_a_log_axis_equal_ratios_are_equally_high_and_zero_is_a_gap() -> None:
+    tree = parsed(charts.lines("t", "x", "y", {"a": [(1, 0.1), (2, 1), (3, 10), (4, 0), (5, 1)]}, log_y=True))
+    first, second = series_paths(tree, 1)
+    heights = [y for _, y in first]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2])
+    assert [y for _, y in second] == [heights[1]]
+    assert {"0.1", "1", "10"} <= set(words(tree))
+
+
 def test_series_differ_in_dashes_and_marks_and_are_named_in_the_legend() -> None:
     given_ = {name: [(1, 0.1 * place), (2, 0.2)] for place, name in enumerate("abcdefgh")}
     tree = parsed(charts.lines("t", "k", "recall", given_))
@@ -367,7 +376,7 @@ FLOATS = st.one_of(st.floats(), st.floats(-100, 100))
     st.dictionaries(st.text(), st.lists(st.tuples(FLOATS, ANY), max_size=12), max_size=8), st.booleans(), st.booleans()
 )
 def test_any_lines_are_drawn(series: dict[str, list[tuple[float, float | None]]], log_x: bool, square: bool) -> None:
-    figure = charts.lines("t", "x", "y", series, log_x=log_x, square=square)
+    figure = charts.lines("t", "x", "y", series, log_x=log_x, log_y=log_x, square=square)
     assert "nan" not in _drawn(parsed(figure))
 
 

@@ -148,3 +148,13 @@ def test_charts_are_laid_out_two_side_by_side(tmp_path: Path) -> None:
         assert words(tree).count("t") == n
     assert sizes[0][0] < sizes[1][0] == sizes[2][0]
     assert sizes[0][1] == sizes[1][1] == sizes[2][1] / 2
+
+
+def test_curves_of_more_series_than_styles_are_several_charts() -> None:
+    series = {f"ranker {number}": [(1, 0.5), (10, number + 1.0)] for number in range(8)}
+    curve = {"title": "Quality", "x_label": "k", "y_label": "ndcg", "series": series, "log_x": True, "log_y": False}
+    made = figures.curve_charts(curve)
+    assert [chart.title for chart in made] == ["Quality (1 of 2)", "Quality (2 of 2)"]
+    assert [[name for _, name in chart.samples] for chart in made] == [list(series)[:6], list(series)[6:]]
+    [alone] = figures.curve_charts({**curve, "series": {"a": [(1, 2.0), (2, None)]}})
+    assert alone.title == "Quality"
