@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("bridge", "cache", "clicks", "compare", "doctor", "evaluate", "explain", "init"),
-    *("list", "new-plugin", "predict", "report", "reproduce", "runs", "serve", "study", "ui"),
+    *("list", "new-plugin", "predict", "replay", "report", "reproduce", "runs", "serve", "study", "ui"),
 )
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
 

@@ -98,11 +98,8 @@ class Experiment:
             if isinstance(part, Preflight):
                 part.preflight()
         interactions, split = self.load_and_split(stage)
-        early, ranker = self._learn_from_past(split.past, stage)
-        now, late = split.fold, early
-        if late is None:
-            with stage("fit_retriever"):
-                late = self.retriever.fit(now.learnable)
+        late, ranker = self.fit(split, stage)
+        now = split.fold
         candidates, recommendations = self._serve(late, ranker, now, stage)
         report = None
         if now.target is not None:
@@ -127,24 +124,27 @@ class Experiment:
             split = self.splitter.split(interactions.unnamed(), self.fold)
             return interactions, drawn(check_type(split, Split, "the splitter's split"), self.ranker)
 
-    def _learn_from_past(self, past: Fold | None, stage: Stages) -> tuple[FittedRetriever | None, FittedRanker]:
-        """Train the ranker one step back, on labels later than everything that this retriever has seen."""
-        if not isinstance(self.ranker, Ranker):
-            if self.refit or past is None:
-                return None, self.ranker  # needs no training
-            with stage("fit_retriever", "past"):
-                return self.retriever.fit(past.learnable), self.ranker
-        if past is None:
-            raise InputError(
-                "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, or "
-                "a split with a past"
-            )
-        with stage("fit_retriever", "past"):
-            early = self.retriever.fit(past.learnable)
-        [candidates] = self._serve(early, None, past, stage, "past")
-        with stage("fit_ranker"):
-            ranker = self.ranker.fit(candidates, past)
-        return None if self.refit else early, ranker
+    def fit(self, split: Split, stage: Stages) -> tuple[FittedRetriever, FittedRanker]:
+        """Return what serves, fitted; the ranker learns one step back, from labels that its retriever has not seen."""
+        past, fitted, ranker = split.past, None, self.ranker
+        if isinstance(ranker, Ranker):
+            if past is None:
+                raise InputError(
+                    "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, "
+                    "or a split with a past"
+                )
+            fitted = self._fit_retriever(past, stage, "past")
+            [candidates] = self._serve(fitted, None, past, stage, "past")
+            with stage("fit_ranker"):
+                ranker = ranker.fit(candidates, past)
+        elif past is not None and not self.refit:
+            fitted = self._fit_retriever(past, stage, "past")
+        fitted = None if self.refit else fitted  # so that there is one at a time
+        return self._fit_retriever(split.fold, stage) if fitted is None else fitted, ranker
+
+    def _fit_retriever(self, fold: Fold, stage: Stages, of: str = "") -> FittedRetriever:
+        with stage("fit_retriever", of):
+            return self.retriever.fit(fold.learnable)
 
     def _serve(
         self, retriever: FittedRetriever, ranker: FittedRanker | None, fold: Fold, stage: Stages, of: str = ""

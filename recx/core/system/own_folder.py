@@ -19,7 +19,7 @@ MARK, LOCK = ".recx", ".recx.lock"
 """The file that says what wrote a folder's files and which they are, and the lock while a run holds the folder."""
 HYDRAS = (".hydra", "recx.log")
 """What Hydra writes into the folder of a run before the run starts, where it was asked to."""
-HOMES = ("cache", "fetched", "sweeps", "studies", "reports", "mlflow.db", "mlflow-artifacts")
+HOMES = ("cache", "fetched", "sweeps", "studies", "replays", "reports", "mlflow.db", "mlflow-artifacts")
 """What lies in the folder of everything, and is no folder of a run."""
 OUTPUTS = "outputs"
 """The folder, below the working directory, of everything that recx writes unless it is told otherwise."""

@@ -44,7 +44,8 @@ class Kept:
         chain: The chain.
         config: The configuration of its run.
         card: The protocol card of its run.
-        about: The manifest: ``recx``, its version; ``made``, when; ``keep``; ``bytes``; ``files``.
+        about: The manifest: ``recx``, its version; ``made``, when; ``keep``; ``bytes``; ``files``; ``until``, the time
+            in ms before which it has learned (see ``fitted_until``), None without times or in an older one.
     """
 
     folder: Path
@@ -54,7 +55,9 @@ class Kept:
     about: Mapping[str, Any]
 
 
-def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any]) -> int:
+def write(
+    chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[str, Any], until: int | None = None
+) -> int:
     """Write a chain into a folder, under a temporary name until it is complete; return its size in bytes.
 
     Args:
@@ -62,6 +65,7 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         folder: The folder, whose earlier content is replaced.
         config: The configuration of its run, without passwords.
         card: The protocol card of its run.
+        until: The time in ms before which it has learned; None: the data has no times.
 
     Raises:
         NotStorableError: A part cannot be kept.
@@ -80,7 +84,7 @@ def write(chain: Chain, folder: Path, config: Mapping[str, Any], card: Mapping[s
         keep = "parts" if chain.known is None else "full"
         made = datetime.now(UTC).isoformat(timespec="seconds")
         about = {"format": FORMAT, "recx": __version__, "made": made, "keep": keep, "bytes": size, "files": files}
-        about["code"] = _code_of(chain)
+        about |= {"code": _code_of(chain), "until": until}
         _write(part / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
         if folder.exists():
             folder.rename(earlier)  # at once, so that no moment sees half of it
@@ -188,6 +192,7 @@ def _about(folder: Path) -> dict[str, Any]:
             )
         about["files"] = {str(name): (int(size), str(digest)) for name, (size, digest) in about["files"].items()}
         str(about["recx"]), str(about["keep"])
+        about["until"] = None if about.get("until") is None else int(about["until"])
     except InputError:
         raise
     except Exception as error:

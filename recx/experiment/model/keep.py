@@ -17,6 +17,7 @@ from recx.experiment.experiment import Result
 from recx.experiment.model.chain import Chain
 from recx.experiment.model.folder import MODEL, write
 from recx.experiment.model.serving import serve_with
+from recx.experiment.model.until import fitted_until
 from recx.storage.values import NotStorableError
 
 
@@ -41,7 +42,8 @@ def keep(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
             known = known_of(result.interactions, result.experiment.splitter)
             serve_with(chain, known.history, known.requests[:1], Stages(aloud=False))  # so that features are fitted
             chain = chain.with_events(known, locate)
-        return write(chain, folder / MODEL, config, card)
+        until = fitted_until(result.interactions, result.experiment.splitter, result.experiment.fold)
+        return write(chain, folder / MODEL, config, card, until)
     except NotStorableError as error:
         say(f"  the model is not kept, since it contains {error}: see {error.page}, or choose model=off")
         return None

@@ -107,18 +107,18 @@ def alike(ids: Array, known: Entities) -> Ids:
     return Ids(distinct[whole].astype(np.int64), repeated, int((~whole).sum()))
 
 
-def users_alike(ids: Array, known: Entities, where: str) -> Ids:
-    """Return the same of users, each of whom gets a list.
+def all_alike(ids: Array, known: Entities, where: str, what: str = "user") -> Ids:
+    """Return the same of ids of which none may be left out, such as users, each of whom gets a list.
 
     Raises:
-        InputError: The model's users are whole numbers, and one of these is a text.
+        InputError: The model's ids are whole numbers, and one of these is a text.
     """
     found = alike(ids, known)
     if found.unlike:
         odd = ids[np.argmin(_are_whole(ids))]
         raise InputError(
-            f"{where}: {odd!r} is no user of the model, whose ids are whole numbers such as {known.ids[0]}: correct or "
-            "remove it"
+            f"{where}: {odd!r} is no {what} of the model, whose ids are whole numbers such as {known.ids[0]}: correct "
+            "or remove it"
         )
     return found
 
@@ -136,39 +136,52 @@ def read_events(path: Path, kept: Kept) -> tuple[Interactions, int]:
     """Return the events of a file by the model's items, and how many were of other items, which are left out.
 
     Args:
-        path: The file: of a run of ``dataset=table``, with the columns that its settings name; otherwise with the
-            columns user, item, time (if the run's data has times) and weight (if there is one).
+        path: The file (see ``table_of_events``).
         kept: The model.
 
     Raises:
         InputError: The file cannot be used.
     """
-    dataset: Any = build.experiment(kept.config).dataset
-    if isinstance(dataset, Table):
-        unset: dict[str, Any] = dict.fromkeys(BESIDE)
-        table = replace(dataset, path=str(path), **unset)
-    else:
-        present = columns_of(Source(path), ["user", "item"])
-        timed = kept.card["steps"]["fold"]["first_request"] is not None
-        if "time" in present and not timed:
-            raise InputError(
-                f"--history: {path} has a column 'time', and the run's data has no times: sort the rows of each user, "
-                "oldest first, and leave the column out"
-            )
-        table = Table(
-            time="time" if timed else None,
-            weight="weight" if "weight" in present else AUTO,
-            path=str(path),
-            time_unit=getattr(dataset, "time_unit", "ms"),
-            relative_times=getattr(dataset, "relative_times", False),
-            order="auto" if timed else "given",
-            duplicates=getattr(dataset, "duplicates", "drop"),
-        )
+    table = table_of_events(path, build.experiment(kept.config).dataset, kept.card, "--history")
     try:
         events = table.load()
     except InputError as error:
         raise InputError(f"--history: {error}   (FILE is read with the settings of the run's dataset)") from error
     return _among(events, kept.chain.items)
+
+
+def table_of_events(path: Path, dataset: Any, card: Mapping[str, Any], where: str) -> Table:
+    """Return the table of a file of events in the form of a run's data.
+
+    Args:
+        path: The file: of a run of ``dataset=table``, with the columns that its settings name; otherwise with the
+            columns user, item, time (if the run's data has times) and weight (if there is one).
+        dataset: The dataset of the run.
+        card: Its protocol card.
+        where: The flag that names the file, for errors.
+
+    Raises:
+        InputError: The file has a column of times, and the run's data has none.
+    """
+    if isinstance(dataset, Table):
+        unset: dict[str, Any] = dict.fromkeys(BESIDE)
+        return replace(dataset, path=str(path), **unset)
+    present = columns_of(Source(path), ["user", "item"])
+    timed = card["steps"]["fold"]["first_request"] is not None
+    if "time" in present and not timed:
+        raise InputError(
+            f"{where}: {path} has a column 'time', and the run's data has no times: sort the rows of each user, "
+            "oldest first, and leave the column out"
+        )
+    return Table(
+        time="time" if timed else None,
+        weight="weight" if "weight" in present else AUTO,
+        path=str(path),
+        time_unit=getattr(dataset, "time_unit", "ms"),
+        relative_times=getattr(dataset, "relative_times", False),
+        order="auto" if timed else "given",
+        duplicates=getattr(dataset, "duplicates", "drop"),
+    )
 
 
 def _among(events: Interactions, items: Entities) -> tuple[Interactions, int]:

@@ -19,7 +19,7 @@ from recx.experiment.files import arrow_ids
 from recx.experiment.model.asking import Asked, Population
 from recx.experiment.model.model import Model
 from recx.experiment.model.population import numbers_of
-from recx.jobs.predict.files import alike, named, read_events, read_ids, users_alike
+from recx.jobs.predict.files import alike, all_alike, named, read_events, read_ids
 from recx.jobs.predict.moment import moment
 from recx.jobs.predict.output import COLUMNS, writing
 
@@ -89,12 +89,12 @@ def asked_of(model: Model, wanted: Wanted) -> Asked:
     if wanted.users is not None or wanted.user:
         where = "--user" if wanted.users is None else str(wanted.users)
         raw = named(wanted.user) if wanted.users is None else read_ids(wanted.users, "user")
-        found = users_alike(raw, known.users, where)
+        found = all_alike(raw, known.users, where)
         ids = found.ids
         if found.repeated:
             say(f"  {found.repeated:,} of the users are named again, and count once")
     if events is not None:
-        theirs = users_alike(events.users.ids, known.users, str(wanted.history)).ids
+        theirs = all_alike(events.users.ids, known.users, str(wanted.history)).ids
         events = replace(events, users=replace(events.users, ids=theirs))
         known = known if len(known) else events
     at = None if wanted.at is None else moment(wanted.at, model.kept.config["dataset"], known)

@@ -13,8 +13,18 @@ from recx.core.errors import InputError
 from recx.core.protocols import FoldName
 from recx.core.row_order import count_in_groups
 from recx.core.system.durations import Duration, milliseconds
-from recx.core.types import Bools, Interactions, Longs, Split
-from recx.parts.split.folds import Past, RequestTime, check_draw, may_be_target, noting_left_out, split_by_steps
+from recx.core.types import Bools, Fold, Interactions, Longs, Split
+from recx.parts.split.folds import (
+    STEPS,
+    Past,
+    RequestTime,
+    check_draw,
+    evaluated,
+    make_fold,
+    may_be_target,
+    noting_left_out,
+    split_by_steps,
+)
 
 
 @dataclass(frozen=True)
@@ -72,8 +82,25 @@ class ByTime:
         return stop - length, stop
 
     def _masks(self, interactions: Interactions, time: Longs, back: int) -> tuple[Bools, Bools]:
-        start, stop = self._window(time, back)
+        return self._between(interactions, time, *self._window(time, back))
+
+    def _between(self, interactions: Interactions, time: Longs, start: int, stop: int) -> tuple[Bools, Bools]:
         history = time < start
         events = count_in_groups(history, interactions.indptr)
         requested = may_be_target(interactions) & (events >= self.min_history)
         return history, ~history & (time < stop) & np.repeat(requested, interactions.lengths)
+
+    def start(self, interactions: Interactions, fold: FoldName) -> int:
+        """Return the time in ms at which the window of a fold begins; of ``predict``, 1 ms after the last event."""
+        assert interactions.time is not None
+        back = STEPS[fold]
+        return self._window(interactions.time, back)[0] if back else int(interactions.time.max(initial=0)) + 1
+
+    def fold_between(self, interactions: Interactions, start: int, stop: int) -> Fold:
+        """Return the fold whose targets are the events from one time in ms until before another.
+
+        It is the fold of ``split`` where these are the borders of a window; it may have no requests.
+        """
+        assert interactions.time is not None
+        masks = self._between(interactions, interactions.time, start, stop)
+        return evaluated(make_fold(interactions, *masks, self.request_time), self, "test")[0]

@@ -78,7 +78,7 @@ def split_by_steps(
             "the data is too small for this split, choose another one (split=by_time, by_user or leave_last)"
         )
     everybody = now.requests.user
-    now, notes = (now, dict[str, float]()) if asking is None else _evaluated(now, asking, fold)
+    now, notes = (now, dict[str, float]()) if asking is None else evaluated(now, asking, fold)
     before = make_fold(interactions, *step(back + 1), request_time, on_demand=True) if past == "step" else None
     if before is not None and back:
         before, again = without_askers(before, everybody)
@@ -95,7 +95,7 @@ def split_by_steps(
     return Split(before, now, notes)
 
 
-def _evaluated(fold: Fold, asking: Asking, name: FoldName) -> tuple[Fold, dict[str, float]]:
+def evaluated(fold: Fold, asking: Asking, name: FoldName) -> tuple[Fold, dict[str, float]]:
     """Return a fold with the requests and targets of the users who are evaluated, and its notes."""
     fold, notes = (fold, dict[str, float]()) if asking.users is None else of_users(fold, asking.users, name)
     if asking.max_users is None or fold.target is None:

@@ -14,7 +14,7 @@ from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.event_frame import Duplicates
 from recx.experiment.model.folder import Kept
-from recx.jobs.predict.files import alike, named, read_events, read_ids, users_alike
+from recx.jobs.predict.files import alike, all_alike, named, read_events, read_ids
 from recx.parts.dataset.table import Table
 
 
@@ -82,7 +82,7 @@ def test_ids_take_the_type_of_the_model_s() -> None:
     assert (found.ids.tolist(), found.ids.dtype, found.repeated, found.unlike) == ([12], np.int64, 1, 2)
     assert alike(np.array([5, 5]), Entities(np.zeros(0, dtype=object))).ids.tolist() == [5]
     with pytest.raises(InputError, match=r"users.csv: '007' is no user of the model, whose ids are whole numbers"):
-        users_alike(np.array(["12", "007"], dtype=object), numbers, "users.csv")
+        all_alike(np.array(["12", "007"], dtype=object), numbers, "users.csv")
 
 
 def test_typed_ids_are_numbers_if_all_are() -> None:
