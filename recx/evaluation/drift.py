@@ -44,12 +44,15 @@ class Bins:
     @classmethod
     def of(cls, values: Array, units: int | None = None) -> Bins:
         """Return the tenths of values [n]; where all are equal, what lies below and above is a bin of its own."""
-        known = np.asarray(values, dtype=np.float64)
-        edges = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1])) if len(known) else np.zeros(0)
-        edges = edges[edges < known.max(initial=-np.inf)]  # the last bin has the largest value
-        if len(known) and not len(edges):
+        known = np.sort(np.asarray(values, dtype=np.float64))
+        n = len(known) if units is None else units
+        if not len(known):
+            return cls(np.zeros(0), np.zeros(1, dtype=np.int64), 0)
+        edges = np.unique(known[(len(known) * np.arange(1, BINS) - 1) // BINS])  # the last value of each tenth
+        edges = edges[edges < known[-1]]
+        if not len(edges):
             edges = np.array([np.nextafter(known[0], -np.inf), known[0]])
-        return cls(edges, _counts(edges, known), len(known) if units is None else units)
+        return cls(edges, _counts(edges, known), n)
 
 
 @dataclass(frozen=True)

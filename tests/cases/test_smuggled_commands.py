@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -62,13 +63,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
-        recx.run([*NEWS, *QUIET, "retriever=popularity", "cache=off", "hydra.run.dir=outputs/a/b"])
+        made = recx.run([*NEWS, *QUIET, "retriever=popularity", "cache=off", "hydra.run.dir=outputs/a/b"])
+    log, days = made.interactions, 2 * 86_400_000
+    assert log.time is not None
+    columns = {"user": log.users.ids[log.user], "item": log.items.ids[log.item], "time": log.time + days}
+    pd.DataFrame(columns).to_csv(home / "log.csv", index=False)
     return home
 
 
 @pytest.fixture
 def run(made: Path, unmarked: Path) -> Path:
     shutil.copytree(made / "outputs", unmarked / "outputs")
+    shutil.copy(made / "log.csv", unmarked)
     return unmarked / "outputs" / "a" / "b"
 
 
@@ -185,6 +191,7 @@ READERS = {
     "explain": ("explain", "outputs/a/b", "--worst", "2"),
     "report": ("report", "outputs/a/b"),
     "predict": ("predict", "outputs/a/b"),
+    "replay": ("replay", "outputs/a/b", "--log", "log.csv", "--refit", "1d", "--no-mlflow"),
 }
 
 
@@ -234,12 +241,12 @@ WHY = r"no file may hold what an external program has learnt|names this object, 
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("door", ["predict", "serve", "explain", "load_model", "MLflow"])
+@pytest.mark.parametrize("door", ["predict", "replay", "serve", "explain", "load_model", "MLflow"])
 def test_a_model_that_holds_a_program_is_not_read(
     run: Path, command_in: CommandIn, monkeypatch: pytest.MonkeyPatch, door: str, name: str
 ) -> None:
     planted(run, name)
-    if door in ("predict", "explain"):
+    if door in ("predict", "replay", "explain"):
         done = command_in(run.parents[2], *READERS[door])
         assert done.code == 2
         assert any(why in done.err for why in WHY.split("|"))
