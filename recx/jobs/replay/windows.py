@@ -38,7 +38,7 @@ class Window:
     def name(self) -> str:
         """When it begins, as a date or, if it does not begin at midnight, with the time."""
         text = str(np.datetime64(self.start, "ms").astype("datetime64[s]"))
-        return text.removesuffix("T00:00:00")
+        return text.removesuffix("T00:00:00").replace("T", " ")
 
 
 def windows(log: Log, every: str) -> list[Window]:
