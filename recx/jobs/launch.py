@@ -182,12 +182,15 @@ class Output:
 
 
 def _tables(result: Result) -> dict[str, Mapping[str, Sequence[Any]]]:
-    """Return what a tracker keeps as tables: counts, and the weights or importances of features."""
+    """Return what a tracker keeps as tables: counts, the weights or importances of features, and confused items."""
     counted = ("data/", "num_queries")
     counts = {name.removeprefix("data/"): x for name, x in result.metrics.items() if name.startswith(counted)}
     tables: dict[str, Mapping[str, Sequence[Any]]] = {"counts": {"count": list(counts), "value": list(counts.values())}}
     if "weights" in result.tables:
         tables["weights"] = {name: column.tolist() for name, column in result.tables["weights"].items()}
+    confused = result.tables.get("confused_items", {})
+    if any(map(len, confused.values())):
+        tables["confused_items"] = {name: column.tolist() for name, column in confused.items()}
     if result.importances:
         tables["importances"] = {"feature": list(result.importances), "share": list(result.importances.values())}
     return tables

@@ -17,6 +17,7 @@ from recx.core.total import Total
 from recx.core.types import Array, Doubles, Longs
 from recx.evaluation.metrics.answering import risk_coverage
 from recx.evaluation.metrics.classification import by_class, confusion, is_relevant, probabilities
+from recx.evaluation.metrics.confused import confused_items
 from recx.evaluation.metrics.ranking import ratio
 from recx.evaluation.metrics.stopping import of_grades, stop_chance
 
@@ -161,8 +162,9 @@ _TABLES: tuple[Callable[..., Table | Total[Table]], ...] = (
     reliability,
     cascade,
     risk_coverage,
+    confused_items,
 )
 TABLES = {table.__name__: table for table in _TABLES}
 """Name -> table."""
-OF_ALL_ROWS = ("roc_curve", "risk_coverage")
+OF_ALL_ROWS = ("roc_curve", "risk_coverage", "confused_items")
 """Tables that need the rows of all users at once; the others are sums over blocks of users."""

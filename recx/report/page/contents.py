@@ -22,7 +22,7 @@ from recx.report.page.section_examples import examples
 from recx.report.page.section_figures import RESAMPLES, answer, curves_of, intervals, metric_rows
 from recx.report.page.section_run import run_data
 from recx.report.page.section_slices import columns_of, groups_of, slices_of
-from recx.report.page.section_training import learned
+from recx.report.page.section_training import confused, learned
 
 VERSION = 3
 """Format of ``report.json``; pages can be rendered again from this version only."""
@@ -76,6 +76,7 @@ def contents(
             "earlier": {} if earlier is None else vars(earlier),
             "curves": curves_of(data),
             "slices": slices_of(data, groups, ends[len(values) :]),
+            "confused": confused(result),
         }
     page["examples"] = examples(result, data, folder)
     return present(**page)

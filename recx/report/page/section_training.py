@@ -14,8 +14,11 @@ from recx.parts.shared.design_matrix import design_matrix, names_of
 from recx.report.page.report_data import ReportData
 
 MOST_FEATURES, BINS, MOST_ROWS = 8, 24, 200
-CURVES = ("roc_curve", "cascade")
+CURVES = ("roc_curve", "cascade", "risk_coverage")
 """Tables that are drawn as lines."""
+CONFUSED = "confused_items"
+ELSEWHERE = ("weights", CONFUSED)
+"""Tables that are shown on their own."""
 TAIL = 0.005
 """Share of the rows beyond either end of a histogram, which is added to its outer bins."""
 SAMPLE, SAMPLED_ROWS = 200, 30_000
@@ -33,10 +36,16 @@ def learned(result: Result, data: ReportData | None, lost: Mapping[str, Array]) 
         "permuted": _rows(lost),
         "importances": [{"feature": name, "share": share} for name, share in importances],
         "training": {name: [float(value) for value in values] for name, values in result.curves.items()},
-        "tables": {name: table_of(name, table) for name, table in result.tables.items() if name != "weights"},
+        "tables": {name: table_of(name, table) for name, table in result.tables.items() if name not in ELSEWHERE},
         **({} if data is None else _features(data)),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def confused(result: Result) -> dict[str, Any]:
+    """Return which items are put first instead of the right ones, if the evaluator says it and there are some."""
+    found = table_of(CONFUSED, result.tables.get(CONFUSED, {}))
+    return found if found["rows"] else {}
 
 
 def table_of(name: str, table: Mapping[str, Array]) -> dict[str, Any]:

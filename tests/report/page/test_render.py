@@ -114,6 +114,30 @@ def test_the_page_speaks_the_words_of_its_world(folders: dict[str, Path], reader
     assert "readers have a target" not in text
 
 
+@pytest.fixture(scope="module")
+def of_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a small run on tasks, some of which no tool answers."""
+    home = tmp_path_factory.mktemp("tools")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        recx.run(["+experiment=tools_abstain", "dataset.tasks=300", "dataset.tools=20", "hydra.run.dir=run"])
+    return home / "run"
+
+
+def test_a_page_of_tools_shows_which_are_confused_and_the_risk(of_tools: Path, reader: Any) -> None:
+    page, html = write.read(of_tools), (of_tools / "report.html").read_text(encoding="utf-8")
+    table = pd.read_csv(of_tools / "tables" / "confused_items.csv")
+    assert [(row["right"], row["first"], row["times"]) for row in page["confused"]["rows"]] == [
+        *zip(table["right"], table["first"], table["times"], strict=True)
+    ]
+    text = reader(html).text()
+    assert "Confused tools" in text
+    assert "which tool is put first instead of the right one" in text.lower()
+    assert "confused_items" not in page["learnt"]["tables"]
+    assert page["learnt"]["tables"]["risk_coverage"]["rows"][-1]["coverage"] == 1
+    assert (of_tools / "figures" / "risk_coverage.svg").is_file()
+
+
 def test_the_headline_stands_beside_simple_lists_the_earlier_best_and_its_cautions(
     folders: dict[str, Path], reader: Any
 ) -> None:
