@@ -93,7 +93,8 @@ class Endpoint:
     async def __aenter__(self) -> Endpoint:
         headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         own = is_local(self.url)  # which no proxy of the environment may get
-        self._client = httpx2.AsyncClient(headers=headers, timeout=self.timeout, trust_env=not own)
+        any_number = httpx2.Limits(max_connections=None)
+        self._client = httpx2.AsyncClient(headers=headers, timeout=self.timeout, limits=any_number, trust_env=not own)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -163,8 +164,7 @@ class Endpoint:
 
     def _refuse(self, status: int, said: str, after: str | None) -> None:
         """Raise what a status other than 200 means."""
-        if self.key:
-            said = said.replace(self.key, "***")
+        said = (said.replace(self.key, "***") if self.key else said)[:SAID]
         why = f"HTTP {status}{f', {said}' if said else ''}"
         if (status in PASSING or status >= 500) and SPENT not in said:
             seconds = _seconds(after)
@@ -237,7 +237,7 @@ def _said(content: bytes) -> str:
     with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
         error = json.loads(text)["error"]
         text = " ".join(str(error[name]) for name in ("code", "message") if error.get(name))
-    return " ".join(text.split())[:SAID]
+    return " ".join(text.split())
 
 
 def _answer_of(content: bytes) -> Answer:

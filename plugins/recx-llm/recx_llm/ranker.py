@@ -160,8 +160,7 @@ class Llm:
             check_address(self.url)
         except InputError as error:
             raise InputError(f"ranker.url={self.url}: {error}") from None
-        if self.api_key_env is not None and not os.environ.get(self.api_key_env):
-            raise InputError(f"ranker.api_key_env={self.api_key_env}: there is no such environment variable: set it")
+        self._key()
         Prompt.of(self.mode, self.prompt)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
@@ -218,9 +217,22 @@ class Llm:
         known = [limit for limit in limits if isinstance(limit, int)]
         return min(known) if known else 16 if self.mode == "pointwise" else 4 * self.window + 16
 
+    def _key(self) -> str | None:
+        """Return the key, which no error shows; None if none is to be sent (raises InputError if it is no key)."""
+        if self.api_key_env is None:
+            return None
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not key:
+            raise InputError(f"ranker.api_key_env={self.api_key_env}: there is no such environment variable: set it")
+        if not re.fullmatch(r"[!-~]+", key):
+            raise InputError(
+                f"ranker.api_key_env={self.api_key_env}: what it holds is no key, of ASCII without blanks: correct it"
+            )
+        return key
+
     def _endpoint(self) -> Endpoint:
         assert self.url is not None
-        key = None if self.api_key_env is None else os.environ[self.api_key_env]
+        key = self._key()
         if key is not None and self.url.startswith("http://") and not is_local(self.url):
             say("  the key of ranker.api_key_env is sent unencrypted: use https:// where the endpoint has it")
         pacer = Pacer(self.requests_per_minute, self.tokens_per_minute)

@@ -33,7 +33,12 @@ def by_text(prompt: str) -> str:
 
 @dataclass
 class Reply:
-    """A response: its status, its body (None: a completion of ``text``), its headers, and bytes that are cut off."""
+    """A response: its status, its body (None: a completion of ``text``), its headers, the bytes that are cut off.
+
+    Attributes:
+        wait: Seconds before it.
+        drip: Seconds after each of its bytes.
+    """
 
     text: str = ""
     status: int = 200
@@ -43,6 +48,7 @@ class Reply:
     usage: Any = True
     finish: str = "stop"
     wait: float = 0.0
+    drip: float = 0.0
 
 
 class Server(ThreadingHTTPServer):
@@ -94,7 +100,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content[: len(content) - reply.cut])
+        for part in [content[: len(content) - reply.cut]] if not reply.drip else [bytes([one]) for one in content]:
+            self.wfile.write(part)
+            self.server.closing.wait(reply.drip)
         self.close_connection = bool(reply.cut)
 
     def log_message(self, *args: Any) -> None:

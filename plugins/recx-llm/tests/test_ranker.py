@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from recx_llm import asking
 from recx_llm.ranker import DryRun, Llm
 
 from recx.plugin import Fold, InputError, Interactions, RankedLists, RecxError
@@ -335,6 +339,24 @@ def test_the_key_is_sent_and_shown_nowhere(server: Server, tmp_path: Path, monke
     assert KEY not in repr(ranker)
 
 
+@pytest.mark.parametrize("held", ["abc def", "abc\nX-Other: 1", "schlüssel"], ids=["blank", "line", "umlaut"])
+def test_what_is_no_key_is_refused_and_not_repeated(server: Server, monkeypatch: pytest.MonkeyPatch, held: str) -> None:
+    monkeypatch.setenv("MY_KEY", held)
+    with pytest.raises(InputError) as raised:
+        llm(server, api_key_env="MY_KEY").preflight()
+    assert str(raised.value) == (
+        "ranker.api_key_env=MY_KEY: what it holds is no key, of ASCII without blanks: correct it"
+    )
+
+
+def test_a_key_in_a_long_error_is_not_shown_in_part(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.reply = lambda prompt: Reply(status=400, body=b"x" * 190 + f" {KEY}".encode())
+    with pytest.raises(InputError) as raised:
+        ranked(llm(server, api_key_env="MY_KEY"))
+    assert KEY[:6] not in str(raised.value)
+
+
 def test_a_key_in_place_of_its_name_is_refused_and_not_repeated() -> None:
     with pytest.raises(InputError, match="it must be the NAME of an environment variable") as raised:
         Llm(api_key_env=KEY)
@@ -364,6 +386,50 @@ def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said
     with pytest.raises(InputError) as raised:
         Llm(**{"url": "http://127.0.0.1:9/v1", "model": "tiny", **settings}).preflight()
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_so_many_lists_are_asked_about_at_once(server: Server, concurrency: int) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def counted(prompt: str) -> str:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+        return by_text(prompt)
+
+    server.reply = counted
+    ranked(llm(server, concurrency=concurrency))
+    assert most == concurrency
+
+
+def test_an_interrupt_does_not_wait_for_the_endpoint(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.reply = lambda prompt: Reply(by_text(prompt), wait=30)
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        while not server.asked:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asking, "wait", interrupted)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ranked(llm(server))
+    assert time.monotonic() - start < 15
+
+
+def test_it_runs_where_an_event_loop_runs_already(server: Server) -> None:
+    """As in a notebook."""
+
+    async def cell() -> tuple[RankedLists, RankedLists]:
+        return ranked(llm(server))
+
+    _, after = asyncio.run(cell())
+    assert after.notes["llm_requests_sent"] == len(server.asked) > 0
 
 
 def test_a_world_without_texts_is_reported(server: Server, world: Callable[..., Interactions]) -> None:

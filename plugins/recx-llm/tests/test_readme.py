@@ -11,7 +11,7 @@ import pytest
 
 from .conftest import Call, Server
 
-PAGE = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").replace("\\\n   ", "")
 LINES = re.findall(r"^python -m recx (.*)$", PAGE, re.MULTILINE)
 ADDRESS, KEY = "http://127.0.0.1:8000/v1", "sk-0123456789abcdefghij"
 SMALL = ["dataset.tasks=80", "dataset.tools=12", "runtime.threads=1", "cache=off"]
