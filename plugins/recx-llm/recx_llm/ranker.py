@@ -84,12 +84,12 @@ class Llm:
         max_cost: Most that a run may cost, in the currency of the prices; None: any amount.
         max_broken: Largest share of answers that cannot be read.
         dry_run: Whether to say what the run would ask and cost, show one prompt, ask nothing and stop.
-        answers: Folder of the answers, kept by content; None: none is kept.
+        cache: Folder of the answers, kept by content; None: none is kept.
     """
 
     gives_probabilities: ClassVar[bool] = False
-    cacheable: ClassVar[bool] = False  # what an endpoint answers is no content to compare; ``answers`` keeps it
-    written: ClassVar = ("answers",)
+    cacheable: ClassVar[bool] = False  # what an endpoint answers is no content to compare; ``cache`` keeps it
+    written: ClassVar = ("cache",)
     not_kept: ClassVar = NotKept("an address to which texts would be sent", "docs/security.md")
 
     url: str | None = None
@@ -114,7 +114,7 @@ class Llm:
     max_cost: NonNegativeFloat | None = None
     max_broken: Unit = 0.1
     dry_run: bool = False
-    answers: str | None = None
+    cache: str | None = None
 
     def __post_init__(self) -> None:
         if self.api_key_env is not None and not _VARIABLE.fullmatch(str(self.api_key_env)):
@@ -182,7 +182,7 @@ class Llm:
         def dialogues(place: int, tally: Counter[str]) -> Steps:
             return steps(prompt, *material.shown(place), self.window, self.stride, tally)
 
-        call, answers = self._call, Answers(None if self.answers is None else Path(self.answers))
+        call, answers = self._call, Answers(None if self.cache is None else Path(self.cache).expanduser())
         made = plan(dialogues, lists, call, answers)
         self._say(made)
         self._ledger.check(made.tokens)

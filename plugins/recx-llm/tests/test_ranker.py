@@ -45,7 +45,7 @@ def texts(lists: RankedLists, world: Interactions | None = None) -> list[list[st
 def test_it_fulfils_the_contract_of_a_ranker_but_is_not_kept(
     server: Server, tmp_path: Path, mode: Any, queries: bool
 ) -> None:
-    ranker = llm(server, mode=mode, window=3, stride=2, top=6, concurrency=8, answers=str(tmp_path))
+    ranker = llm(server, mode=mode, window=3, stride=2, top=6, concurrency=8, cache=str(tmp_path))
     with pytest.raises(AssertionError, match="an address to which texts would be sent"):  # the last of its checks
         check_ranker(ranker, told_world(queries=queries))
 
@@ -187,15 +187,15 @@ def test_too_many_broken_answers_stop_the_run(server: Server) -> None:
 
 
 def test_answers_are_kept_by_content(server: Server, tmp_path: Path) -> None:
-    _, first = ranked(llm(server, answers=str(tmp_path)))
+    _, first = ranked(llm(server, cache=str(tmp_path)))
     asked = len(server.asked)
-    _, again = ranked(llm(server, answers=str(tmp_path), retries=0, concurrency=1, timeout="5s"))
+    _, again = ranked(llm(server, cache=str(tmp_path), retries=0, concurrency=1, timeout="5s"))
     assert len(server.asked) == asked
     assert np.array_equal(first.item, again.item)
     assert (again.notes["llm_requests_sent"], again.notes["llm_requests_kept"]) == (0, asked)
     same = ("llm_requests_input_tokens", "llm_requests_output_tokens", "llm_values_missing")
     assert [again.notes[name] for name in same] == [first.notes[name] for name in same] == [100 * asked, 10 * asked, 0]
-    ranked(llm(server, answers=str(tmp_path), temperature=0.5))
+    ranked(llm(server, cache=str(tmp_path), temperature=0.5))
     assert len(server.asked) == 2 * asked  # what changes an answer changes its key
 
 
@@ -204,7 +204,7 @@ def test_a_run_that_was_stopped_asks_only_for_what_is_missing(server: Server, tm
         return by_text(prompt) if len(server.asked) < 5 else Reply(status=400, body=b'{"error": {"message": "no"}}')
 
     server.reply = fails_from_the_fifth
-    settings: dict[str, Any] = {"answers": str(tmp_path), "concurrency": 1}
+    settings: dict[str, Any] = {"cache": str(tmp_path), "concurrency": 1}
     with pytest.raises(InputError, match="HTTP 400, no: correct the settings of ranker"):
         ranked(llm(server, **settings))
     server.reply = by_text
@@ -215,7 +215,7 @@ def test_a_run_that_was_stopped_asks_only_for_what_is_missing(server: Server, tm
 
 
 def test_a_damaged_answer_is_asked_for_again(server: Server, tmp_path: Path) -> None:
-    ranked(llm(server, answers=str(tmp_path)))
+    ranked(llm(server, cache=str(tmp_path)))
     damaged = sorted(tmp_path.rglob("*.json"))[:4]
     damaged[0].write_text("{")
     damaged[1].write_text('{"text": 1}')
@@ -223,7 +223,7 @@ def test_a_damaged_answer_is_asked_for_again(server: Server, tmp_path: Path) -> 
     damaged[3].unlink()
     damaged[3].symlink_to(sorted(tmp_path.rglob("*.json"))[5])
     server.asked.clear()
-    _, after = ranked(llm(server, answers=str(tmp_path)))
+    _, after = ranked(llm(server, cache=str(tmp_path)))
     assert after.notes["llm_requests_sent"] == len(server.asked) == 4
 
 
@@ -323,7 +323,7 @@ KEY = "sk-proj-0123456789abcdef"
 
 def test_the_key_is_sent_and_shown_nowhere(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    ranker = llm(server, api_key_env="MY_KEY", answers=str(tmp_path))
+    ranker = llm(server, api_key_env="MY_KEY", cache=str(tmp_path))
     ranked(ranker)
     assert {sent["Authorization"] for sent in server.sent} == {f"Bearer {KEY}"}
     assert not any(KEY in file.read_text() for file in tmp_path.rglob("*.json"))

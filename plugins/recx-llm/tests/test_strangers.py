@@ -36,7 +36,7 @@ def unasked(server: Server) -> Iterator[Server]:
 
 
 def part(server: Server) -> dict[str, Any]:
-    return {"_target_": "recx_llm.ranker.Llm", "url": server.url, "model": "tiny", "answers": "theirs"}
+    return {"_target_": "recx_llm.ranker.Llm", "url": server.url, "model": "tiny", "cache": "theirs"}
 
 
 @pytest.fixture

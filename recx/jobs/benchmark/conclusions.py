@@ -161,8 +161,8 @@ def _timing_cautions(outcome: Outcome) -> Iterator[str]:
     caching = [name for name, chosen in measured.items() if _caches(getattr(chosen, "option", None))]
     if caching:
         yield (
-            "vectors of texts that were encoded before are read from a folder (the encoder's cache; null: none), which "
-            f"makes latencies too low: {', '.join(caching)}"
+            "what was made before, vectors of texts or answers of a model, is read from a folder (the setting cache of "
+            f"encoder or ranker; null: none), which makes latencies too low: {', '.join(caching)}"
         )
 
 
