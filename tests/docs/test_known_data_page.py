@@ -11,7 +11,7 @@ from recx.jobs.identified import identified
 from recx.parts.dataset.known_files import formats
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "known-data.md").read_text(encoding="utf-8")
-ON_OTHER_PAGES = {"news", "tool_selection", "agents", "ebnerd"}
+ON_OTHER_PAGES = {"news", "tool_selection", "agents", "ebnerd", "otel"}
 
 
 def section(name: str) -> str:

@@ -15,6 +15,7 @@ import recx
 from recx.core.errors import InputError
 from recx.core.types import Interactions
 from recx.parts.dataset.otel import Otel
+from recx.parts.dataset.recognised_files import known_as
 from recx.testing import check_dataset
 
 MESSAGES = json.dumps(ASKED)
@@ -217,3 +218,10 @@ def test_traces_run_from_end_to_end(here: Path) -> None:
     result = recx.run(["+experiment=tools", "dataset=otel", "dataset.path=traces.jsonl", "tracker=console"])
     assert result.metrics["end_to_end/top_1_accuracy"] == 1.0
     assert result.metrics["data/spans"] == 60
+
+
+def test_the_doctor_knows_otlp(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(lines(exported(*TRACE)))
+    found = known_as(tmp_path / "x.json")
+    assert found is not None
+    assert (found.name, found.format.experiment) == ("otel", "tools")
