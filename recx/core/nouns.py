@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_WORD = re.compile(r"(?<![\w.=/])(?:(an?) )?(users?|items?)(?![\w=/]|\.\w)", re.IGNORECASE)
+"""A word of a sentence, with an article; not one of a setting, a column or a path, such as ``dataset.user=uid``."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,19 @@ class Nouns:
     users: str = "users"
     item: str = "item"
     items: str = "items"
+
+    def say(self, text: str) -> str:
+        """Return a sentence about users and items in these words."""
+        return _WORD.sub(self._said, text)
+
+    def _said(self, found: re.Match[str]) -> str:
+        article, word = found.groups()
+        noun = str(getattr(self, word.lower()))
+        noun = noun.capitalize() if word[0].isupper() else noun
+        if article is None:
+            return noun
+        right = "an" if noun[0].lower() in "aeio" else "a"  # u is mostly spoken as in user
+        return f"{right.capitalize() if article[0].isupper() else right} {noun}"
 
 
 OF_SEARCH = Nouns("query", "queries", "document", "documents")

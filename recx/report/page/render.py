@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recx.core.nouns import Nouns
 from recx.report.terminal.formats import QUESTIONS, count, figure, p_value, percent, significant, words
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _environment() -> Environment:
     environment.filters |= {"figure": figure, "count": count, "percent": percent, "words": words, "p": p_value}
     environment.filters |= {"significant": significant, "short": short, "cached": cached, "moment": moment}
     environment.filters |= {"bare": bare, "cut_name": cut_name, "numeric": lambda name: (name, True)}
+    environment.filters |= {"said": lambda text, nouns: Nouns(**nouns).say(str(text))}
     environment.globals |= {"charts": charts, "questions": QUESTIONS, "icon": ICON, "strongest": figures.strongest}
     environment.globals |= {"curve_charts": figures.curve_charts}
     environment.globals |= {"pivot": pivot, "enumerate": enumerate, "chart_of": _chart_of, "headed": _headed}

@@ -102,7 +102,7 @@ def test_the_page_shows_the_figures(pages: dict[str, str], reader: Any, folders:
     for row in page["examples"]["rows"]:
         assert row["user"] in text
     for finding in page["doctor"]:
-        assert finding["name"].replace("_", " ") in text
+        assert Nouns(**page["nouns"]).say(finding["name"].replace("_", " ")) in text
 
 
 def test_the_page_speaks_the_words_of_its_world(folders: dict[str, Path], reader: Any) -> None:
@@ -136,6 +136,32 @@ def test_a_page_of_tools_shows_which_are_confused_and_the_risk(of_tools: Path, r
     assert "confused_items" not in page["learnt"]["tables"]
     assert page["learnt"]["tables"]["risk_coverage"]["rows"][-1]["coverage"] == 1
     assert (of_tools / "figures" / "risk_coverage.svg").is_file()
+
+
+@pytest.mark.parametrize("run", ["tools", "agents", "documents"])
+def test_no_sentence_of_a_page_speaks_of_users_or_items_that_have_names(
+    run: str, of_tools: Path, reader: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the data, the settings and the protocol card say is quoted as it is."""
+    folder = of_tools if run == "tools" else tmp_path / "run"
+    if run != "tools":
+        monkeypatch.chdir(tmp_path)
+        words = {
+            "agents": ["+experiment=agents", "dataset.traces=40", "dataset.n_candidates=5"],
+            "documents": ["+experiment=rerank", "dataset.queries=60", "dataset.features=6"],
+        }
+        recx.run([*words[run], "tracker=console", "hydra.run.dir=run"])
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    html = html[: html.index("<summary>Protocol card")] + html[html.index("<footer") :]
+    shown = re.sub(r"<(style|script)>.*?</\1>|<code.*?</code>", "", html, flags=re.DOTALL)
+    said = [*re.findall(r'(?:title|placeholder|aria-label|content)="([^"]*)"', shown), *re.split(r"<[^>]*>", shown)]
+    found = [
+        text.strip() for text in said if re.search(r"(?<![\w.])(users?|items?)(?![\w=]|\.\w)", text, re.IGNORECASE)
+    ]
+    assert found == []
+    nouns = write.read(folder)["nouns"]
+    assert nouns["users"] in shown
+    assert nouns["items"] in shown
 
 
 def test_the_headline_stands_beside_simple_lists_the_earlier_best_and_its_cautions(
