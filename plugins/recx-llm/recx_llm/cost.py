@@ -85,7 +85,7 @@ class Ledger:
         if then > self.limit:
             raise InputError(
                 f"ranker.max_cost={self.limit:g}: {f'{so_far:.4g} are spent, and ' if so_far else ''}the calls to come "
-                f"bring the cost to {then:.4g} at most, as estimated: raise it, or lower ranker.top or "
+                f"bring the cost to {then:.4g}, as estimated: raise it, or lower ranker.top or "
                 "ranker.max_words; answers so far are kept"
             )
 

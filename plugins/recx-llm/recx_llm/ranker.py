@@ -140,8 +140,7 @@ class Llm:
     def loaded(self) -> dict[str, str]:
         """What the protocol card says of the model (see ``recx.core.protocols.Loading``)."""
         at = "" if self.url is None else f" at {address_of(self.url)}"
-        prompt = Prompt.of(self.mode, self.prompt).digest
-        return {"from": f"{self.model}{at}", "seen": UNKNOWN_EVENTS, "prompt": prompt}
+        return {"from": f"{self.model}{at}", "seen": UNKNOWN_EVENTS, "prompt": self._template.digest}
 
     def preflight(self) -> None:
         """Check everything but the answers, so that errors are reported before any data is read.
@@ -161,7 +160,7 @@ class Llm:
         except InputError as error:
             raise InputError(f"ranker.url={self.url}: {error}") from None
         self._key()
-        Prompt.of(self.mode, self.prompt)
+        self._template  # noqa: B018 (reported now)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
         """Return the candidates in the order of the model, those after ``top`` in their order below.
@@ -175,12 +174,11 @@ class Llm:
             DryRun: ``dry_run`` is true.
         """
         self.preflight()
-        prompt = Prompt.of(self.mode, self.prompt)
         material = Material.of(candidates, history, requests, self.top, self.history, self.max_words)
         lists = material.to_ask()
 
         def dialogues(place: int, tally: Counter[str]) -> Steps:
-            return steps(prompt, *material.shown(place), self.window, self.stride, tally)
+            return steps(self._template, *material.shown(place), self.window, self.stride, tally)
 
         call, answers = self._call, Answers(None if self.cache is None else Path(self.cache).expanduser())
         made = plan(dialogues, lists, call, answers)
@@ -195,12 +193,17 @@ class Llm:
         return replace(candidates.reorder(self._scores(candidates, outcome)), notes=notes)
 
     @cached_property
+    def _template(self) -> Prompt:
+        """The prompt, read once, so that all lists and the protocol card have the same."""
+        return Prompt.of(self.mode, self.prompt)
+
+    @cached_property
     def _price(self) -> Price | None:
         return Price.of(self.model, self.prices)
 
     @cached_property
     def _ledger(self) -> Ledger:
-        """What all blocks of requests have cost."""
+        """What all blocks of requests have cost, also of several runs of this object."""
         return Ledger(self._price, self.max_cost)
 
     @property
@@ -208,14 +211,14 @@ class Llm:
         assert self.url is not None
         limits = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         sent = {name: value for name, value in limits.items() if value is not None}
-        return Call({"model": self.model, **sent, **self.extra}, partial(key_of, self.url), self._output)
+        output = self._limit or (16 if self.mode == "pointwise" else 4 * self.window + 16)  # of a short answer
+        return Call({"model": self.model, **sent, **self.extra}, partial(key_of, self.url), output)
 
     @property
-    def _output(self) -> int:
-        """The tokens of an answer: its limit, or else what a short answer takes."""
+    def _limit(self) -> int | None:
+        """The limit of the tokens of an answer; None if there is none."""
         limits = [self.max_tokens, *(self.extra.get(name) for name in LIMITS)]
-        known = [limit for limit in limits if isinstance(limit, int)]
-        return min(known) if known else 16 if self.mode == "pointwise" else 4 * self.window + 16
+        return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
     def _key(self) -> str | None:
         """Return the key, which no error shows; None if none is to be sent (raises InputError if it is no key)."""
@@ -245,11 +248,12 @@ class Llm:
             DryRun: ``dry_run`` is true.
         """
         new, tokens = made.calls - made.kept, made.tokens
+        most = "about" if self._limit is None else "at most"
         cost = f"ranker.prices has no price of {self.model}"
         if self._price is not None:
-            cost = f"{self._price.cost(tokens):.4g} at most, by ranker.prices"
+            cost = f"{most} {self._price.cost(tokens):.4g}, by ranker.prices"
         text = (
-            f"ranker=llm: {new:,} calls of {self.model}, estimated {tokens.input:,} tokens of prompts and at most "
+            f"ranker=llm: {new:,} calls of {self.model}, estimated {tokens.input:,} tokens of prompts and {most} "
             f"{tokens.output:,} of answers ({cost}); {made.kept:,} answers are kept already"
         )
         if not self.dry_run:

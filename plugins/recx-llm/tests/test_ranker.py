@@ -236,7 +236,11 @@ def test_a_dry_run_says_what_it_would_ask_and_asks_nothing(server: Server) -> No
     fold = last_out(told_world())
     lists = int((some_candidates(fold).lengths > 1).sum())
     assert f"{lists} calls of tiny" in str(raised.value)
-    assert f"at most {50 * lists:,} of answers" in str(raised.value)
+    assert f"at most {50 * lists:,} of answers (at most " in str(raised.value)
+    with pytest.raises(DryRun, match=f"about {(4 * 20 + 16) * lists:,} of answers"):
+        ranked(llm(server, dry_run=True, max_tokens=None))
+    with pytest.raises(DryRun, match=f"at most {30 * lists:,} of answers"):
+        ranked(llm(server, dry_run=True, max_tokens=None, extra={"max_completion_tokens": 30}))
 
 
 def test_the_cost_is_known_before_anything_is_asked(server: Server) -> None:
@@ -244,7 +248,7 @@ def test_the_cost_is_known_before_anything_is_asked(server: Server) -> None:
     fold = last_out(told_world())
     lists = int((some_candidates(fold).lengths > 1).sum())
     cost = lists * 20 * 1000 / 1e6
-    with pytest.raises(InputError, match=rf"the calls to come bring the cost to {cost:.4g} at most"):
+    with pytest.raises(InputError, match=rf"the calls to come bring the cost to {cost:.4g}, as estimated"):
         ranked(llm(server, max_tokens=20, prices=prices, max_cost=cost - 1e-6))
     assert server.asked == []
     _, after = ranked(llm(server, max_tokens=20, prices=prices, max_cost=cost + 1e-6))
@@ -386,6 +390,16 @@ def test_wrong_settings_are_reported_by_their_key(settings: dict[str, Any], said
     with pytest.raises(InputError) as raised:
         Llm(**{"url": "http://127.0.0.1:9/v1", "model": "tiny", **settings}).preflight()
     assert said in str(raised.value)
+
+
+def test_the_calls_of_a_run_are_spread_over_time(server: Server) -> None:
+    fold = last_out(told_world())
+    candidates = some_candidates(fold)
+    four = np.flatnonzero(candidates.lengths > 1)[:4]
+    start = time.monotonic()
+    llm(server, requests_per_minute=600).rank(candidates.take(four), fold.history, fold.requests[four])
+    assert time.monotonic() - start >= 0.3
+    assert len(server.asked) == 4
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
