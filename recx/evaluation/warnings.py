@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recx.core.evaluation import Evaluation
 from recx.core.resampling import FEW_USERS, ROUNDING, Procedure
-from recx.core.system.serialize import flat
 from recx.core.types import Bools, Doubles
+from recx.evaluation.rules import differing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,16 +23,16 @@ LISTED, LONGEST = 6, 60
 
 
 def differing_cards(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield a sentence for every run whose protocol card differs from that of the first, then each differing rule."""
-    ours = _rules(runs[0])
+    """Yield a sentence for every run whose protocol card differs from that of the first, then each differing rule.
+
+    These are the rules of figures that both have.
+    """
     for run in runs[1:]:
-        theirs = _rules(run)
-        pairs = {name: (ours.get(name, "nothing"), theirs.get(name, "nothing")) for name in {**ours, **theirs}}
-        differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-        if differing:
+        found = differing(_rules(runs[0]), _rules(run), runs[0].means.keys() & run.means.keys())
+        if found:
             both = f"{runs[0].name} and {run.name}"
             yield f"the protocol cards of {both} differ, so their figures may mean different things:"
-        for name, pair in differing.items():
+        for name, pair in found.items():
             shown = [rule if len(rule) <= LONGEST else f"{rule[: LONGEST - 1]}…" for rule in pair]
             yield f"{name}: {shown[0]} vs {shown[1]}"
 
@@ -50,9 +50,9 @@ def ranking_shares(runs: Sequence[Evaluation]) -> Iterator[str]:
         )
 
 
-def _rules(run: Evaluation) -> dict[str, str]:
-    """Return the rules of a run by flat names, but for its targets: runs whose targets differ are not compared."""
-    return {name: rule for name, rule in flat(run.protocol).items() if name != "truth"}
+def _rules(run: Evaluation) -> dict[str, Any]:
+    """Return the rules of a run but for its targets: runs whose targets differ are not compared."""
+    return {name: rule for name, rule in run.protocol.items() if name != "truth"}
 
 
 def without_list(runs: Sequence[Evaluation]) -> tuple[dict[str, float], list[str]]:

@@ -58,9 +58,10 @@ class Clicks:
         least = min(n_users, n_items)
         if factors >= least:
             way_out = f"set retriever.factors below {least}" if least > 1 else "choose retriever=popularity"
+            counted = f"{n_users} user{'s' * (n_users != 1)} and {n_items} item{'s' * (n_items != 1)}"
             raise InputError(
-                f"retriever={option}: retriever.factors={factors}, but the history has only {n_users} users and "
-                f"{n_items} items with events, which so many numbers each would describe entirely: {way_out}"
+                f"retriever={option}: retriever.factors={factors}, but the history has only {counted} with events, "
+                f"which so many numbers each would describe entirely: {way_out}"
             )
         check_room(
             f"retriever={option} with retriever.factors={factors} for {n_users:,} users and {n_items:,} items",

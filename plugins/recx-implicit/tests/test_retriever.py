@@ -170,6 +170,9 @@ def test_too_few_users_or_items_are_refused_before_the_fit(history: Interactions
     empty = history.keep(np.zeros(len(history), dtype=bool))
     with pytest.raises(InputError, match=r"only 0 users and 0 items with events.*choose retriever=popularity"):
         kind(factors=1).fit(empty)
+    one = history.keep(np.arange(len(history)) < 1)
+    with pytest.raises(InputError, match=r"only 1 user and 1 item with events"):
+        kind(factors=1).fit(one)
 
 
 def test_factors_that_diverge_are_an_error(history: Interactions) -> None:

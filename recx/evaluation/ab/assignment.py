@@ -60,7 +60,7 @@ def assigned(user: Numbered, raw: Array, path: object, columns: tuple[str, str],
             path,
             columns[1],
             missing,
-            lambda row: f"the user {shown(user.ids, user.codes[row])} has no arm, of {missing.sum():,} such rows",
+            lambda row: f"the user {shown(user.ids, user.codes[row])} has no arm (such rows: {missing.sum():,})",
             "the user may not be in the test, or the arm was lost: fill it in, or leave such rows out by --missing-arm "
             'drop (missing_arm="drop")',
         )
@@ -106,8 +106,9 @@ def _refuse_torn(
 ) -> None:
     def what(row: int) -> str:
         own = dict.fromkeys(labels[code] for code in codes[user.codes == user.codes[row]].tolist() if code >= 0)
-        more = f", as {users - 1:,} more are in several" if users > 1 else ""
-        return f"the user {shown(user.ids, user.codes[row])} is in the arms {_listed(list(own))}{more}"
+        return (
+            f"the user {shown(user.ids, user.codes[row])} is in the arms {_listed(list(own))} (such users: {users:,})"
+        )
 
     refuse_any(
         path,

@@ -29,15 +29,15 @@ DRAWS = 10**9
 """A p of the normal distribution itself is as that of so many draws."""
 
 OF_COUNTS = {
-    "rows_without_arm": "{n:,} rows have no arm and are left out",
-    "rows_of_other_arms": "{n:,} rows of other arms are left out; if several treatments are tested against one "
+    "rows_without_arm": "rows without an arm, which are left out: {n:,}",
+    "rows_of_other_arms": "rows of other arms, which are left out: {n:,}; if several treatments are tested against one "
     "control, the p-values of all must be adjusted together",
-    "users_in_both_arms": "{n:,} users are in more than one arm and are left out: if one arm made them change, those "
-    "left are not alike",
-    "clicks_not_shown": "{n:,} clicks on items that were not shown are left out",
-    "repeated_clicks": "{n:,} clicks repeat another one of their list and item, which counts once",
-    "empty_lists": "{n:,} lists show no item: they count 0 in hit_rate and mrr",
-    "lists_without_name": "the log does not name its lists, so all rows of a user count as one list ({n:,} lists)",
+    "users_in_both_arms": "users in more than one arm, who are left out: {n:,}; if one of the arms made them change, "
+    "the users left in both are not alike",
+    "clicks_not_shown": "clicks on items that were not shown, which are left out: {n:,}",
+    "repeated_clicks": "clicks that repeat another one of their list and item, which counts once: {n:,}",
+    "empty_lists": "lists that show no item, and count 0 in hit_rate and mrr: {n:,}",
+    "lists_without_name": "the log does not name its lists, so all rows of a user count as one list (lists: {n:,})",
 }
 """Count -> what it says."""
 

@@ -93,7 +93,7 @@ class Nested:
                 "clicked",
                 lambda at: (
                     f"the item {shown(clicks, int(np.flatnonzero(strange & (group_of_rows(of_clicks) == at))[0]))} was "
-                    f"clicked and not shown, as in {int(strange.sum()):,} clicks"
+                    f"clicked and not shown (such clicks: {int(strange.sum()):,})"
                 ),
                 "the click could be of another list, or the list shown was cut: correct the log, or leave such clicks "
                 'out by --clicks-not-shown drop (clicks_not_shown="drop")',
@@ -141,7 +141,9 @@ class Nested:
             return column
         if pa.types.is_null(kind):
             return column.cast(pa.list_(pa.int64()))
-        texts = pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+        texts = pc.utf8_trim_whitespace(pc.fill_null(self._texts(column, role), ""))
+        if role == "shown" and pc.all(pc.is_in(texts, pa.array(["0", "1"]))).as_py():
+            raise self._no_lists(role, "0 and 1, as if they said whether an item was shown")
         if pc.any(pc.starts_with(texts, "["), min_count=0).as_py():
             return self._of_json(texts, role)
         piped, blank = (np.asarray(pc.match_substring_regex(texts, pattern)) for pattern in (r"\|", r"\s"))
@@ -155,6 +157,18 @@ class Nested:
         pattern = r"\s*\|\s*" if piped.any() else r"\s+"
         lists = pc.split_pattern_regex(texts, pattern)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, lists.type), lists)
+
+    def _texts(self, column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise self._no_lists(role, f"values of type {kind}")
+        return column.cast(pa.string())
+
+    def _no_lists(self, role: str, what: str) -> InputError:
+        return InputError(
+            f"{self.path}: column {self.named[role]!r} holds {what}, not lists of items: write a list for each row, or "
+            "a row for each item shown, with its position"
+        )
 
     def _of_json(self, texts: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
         values: list[Any] = []

@@ -75,16 +75,16 @@ class ABTest:
             permuted += f", or the normal approximation where {ENOUGH:,} users or more are effective"
         return [
             f"Low, high: {procedure.in_words(users)['intervals']}",
-            f"p: {permuted}, two-sided; Holm: adjusted for the {len(self.table)} metrics",
+            f"p: {permuted}, two-sided; Holm: adjusted over the metrics ({len(self.table)})",
             "se: standard error of the difference by the bootstrap; delta: by the delta method",
-            f"MDE: the smallest difference detected with power {self.power_level:g} at the level {SIGNIFICANT:g}, of one "
-            "metric; an effect that was observed in one test is often larger than it is",
+            f"MDE: the smallest difference detected with power {self.power_level:g} at the level {SIGNIFICANT:g}, of "
+            "one metric; an effect that was observed in one test is often larger than it is",
             ONE_LOOK,
         ]
 
     def __repr__(self) -> str:
-        said = "; ".join(self.verdicts)
-        return f"<ABTest of {self.treatment} against {self.control}: {said}; {len(self.warnings)} warnings>"
+        said = "; ".join([*self.verdicts, f"warnings: {len(self.warnings)}"])
+        return f"<ABTest of {self.treatment} against {self.control}: {said}>"
 
     def _repr_html_(self) -> str:
         head = ["metric", self.control, self.treatment, "difference", "interval", "relative", "p (Holm)", "MDE"]

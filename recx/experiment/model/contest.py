@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from recx.core.errors import InputError
-from recx.core.system.serialize import flat
 from recx.core.trackers import Verdict
 from recx.evaluation.compare import compare
-from recx.evaluation.rules import rules
+from recx.evaluation.rules import differing, rules
 from recx.experiment.chosen_by import FOLDER
 from recx.experiment.saved_runs import FIGURES, SavedRun
 
@@ -57,8 +55,8 @@ def _compared(ours: SavedRun, theirs: SavedRun) -> Verdict:
         return Verdict(False, f"the objectives differ ({objective}, {theirs.config.get('objective')})")
     if ours.data_hash != theirs.data_hash:
         return Verdict(False, "the runs are of different data")
-    if differing := _differing(ours.protocol, theirs.protocol):
-        return Verdict(False, f"the rules of their protocol cards differ ({differing})")
+    if found := differing(rules(ours.protocol), rules(theirs.protocol), [objective]):
+        return Verdict(False, f"the rules of their protocol cards differ ({_shown(found)})")
     mine, other = ours.evaluation, theirs.evaluation
     if set(mine.users.tolist()) != set(other.users.tolist()):
         return Verdict(False, f"they judge different users ({len(mine.users):,}, {len(other.users):,})")
@@ -75,9 +73,7 @@ def _compared(ours: SavedRun, theirs: SavedRun) -> Verdict:
     return Verdict(False, f"{figures}, which is not better with p < {LEVEL}")
 
 
-def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return the first rules that differ between two protocol cards; "" if all agree."""
-    one, other = (flat(rules(card)) for card in (ours, theirs))
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    shown = [f"{name}: {one.get(name)}, {other.get(name)}" for name in names[:SHOWN]]
-    return "; ".join(shown) + (f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+def _shown(found: Mapping[str, tuple[str, str]]) -> str:
+    """Return the first rules that differ between two protocol cards."""
+    shown = [f"{name}: {one}, {other}" for name, (one, other) in list(found.items())[:SHOWN]]
+    return "; ".join(shown) + (f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else "")

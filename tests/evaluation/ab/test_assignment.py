@@ -61,7 +61,7 @@ def test_two_of_more_arms_are_chosen_and_the_others_counted():
     found = recx.ab(log, control="A", treatment="C", **QUICK)
     assert found.arms["users"].tolist() == [2, 2]
     assert found.notes == {"rows_of_other_arms": 2}
-    assert found.warnings[0].startswith("2 rows of other arms are left out; if several treatments are tested")
+    assert found.warnings[0].startswith("rows of other arms, which are left out: 2; if several treatments are tested")
 
 
 @pytest.mark.parametrize("other", ["B", "C"])
@@ -69,26 +69,26 @@ def test_users_in_several_arms_are_refused_or_left_out_and_counted(other):
     log = log_of("A", "B", more=[("A0", other), ("x", "C"), ("y", "C")])
     chosen = {"control": "A", "treatment": "B", **QUICK}
     with pytest.raises(
-        InputError, match=f"column 'user', row 1: the user 'A0' is in the arms 'A', '{other}': they may"
+        InputError, match=f"column 'user', row 1: the user 'A0' is in the arms 'A', '{other}' .such users: 1.: they may"
     ):
         recx.ab(log, **chosen)
     more = pd.concat([log, log_of("A")])
     found = recx.ab(pd.concat([more, log_of("A").assign(user=["z", "w"])]), both_arms="drop", **chosen)
     assert found.notes["users_in_both_arms"] == 1
     assert found.arms["users"].tolist() == [3, 2]
-    assert any("1 users are in more than one arm and are left out" in sentence for sentence in found.warnings)
+    assert any("users in more than one arm, who are left out: 1" in sentence for sentence in found.warnings)
 
 
 def test_how_many_users_are_in_several_arms_is_said():
     log = log_of("A", "B", more=[("A0", "B"), ("A1", "B"), ("B1", "A")])
-    with pytest.raises(InputError, match="the user 'A0' is in the arms 'A', 'B', as 2 more are in several: they may"):
+    with pytest.raises(InputError, match=r"the user 'A0' is in the arms 'A', 'B' .such users: 3.: they may"):
         recx.ab(log, **QUICK)
 
 
 @pytest.mark.parametrize("missing", [None, "", " "])
 def test_rows_without_an_arm_are_refused_or_left_out_and_counted(missing, tmp_path):
     log = log_of("A", "B", more=[("x", missing)])
-    message = "column 'arm', row 5: the user 'x' has no arm, of 1 such rows: .* may not be in the test, or the arm was"
+    message = "column 'arm', row 5: the user 'x' has no arm .such rows: 1.: .* may not be in the test, or the arm was"
     with pytest.raises(InputError, match=message):
         recx.ab(log, **QUICK)
     found = recx.ab(log, missing_arm="drop", **QUICK)

@@ -53,7 +53,7 @@ def test_lists_without_names_are_one_for_each_user_and_that_is_said(rows):
     first = rows[rows["list"].isin([0, 2, 3, 4])].drop(columns="list")
     found = recx.ab(first, **QUICK)
     assert found.notes == {"lists_without_name": 4}
-    assert "the log does not name its lists, so all rows of a user count as one list (4 lists)" in found.warnings
+    assert "the log does not name its lists, so all rows of a user count as one list (lists: 4)" in found.warnings
     with pytest.raises(
         InputError, match=r"the list of user 'u1' has the position 1 twice: .* or the user got two lists"
     ):
@@ -80,7 +80,7 @@ def test_what_needs_no_positions_does_without(rows):
 def test_clicks_that_were_not_shown(nested):
     strange = nested.assign(clicked=[["b", "q"], [], ["c", "a", "c"], ["y"], ["x"], []])
     message = (
-        r"'clicked', row 1: the item 'q' was clicked and not shown, as in 1 clicks: .* another list, or .* was cut"
+        r"'clicked', row 1: the item 'q' was clicked and not shown \(such clicks: 1\): .* another list, or .* was cut"
     )
     with pytest.raises(InputError, match=message):
         recx.ab(strange, **QUICK)
@@ -110,7 +110,7 @@ def test_a_list_that_shows_nothing_counts_and_is_counted(nested):
     found = recx.ab(empty, **QUICK)
     assert values(found)["treatment"] == pytest.approx({"hit_rate": 2 / 4, "ctr": 2 / 5, "mrr": 1.5 / 4})
     assert found.notes == {"empty_lists": 1}
-    assert "1 lists show no item: they count 0 in hit_rate and mrr" in found.warnings
+    assert "lists that show no item, and count 0 in hit_rate and mrr: 1" in found.warnings
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,9 @@ def test_a_fault_in_a_row_of_an_item(rows, changed, message):
         ({"shown": ["['a']"] * 6}, r"""row 1: "\['a'\]" is no list in JSON, as in other rows: write \["a", "b"\]"""),
         ({"shown": ['["a"]', "a b"] * 3}, "row 2: 'a b' is no list in JSON"),
         ({"clicked": [[1]] * 6}, "the item ids differ in type"),
+        ({"clicked": [1, 0] * 3}, "column 'clicked' holds values of type int64, not lists of items: write a list for"),
+        ({"shown": [1, 0] * 3}, "column 'shown' holds values of type int64, not lists of items"),
+        ({"shown": ["1", "0"] * 3}, "column 'shown' holds 0 and 1, as if they said whether an item was shown, not li"),
     ],
 )
 def test_a_fault_in_a_row_of_a_list(nested, changed, message):
