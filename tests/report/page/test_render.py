@@ -188,7 +188,7 @@ def test_the_headline_stands_beside_simple_lists_the_earlier_best_and_its_cautio
         assert words in text
     summary = text[text.index("Summary") : text.index("Where hits are lost")]
     assert "look odd times" in summary
-    assert "few users" in summary
+    assert "few readers" in summary
 
 
 def test_the_figures_are_one_row_per_metric(folders: dict[str, Path]) -> None:
