@@ -94,6 +94,12 @@ def read(model: Model, experiment: Experiment, path: Path) -> Log:
             f"--log {path}: no event is later than the fit, which ends at {_moment(until)} (the last is of "
             f"{_moment(last_time(events))}): give a log that goes on after it"
         )
+    assert events.time is not None
+    if not (events.item[events.time >= until] < len(base.items)).any():
+        raise InputError(
+            f"--log {path}: the chain knows none of the items that are clicked after its fit (such as "
+            f"{events.items.ids[-1]}): give a log with the ids of the run's data"
+        )
     if filters := list(experiment.filters):
         notes.append(f"the run's filters ({', '.join(filters)}) have been applied to the log on its own")
     return Log(events, base.items, until, tuple(notes))

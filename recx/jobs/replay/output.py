@@ -38,6 +38,7 @@ def as_plain(replayed: Replayed) -> dict[str, Any]:
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "run": str(model.kept.folder.parent),
             "name": model.kept.config.get("name"),
+            "objective": model.kept.config.get("objective"),
             "log": str(wanted.log),
             "every": wanted.every,
             "refit": wanted.refit,
@@ -66,12 +67,14 @@ def _window(row: Row, replayed: Replayed) -> dict[str, Any]:
         "name": row.window.name,
         "start": _moment(row.window.start),
         "stop": _moment(row.window.stop),
+        "covered": row.window.covered,
         "partial": row.window.partial,
         **row.counts,
         "figures": row.figures,
         "intervals": row.intervals,
         "drift": {name: {**vars(one), "size": one.size(moderate, large)} for name, one in row.moved.items()},
         "refitted": None if row.refitted is None else _moment(row.refitted),
+        "not_refitted": row.not_refitted,
         "refit": {name: vars(one) for name, one in row.gains.items()},
     }
 

@@ -13,6 +13,8 @@ from recx.report.page.render import render, short
 FEATURE = "feature/"
 MOST = 6
 """Figures that are drawn together."""
+MANY = 0.5
+"""The share of events on unknown items from which the log may be of other data."""
 SHARES = {
     "new_users": "Events of users whom the fit has not seen",
     "new_items": "Events on items that the fit has not seen",
@@ -60,14 +62,17 @@ def sentences(said: dict[str, Any]) -> Iterator[str]:
         if name.startswith("end_to_end/") and one["p"] < 0.05:
             way = "rises" if one["slope"] > 0 else "falls"
             yield f"{name} {way} by {abs(one['slope']):.4f} a window (Kendall p = {one['p']:.3f})"
-    gained = [(name, gain, one["name"]) for one in windows for name, gain in one["refit"].items() if gain["low"] > 0]
-    if said["refit"] is not None and any(one["refit"] for one in windows):
-        best = max(gained, key=lambda found: found[1]["gain"], default=None)
+    yield from _gained(said)
+    failed = [one for one in windows if one["not_refitted"]]
+    if failed:
+        yield f"not fitted again for {len(failed)} windows, of which the first begins {failed[0]['name']}: " + str(
+            failed[0]["not_refitted"]
+        )
+    absent = max((one["figures"].get("items_not_in_catalogue") or 0.0 for one in windows), default=0.0)
+    if absent > MANY:
         yield (
-            "refitting would have gained nothing that can be told from chance"
-            if best is None
-            else f"refitting would have gained most in {best[0]} from {best[2]} on: {best[1]['gain']:+.4f} "
-            f"({best[1]['low']:+.4f} to {best[1]['high']:+.4f})"
+            f"up to {100 * absent:.0f} % of a window's events are on items that the chain does not know: check that "
+            "the log has the ids of the run's data, or fit the chain again"
         )
     if said["reference"]["learned"]:
         yield (
@@ -76,8 +81,23 @@ def sentences(said: dict[str, Any]) -> Iterator[str]:
             "measures from those)"
         )
     if windows[-1]["partial"]:
-        yield "the log ends within the last window"
+        yield f"the log ends within the last window ({100 * windows[-1]['covered']:.0f} % of it), which raises no alarm"
     yield from said["notes"]
+
+
+def _gained(said: dict[str, Any]) -> Iterator[str]:
+    """Yield what refitting gains in the objective or, where that has no value per user, in the first figure."""
+    known = _names(said["windows"], "refit")
+    if not known:
+        return
+    name = said["objective"] if said["objective"] in known else known[0]
+    found = [one["refit"][name] for one in said["windows"] if name in one["refit"]]
+    mean = sum(one["gain"] for one in found) / len(found)
+    above, below = (sum(one[end] * sign > 0 for one in found) for end, sign in (("low", 1), ("high", -1)))
+    yield (
+        f"refitting changes {name} by {mean:+.4f} on average over {len(found)} windows; the interval lies above 0 in "
+        f"{above} of them and below it in {below}"
+    )
 
 
 def _charts(said: dict[str, Any], metrics: list[str]) -> Iterator[Chart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,21 @@ class Gain:
     p: float
 
 
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """The recipe of a run, fitted again.
+
+    Attributes:
+        at: The time in ms before which it has learned.
+        serves: What it made; None where it could not be fitted.
+        why: The reason for that.
+    """
+
+    at: int
+    serves: Serves | None
+    why: str = ""
+
+
 @dataclass(eq=False)
 class Refits:
     """The recipe of a run, fitted again at times that lie a fixed duration apart.
@@ -49,30 +64,26 @@ class Refits:
         experiment: The run's chain, as its configuration says.
         log: The log.
         every: The time between two fits.
-        last: When the last one was, and what it made.
+        last: The last one.
     """
 
     experiment: Experiment
     log: Log
     every: str
-    last: tuple[int, Serves] | None = field(default=None)
+    last: Refit | None = None
 
-    def for_window(self, window: Window) -> tuple[int, Serves] | None:
-        """Return when the chain would have been fitted last before a window, and that chain; None: by the run itself.
-
-        Raises:
-            InputError: The recipe cannot be fitted on the events until then.
-        """
+    def for_window(self, window: Window) -> Refit | None:
+        """Return the chain as it would have been fitted last before a window; None: by the run itself."""
         length = milliseconds(self.every, "--refit")
         at = self.log.until + (window.start - self.log.until) // length * length
         if at == self.log.until:
             return None
-        if self.last is None or self.last[0] != at:
+        if self.last is None or self.last.at != at:
             self.last = None  # so that there is one at a time
-            self.last = at, self._fitted(at)
+            self.last = self._fitted(at)
         return self.last
 
-    def _fitted(self, at: int) -> Serves:
+    def _fitted(self, at: int) -> Refit:
         """Return the chain fitted on all events before a time, as a run of ``fold=predict`` is."""
         events, splitter = self.log.events, self.experiment.splitter
         assert events.time is not None
@@ -81,9 +92,9 @@ class Refits:
         try:
             split = drawn(splitter.split(events.keep(events.time < at), "predict"), self.experiment.ranker)
             retriever, ranker = self.experiment.fit(split, Stages(aloud=False))
-        except InputError as error:
-            raise InputError(f"--refit: fitted before {np.datetime64(at, 'ms')}: {error}") from error
-        return Serves(retriever, ranker, self.experiment.n_candidates)
+        except InputError as error:  # such as that of an hour without events, from which no ranker learns
+            return Refit(at, None, str(error))
+        return Refit(at, Serves(retriever, ranker, self.experiment.n_candidates))
 
 
 def gains(kept: Evaluation, refitted: Evaluation) -> Mapping[str, Gain]:

@@ -35,6 +35,7 @@ class Row:
         moved: Name -> how far its distribution is from the reference.
         refitted: The time in ms at which a refitted chain would have learned last; None: that of the run is as new.
         gains: Figure -> what refitting would have gained.
+        not_refitted: Why the recipe could not be fitted again for this window; "": it was, or was not to be.
     """
 
     window: Window
@@ -44,6 +45,7 @@ class Row:
     moved: Mapping[str, Drift]
     refitted: int | None = None
     gains: Mapping[str, Gain] = field(default_factory=dict)
+    not_refitted: str = ""
 
     @property
     def named(self) -> dict[str, float]:

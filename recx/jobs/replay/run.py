@@ -91,8 +91,9 @@ class Replayed:
 
     @cached_property
     def trends(self) -> Mapping[str, Trend]:
-        """Figure -> its trend over the windows, of those with enough of them."""
-        found = {name: trend(values) for name, values in self.curves.items()}
+        """Figure -> its trend over the whole windows, of those with enough of them."""
+        whole = sum(not row.window.partial for row in self.rows)
+        found = {name: trend(values[:whole]) for name, values in self.curves.items()}
         return {name: one for name, one in found.items() if one is not None}
 
 
@@ -118,7 +119,8 @@ def replay(model: Model, wanted: Wanted) -> Replayed:
                 check_names(wanted.limits, replaying.names(row))
                 checked = True
             rows.append(row)
-            alarms.extend(raised(wanted.limits, window.number, row.named, row.noise))
+            if not window.partial:
+                alarms.extend(raised(wanted.limits, window.number, row.named, row.noise))
             show(len(rows) / len(some), f"{len(rows)} of {len(some)} windows")
     if not checked:
         raise InputError(
@@ -185,9 +187,11 @@ class _Replaying:
         again = None if self.refits is None or evaluation is None else self.refits.for_window(window)
         if again is None or evaluation is None:
             return row
-        refitted = Answers.of(again[1], fold).judged(self.experiment.evaluator)
-        assert refitted is not None
-        return replace(row, refitted=again[0], gains=gains(evaluation, refitted))
+        if again.serves is None:
+            return replace(row, not_refitted=again.why)
+        refitted = Answers.of(again.serves, fold).judged(self.experiment.evaluator)
+        assert refitted is not None  # since the targets are the same
+        return replace(row, refitted=again.at, gains=gains(evaluation, refitted))
 
     def names(self, row: Row) -> list[str]:
         """Return the names of the figures that windows like this one may have."""

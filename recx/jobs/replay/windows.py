@@ -16,6 +16,8 @@ from recx.parts.split.by_time import ByTime
 
 MOST = 1_000
 """Windows of a log: more are a mistake of the unit."""
+WHOLE, LEAST = 0.9, 0.5
+"""The shares of a window that the log must cover for it to be whole, and for there to be a first one at all."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,18 @@ class Window:
         number: From 1; that of the reference is 0.
         start: Its first moment in ms.
         stop: The first moment after it.
-        partial: Whether the log ends before it does.
+        covered: The share of it until the last event of the log.
     """
 
     number: int
     start: int
     stop: int
-    partial: bool = False
+    covered: float = 1.0
+
+    @property
+    def partial(self) -> bool:
+        """Whether the log ends clearly before it does; the last event of a day is seconds before midnight."""
+        return self.covered < WHOLE
 
     @property
     def name(self) -> str:
@@ -42,25 +49,25 @@ class Window:
 
 
 def windows(log: Log, every: str) -> list[Window]:
-    """Return the windows from the end of the fit on; the last one has the last event.
+    """Return the windows from the end of the fit on; the last one has the last event, and may be partial.
 
     Raises:
         InputError: ``every`` is no duration, is longer than the log goes on, or would make more than ``MOST`` of them.
     """
     length = milliseconds(every, "--every")
-    whole, rest = divmod(log.end - log.until, length)
-    if not whole:
+    ahead = log.end - log.until
+    if ahead < LEAST * length:
         raise InputError(
             f"--every {every}: a window is longer than the log goes on after the fit, from "
             f"{np.datetime64(log.until, 'ms')} to {np.datetime64(log.end - 1, 'ms')}: choose a shorter one, or wait"
         )
-    if whole > MOST:
+    if ahead > MOST * length:
         raise InputError(
-            f"--every {every}: that makes {whole:,} windows, and {MOST:,} are the most: choose longer ones"
+            f"--every {every}: that makes {-(-ahead // length):,} windows, and {MOST:,} are the most: choose longer"
         )
-    starts = [log.until + place * length for place in range(whole + (rest > 0))]
+    starts = range(log.until, log.end, length)
     return [
-        Window(number, start, start + length, partial=start + length > log.end)
+        Window(number, start, start + length, min((log.end - start) / length, 1.0))
         for number, start in enumerate(starts, start=1)
     ]
 

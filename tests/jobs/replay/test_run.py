@@ -17,9 +17,11 @@ from recx.core.progress import Stages
 from recx.experiment import build
 from recx.experiment.blocks import serve
 from recx.experiment.engine.local import Local
+from recx.experiment.experiment import Experiment
 from recx.experiment.model.model import Model
 from recx.experiment.model.serving import serving_of
 from recx.experiment.saved_runs import JUDGED
+from recx.jobs.replay.alarms import Limit
 from recx.jobs.replay.run import Replayed
 from recx.parts.split.by_time import ByTime
 
@@ -168,7 +170,7 @@ def test_the_last_window_may_be_partial(home: Path, replayed: Replay) -> None:
     ("change", "settings", "message"),
     [
         (lambda log: log[log["ts"] < START + 5 * DAY], {}, "no event is later than the fit"),
-        (lambda log: log, {"every": "4d"}, "a window is longer than the log goes on after the fit"),
+        (lambda log: log, {"every": "7d"}, "a window is longer than the log goes on after the fit"),
         (lambda log: log, {"every": "1s"}, "that makes 259,200 windows"),
         (lambda log: log.drop(columns="ts"), {}, "--log: .*ts"),
         (lambda log: log.rename(columns={"sku": "doc"}), {}, "--log: .*sku"),
@@ -200,3 +202,37 @@ def test_a_replay_that_cannot_be_says_why(
         settings = {**settings, "reference": "first"}
     with pytest.raises(InputError, match=message):
         replayed("early", tmp_path / "log.csv", **settings)
+
+
+def test_a_day_that_ends_some_seconds_before_midnight_is_whole(home: Path, replayed: Replay) -> None:
+    log = pd.read_csv(home / "log.csv")
+    stop = START + 7 * DAY
+    log[log["ts"] < stop - 20_000].to_csv(home / "two.csv", index=False)
+    found = replayed("early", "two.csv", limits=[Limit.of("new_users>-1")])
+    assert [row.window.partial for row in found.rows] == [False, False]
+    assert [alarm.window for alarm in found.alarms] == [1, 2]
+    log[log["ts"] < stop - 6 * 3_600_000].to_csv(home / "part.csv", index=False)
+    found = replayed("early", "part.csv", limits=[Limit.of("new_users>-1")])
+    assert [row.window.partial for row in found.rows] == [False, True]
+    assert found.rows[1].window.covered == pytest.approx(0.75, abs=0.05)
+    assert [alarm.window for alarm in found.alarms] == [1]
+
+
+def test_a_log_of_other_items_is_refused(home: Path, replayed: Replay) -> None:
+    log = pd.read_csv(home / "log.csv")
+    log["sku"] = "x" + log["sku"]
+    log.to_csv(home / "foreign.csv", index=False)
+    with pytest.raises(InputError, match="the chain knows none of the items"):
+        replayed("early", "foreign.csv")
+
+
+def test_windows_that_nothing_can_be_fitted_for_say_why(
+    home: Path, replayed: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*_: object) -> None:
+        raise InputError("too little data")
+
+    monkeypatch.setattr(Experiment, "fit", fit)
+    found = replayed("early", refit="1d")
+    assert [row.not_refitted for row in found.rows] == ["", "too little data", "too little data"]
+    assert not any(row.gains for row in found.rows)
