@@ -18,12 +18,13 @@ REPORTS = OUTPUTS / "reports"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the page of a run, benchmark or study, or one that compares runs with the first, and print its path.
+    """Write the page of a run, benchmark or study, or of several runs or benchmarks, and print its path.
 
     Raises:
         InputError: A run does not exist or has nothing to compare, or one of its files is missing or damaged.
     """
-    parser = Parser(prog="recx report", description="Write a page: of one run or study, or of several runs.")
+    about = "Write a page: of one run, benchmark or study, of several runs, or of benchmarks on several machines."
+    parser = Parser(prog="recx report", description=about)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
     parser.add_argument("--uri", help=URI)
@@ -110,8 +111,39 @@ def _folder(run: str, uri: str | None) -> Path:
     return saved_runs.load(run, uri=uri).folder
 
 
+def _benchmarks(names: Sequence[str], uri: str | None) -> list[Path]:
+    """Return the folders of benchmarks if all names are of some; [] if none is.
+
+    Raises:
+        InputError: Some are of benchmarks and others are not.
+    """
+    from recx.experiment import saved_runs
+    from recx.experiment.tracked_runs import tracked_folder
+
+    def benchmark(run: str) -> Path | None:
+        places: tuple[Path, ...] = (Path(run), OUTPUTS / run) if run != "last" else (_folder(run, uri),)
+        if not any(place.exists() for place in places):
+            tracked = tracked_folder(run, OUTPUTS, uri)
+            places = () if tracked is None else (Path(tracked),)
+        return next((place for place in places if (place / saved_runs.BENCHMARK).is_file()), None)
+
+    found = {name: benchmark(name) for name in names}
+    if any(found.values()) and not all(found.values()):
+        of, other = (next(name for name, folder in found.items() if bool(folder) is kind) for kind in (True, False))
+        raise InputError(
+            f"report: {of} is a benchmark and {other} is not: name the benchmarks of several machines, or for a "
+            f"comparison of runs the folders of its rankers, such as {of}/RANKER"
+        )
+    return [folder for name in names if (folder := found[name]) is not None]
+
+
 def _comparison(names: Sequence[str], uri: str | None, anyway: bool) -> str:
-    """Return the page that compares runs with the first."""
+    """Return the page that compares runs with the first, or benchmarks of several machines."""
+    benchmarks = _benchmarks(names, uri)
+    if benchmarks:
+        from recx.jobs.benchmark.machines_page import html_of_machines
+
+        return html_of_machines(benchmarks, anyway)
     from recx.cli.commands.compare import end_to_end, load
     from recx.evaluation.compare import compare
     from recx.report.page.several_runs import comparison_data, render

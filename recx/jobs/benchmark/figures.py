@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recx.core.types import Fold, Longs, RankedLists
-from recx.jobs.benchmark.timing import FEWEST, NS_PER_MS, NS_PER_S, latency, throughput
+from recx.jobs.benchmark.timing import FEWEST, NS_PER_MS, NS_PER_S, latency, p95_interval, throughput
 
 GRADES: Mapping[float, str] = {0: "not relevant", 1: "weakly relevant", 2: "relevant", 3: "highly relevant"}
 Measured = Mapping[str, Any]
@@ -41,7 +41,7 @@ def figures_of(lists: RankedLists, ranker: Measured, retriever: Measured) -> dic
 def _of_latencies(ns: Longs, documents: int) -> dict[str, float]:
     """Return the ``latency/`` and ``throughput/`` figures of single calls, which took ``ns`` [n]."""
     rates = throughput(len(ns), documents, float(ns.sum()))
-    of_calls = {f"latency/{name}": value for name, value in latency(ns).items()}
+    of_calls = {f"latency/{name}": value for name, value in {**latency(ns), **p95_interval(ns)}.items()}
     return {**of_calls, **{f"throughput/{name}": value for name, value in rates.items()}}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +46,9 @@ def benchmark_data(folder: Path, words: Sequence[str] = (), git: Mapping[str, st
     Raises:
         InputError: A file is missing or damaged.
     """
-    path, saved = folder / BENCHMARK, SavedRun(folder)
-    try:
-        document = hidden_in(json.loads(read_text(path)))
+    saved, document = SavedRun(folder), document_of(folder)
+    with readable(folder):
         page = _of_document(document)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error
     counts = {name: document.get(name, 0) for name in ("queries", "queries_in_all", "documents")}
     how = {name: document["settings"][name] for name in HOW if document["settings"].get(name) is not None}
     run = {
@@ -64,18 +63,37 @@ def benchmark_data(folder: Path, words: Sequence[str] = (), git: Mapping[str, st
     return {"version": VERSION, **page, "folder": folder.name, "run": plain(run)}
 
 
+def document_of(folder: Path) -> dict[str, Any]:
+    """Return the content of ``benchmark.json``, without secrets.
+
+    Raises:
+        InputError: The file is missing or damaged.
+    """
+    with readable(folder):
+        document = hidden_in(json.loads(read_text(folder / BENCHMARK)))
+        if not isinstance(document, dict):
+            raise TypeError("not an object")
+        return document
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Turn whatever goes wrong with the content of ``benchmark.json`` into one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        path = folder / BENCHMARK
+        raise InputError(f"{path} cannot be read ({type(error).__name__}): run the benchmark again") from error
+
+
 def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
     rankers, settings = document["rankers"], document["settings"]
     metrics = list(dict.fromkeys(metric for row in rankers for metric in row["quality"]))
     quality = settings.get("quality", metrics[0] if metrics else "")
 
-    def points(figure: str) -> list[Point]:
-        found = [(row, row["quality"][quality]) for row in rankers if quality in row["quality"]]
-        return [
-            Point(row["name"], as_number(row["figures"].get(figure)), y["mean"], row["on_front"], y["low"], y["high"])
-            for row, y in found
-        ]
-
+    points = partial(front_points, rankers, quality)
     currency = str(settings.get("currency", "the currency of the prices"))
     fronts = front_of("Quality against latency", LATENCY[1], quality, points(LATENCY[0]))
     if any(row["figures"].get(COST) for row in rankers):
@@ -87,7 +105,7 @@ def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
         warnings=document["cautions"],
         quality=quality,
         metrics=[
-            {"metric": metric, "values": [_interval(row["quality"].get(metric, {})) for row in rankers]}
+            {"metric": metric, "values": [interval(row["quality"].get(metric, {})) for row in rankers]}
             for metric in metrics
         ],
         measured=measured_rows([{**row["figures"], "balance": row["balance"]} for row in rankers], currency),
@@ -104,6 +122,15 @@ def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _interval(found: Mapping[str, float]) -> dict[str, float | None]:
+def front_points(rankers: Sequence[Mapping[str, Any]], quality: str, figure: str) -> list[Point]:
+    """Return rankers as points of a chart of quality against a figure."""
+    found = [(row, row["quality"][quality]) for row in rankers if quality in row["quality"]]
+    return [
+        Point(row["name"], as_number(row["figures"].get(figure)), y["mean"], row["on_front"], y["low"], y["high"])
+        for row, y in found
+    ]
+
+
+def interval(found: Mapping[str, float]) -> dict[str, float | None]:
     """Return a mean with the ends of its interval, all of them None if the ranker has no such figure."""
     return {"value": found.get("mean"), "low": found.get("low"), "high": found.get("high")}

@@ -14,6 +14,7 @@ from recx.jobs.benchmark.rerank import Rerank
 from recx.jobs.benchmark.timing import ms
 from recx.report.terminal.formats import figure
 
+P95_LOW, P95_HIGH = "latency/p95_low_ms", "latency/p95_high_ms"
 FIGURES = {"p95_ms": P95_MS, "cost_per_1000": COST}
 """Name of a limit -> the figure that it limits."""
 
@@ -33,7 +34,8 @@ def recommended(settings: Rerank, rows: Sequence[Row], evaluations: Mapping[str,
         ``limits``; ``options``: how many there are, ``within``: the names of those within the limits; ``name``,
         ``quality`` and the limited figures of the ranker (missing if there is none); ``alike``: those within that are
         not told apart from it, and are faster or cheaper, with the difference, its interval and the adjusted p;
-        ``nearest``: what comes nearest where nothing is within; ``said``: all of it in sentences.
+        ``nearest``: what comes nearest where nothing is within; ``uncertain``: the names of those whose p95 may be on
+        the other side of the limit, which lies in its 95 % interval; ``said``: all of it in sentences.
     """
     if not settings.limits:
         return {}
@@ -59,7 +61,9 @@ def recommended(settings: Rerank, rows: Sequence[Row], evaluations: Mapping[str,
         said = f"no ranker is within {_limits(settings)}: the nearest is {_shown(nearest, settings)}"
     else:
         said = f"no ranker finished that could be recommended for {_limits(settings)}"
-    return {**found, "said": [said]}
+    unsure = [row for row in rankers if _is_uncertain(row, settings)]
+    found["uncertain"] = [row.name for row in unsure]
+    return {**found, "said": [said, *_of_uncertain(unsure, settings)]}
 
 
 def _quality(row: Row, settings: Rerank) -> float:
@@ -92,6 +96,28 @@ def _alike(
             tested = {name: float(test[name]) for name in ("difference", "low", "high", "p_holm")}
             found.append({"name": row.name, "is": named, **_facts(row, settings), **tested})
     return found
+
+
+def _is_uncertain(row: Row, settings: Rerank) -> bool:
+    """Return whether the limit of the latency lies within the interval of a row's p95."""
+    limit = settings.limits.get("p95_ms", math.nan)
+    low, high = row.figure(P95_LOW), row.figure(P95_HIGH)
+    return low <= limit < (math.inf if math.isnan(high) and not math.isnan(low) else high)
+
+
+def _of_uncertain(rows: Sequence[Row], settings: Rerank) -> Iterator[str]:
+    if rows:
+        named = [f"{row.name} ({_p95_interval(row)})" for row in rows[:LISTED]]
+        more = f" … ({len(rows)} in all)" if len(rows) > LISTED else ""
+        yield (
+            f"too near to {settings.limits['p95_ms']:g} ms to be sure by these queries, so that another measurement "
+            f"may recommend otherwise (95 % interval of p95): {', '.join(named)}{more}"
+        )
+
+
+def _p95_interval(row: Row) -> str:
+    low, high = row.figure(P95_LOW), row.figure(P95_HIGH)
+    return f"{ms(low)} ms or more" if math.isnan(high) else f"{ms(low)} to {ms(high)} ms"
 
 
 def _facts(row: Row, settings: Rerank) -> dict[str, Any]:

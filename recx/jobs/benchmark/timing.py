@@ -60,6 +60,23 @@ def latency(nanoseconds: Array) -> dict[str, float]:
     return dict(zip(names, (float(ms.mean()), std, *np.percentile(ms, [50, 95, 99]).tolist()), strict=True))
 
 
+def p95_interval(nanoseconds: Array) -> dict[str, float]:
+    """Return the ends of a 95 % interval of the 95th percentile: ``p95_low_ms`` and ``p95_high_ms``.
+
+    They are order statistics: how many of n calls lie below the percentile is binomial, whatever their distribution
+    (David and Nagaraja, Order Statistics, 2003, section 7.1). NaN where too few calls lie beyond it for an end.
+
+    Args:
+        nanoseconds: Of each call [n].
+    """
+    from scipy.stats import binom
+
+    n, ms = len(nanoseconds), np.sort(nanoseconds) / NS_PER_MS
+    ranks = (int(binom.ppf(0.025, n, 0.95)), int(binom.ppf(0.975, n, 0.95)) + 1) if n else (0, 1)
+    ends = [float(ms[rank - 1]) if 1 <= rank <= n else math.nan for rank in ranks]
+    return dict(zip(("p95_low_ms", "p95_high_ms"), ends, strict=True))
+
+
 def throughput(queries: int, documents: int, nanoseconds: float) -> dict[str, float]:
     """Return ``queries_per_s`` and ``documents_per_s``.
 

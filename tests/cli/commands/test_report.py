@@ -272,7 +272,6 @@ def test_a_benchmark_cannot_be_compared_or_explained(here: Path) -> None:
     for verb, words in (
         (compare.run, ["bench", "bench"]),
         (explain.run, ["bench", "user=1"]),
-        (run, ["bench", "bench"]),
     ):
         with pytest.raises(InputError, match="name a ranker, bench/fast or bench/slow"):
             verb(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,22 @@ def test_the_nearest_is_what_exceeds_its_worse_limit_least() -> None:
     assert found([row("none", 0.9, 0.1)], p95_ms=1)["said"] == [
         "no ranker finished that could be recommended for p95 latency of at most 1 ms"
     ]
+
+
+def test_a_latency_that_is_too_near_to_the_limit_is_said() -> None:
+    def near(name: str, p95: float, low: float, high: float) -> Row:
+        made = row(name, 0.6, p95)
+        ends = {"latency/p95_low_ms": low, "latency/p95_high_ms": high}
+        return replace(made, figures={**made.figures, **ends})
+
+    rows = [near("quick", 49.0, 45.0, 55.0), near("wide", 51.0, 48.0, math.nan), near("deep", 20.0, 10.0, 50.0)]
+    answer = found(rows, p95_ms=50)
+    assert answer["uncertain"] == ["quick", "wide"]
+    assert answer["said"][1] == (
+        "too near to 50 ms to be sure by these queries, so that another measurement may recommend otherwise (95 % "
+        "interval of p95): quick (45 to 55 ms), wide (48 ms or more)"
+    )
+    assert len(found(rows, cost_per_1000=1)["said"]) == 1
 
 
 def test_what_was_not_timed_is_not_within_a_latency() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from recx.jobs.benchmark.timing import latency, throughput, timed
+from recx.jobs.benchmark.timing import latency, p95_interval, throughput, timed
 
 
 def clock_of(*times: int) -> Iterator[int]:
@@ -41,6 +41,24 @@ def test_one_call_has_no_deviation_and_none_has_nothing() -> None:
     assert one.pop("std_ms") != one["mean_ms"]
     assert set(one.values()) == {3.0}
     assert all(math.isnan(value) for value in latency(np.zeros(0)).values())
+
+
+def test_the_interval_of_the_95th_percentile_covers_it_as_often_as_it_says() -> None:
+    rng, n, covered = np.random.default_rng(0), 150, 0
+    true = -math.log(0.05)  # of an exponential distribution
+    for _ in range(1000):
+        low, high = p95_interval(rng.exponential(size=n) * 1e6).values()
+        covered += low <= true <= high
+    assert 0.94 < covered / 1000 < 0.985  # at least 95 %, and hardly more
+
+
+def test_an_end_that_too_few_calls_lie_beyond_is_unknown() -> None:
+    # of 20 calls all may lie below the percentile with probability 0.95^20 = 0.36, so that the largest is no upper end;
+    # fewer than 17 do with a probability of 0.0159, fewer than 18 with 0.0755
+    low, high = p95_interval(np.arange(1, 21) * 1_000_000).values()
+    assert low == 17.0
+    assert math.isnan(high)
+    assert all(math.isnan(end) for end in p95_interval(np.zeros(0)).values())
 
 
 def test_throughput_by_hand() -> None:
