@@ -111,13 +111,18 @@ def numbers_in(text: str, n: int, tally: Counter[str]) -> list[int] | None:
 
 
 def _value(text: str) -> Any:
-    """Return the JSON value that an answer consists of, after thoughts, in a fence or not; None if it is none."""
+    """Return the JSON value that an answer consists of; None if it is none.
+
+    Thoughts before it are left aside, and so is a fence of code around it, and an object of one member, as endpoints
+    demand that enforce a schema.
+    """
     text = _THOUGHT.sub("", text[:LONGEST], count=1).strip()
     fenced = _FENCE.fullmatch(text)
     try:
-        return json.loads(fenced[1] if fenced else text)
+        found = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
         return None
+    return next(iter(found.values())) if isinstance(found, dict) and len(found) == 1 else found
 
 
 def _counted(found: Any, tally: Counter[str]) -> Any:

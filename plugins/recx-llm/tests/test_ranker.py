@@ -120,6 +120,8 @@ ANSWERS: dict[str, tuple[str, list[int], dict[str, int]]] = {
     "an order": ("[3, 1, 2]", [3, 1, 2], {}),
     "in a fence": ("```json\n[3, 1, 2]\n```", [3, 1, 2], {}),
     "after a thought": ("<think>[1, 2]?</think>\n[3, 1, 2]", [3, 1, 2], {}),
+    "in an object": ('{"ranking": [3, 1, 2]}', [3, 1, 2], {}),
+    "in one of two members": ('{"ranking": [3, 1, 2], "why": "so"}', [1, 2, 3], {"llm_requests_broken": 1}),
     "doubled": ("[2, 2, 1, 3, 1]", [2, 1, 3], {"llm_values_doubled": 2}),
     "foreign": ('[0, 2, 4, "1", 1.0, true, 3, 1]', [2, 3, 1], {"llm_values_foreign": 5}),
     "missing": ("[3]", [3, 1, 2], {"llm_values_missing": 2}),
@@ -160,7 +162,7 @@ def test_an_order_that_was_cut_is_broken_even_if_it_can_be_read(server: Server) 
         llm(server).rank(candidates, fold.history, requests)
 
 
-@pytest.mark.parametrize("said", ["11", "-1", "true", '"7"', "NaN", "9 of 10", "{}"])
+@pytest.mark.parametrize("said", ["11", "-1", "true", '"7"', "NaN", "9 of 10", "{}", '{"grade": 11}'])
 def test_a_candidate_whose_grade_cannot_be_read_keeps_its_place(server: Server, said: str) -> None:
     fold = last_out(told_world())
     candidates, requests = one_list(fold, 4)

@@ -33,9 +33,14 @@ def test_an_order_is_a_permutation_and_its_counts_add_up(answer: list[Any], n: i
 
 @given(some.text())
 def test_any_text_is_an_order_a_grade_or_neither(text: str) -> None:
-    assert numbers_in(text, 5, Counter()) is None or text.strip().startswith(("[", "`", "<"))
+    assert numbers_in(text, 5, Counter()) is None or text.strip().startswith(("[", "`", "<", "{"))
     grade = grade_in(text)
     assert grade is None or 0 <= grade <= 10
+
+
+@pytest.mark.parametrize("text", ["7", "7.0", " 7\n", "```\n7\n```", '{"grade": 7}', "<think>\n9? 8?\n</think>\n\n7"])
+def test_a_grade_is_read(text: str) -> None:
+    assert grade_in(text) == 7
 
 
 @given(some.lists(some.one_of(some.none(), some.integers(0, 10)), max_size=20))

@@ -113,3 +113,17 @@ def test_a_study_names_no_endpoint(
 def test_it_stays_in_its_process() -> None:
     with pytest.raises(InputError, match="choose engine=local"):
         pickle.dumps(Llm())
+
+
+def test_a_password_in_the_address_is_used_and_written_nowhere(
+    call: Call, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = server.url.replace("http://", "http://me:open-sesame-123@")
+    words = [word for word in TOOLS if not word.startswith(("tracker=", "cache="))]
+    assert call(*words, "ranker=llm", f"ranker.url={url}", "ranker.model=tiny") == 0
+    assert {sent["Authorization"] for sent in server.sent} == {"Basic bWU6b3Blbi1zZXNhbWUtMTIz"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.name == "mlflow.db" for path in files)
+    assert not any(b"sesame" in path.read_bytes() for path in files)
+    printed = capsys.readouterr()
+    assert "sesame" not in printed.out + printed.err
