@@ -272,3 +272,18 @@ def test_python_code_that_has_imported_the_module_itself_may_use_its_object(
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "this", module)
         assert recx.load_model(str(run)).kept.chain.ranker.object == "this:rerank"  # type: ignore[attr-defined]
+
+
+def test_python_code_opens_no_address_that_a_model_s_configuration_names(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda address, **_: asked.append(address))
+    file = run / "model" / "config.yaml"
+    config = yaml.safe_load(file.read_text())
+    config["dataset"] = {"_target_": "recx.parts.dataset.table.Table", "path": "https://elsewhere/log.csv"}
+    file.write_text(yaml.safe_dump(config))
+    sealed(run / "model", "config.yaml")
+    with pytest.raises(InputError, match="an address is opened only where this command line names it"):
+        recx.load_model(str(run)).recommend()
+    assert not asked

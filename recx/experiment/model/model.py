@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core import project
 from recx.core.errors import InputError
 from recx.core.html_table import table, title
 from recx.core.similar import FindsSimilar
@@ -56,13 +57,15 @@ class Model:
         """All events that the run has read, and the requests of its users after them.
 
         Raises:
-            InputError: The run did not keep them, and its data is missing or has changed.
+            InputError: The run did not keep them, and its data is missing, has changed, or lies at an address that no
+                command line names.
         """
         kept = self.kept
         if kept.chain.known is not None:
             return kept.chain.known
         experiment = build.experiment(kept.config)
-        interactions = load(experiment.dataset, experiment.filters)
+        with project.entered(project.current()):  # without one, every address would count as typed
+            interactions = load(experiment.dataset, experiment.filters)
         if protocol_card.data_hash(interactions) != kept.card["data_hash"]:
             raise InputError(
                 f"{kept.folder}: the data of the run has changed since: restore it, give the histories yourself, or "

@@ -40,7 +40,7 @@ def fetched(address: str, key: str) -> list[Path]:
     if not project.is_typed(address):
         raise InputError(
             f"{key}={address}: an address is opened only where this command line names it, and it stands in an option "
-            f"file or a saved run: type {key}={address} here if you trust it"
+            f"file or a saved run: type {key}={address} here if you trust it, or copy the file"
         )
     try:
         import fsspec
