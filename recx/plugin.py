@@ -106,12 +106,14 @@ from recx.parts.shared.analyzer import Analyzer
 from recx.parts.shared.checkpoints import Keeper, Saved, fingerprint
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.clicked_items import ClickedItems, PairValue
+from recx.parts.shared.course import Course
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
+from recx.parts.shared.epochs import Epochs, Stopping
 from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.program import Program
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, OfItems, top_k
-from recx.parts.shared.training import After, Course, Epochs, Learner, trained
+from recx.parts.shared.training import After, Learner, Trainee, Training, Validation, trained, trained_on
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
 from recx.parts.split.folds import may_be_target, split_by_steps
@@ -148,7 +150,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Analyzer", "EventCounter", "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem",
     "Features", "check_names", "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # training epoch by epoch
-    "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "fingerprint", "trained",
+    "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "Stopping", "Trainee", "Training", "Validation",
+    "fingerprint", "trained", "trained_on",
     # while a part works
     "Pruned", "available", "bar", "check_room", "once_per_input", "one_blas_thread", "reached", "replacing", "say",
     "stoppable", "track", "write_text",

@@ -21,13 +21,16 @@ anything else says so by an attribute or property that is not a setting:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from recx.core.evaluation import Evaluation
 from recx.core.judged_lists import JudgedLists
 from recx.core.precision import Reals
 from recx.core.total import Total
 from recx.core.types import Array, Doubles, Fold, Interactions, RankedLists, Requests, Split, Vectors
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs  # in typing from Python 3.13 on
 
 T = TypeVar("T")
 FoldName = Literal["predict", "test", "valid"]
@@ -108,10 +111,18 @@ class FittedRanker(Protocol):
 
 @runtime_checkable
 class Ranker(Protocol):
-    """A ranker that is trained; one that needs no training is a ``FittedRanker`` and has no ``fit``."""
+    """A ranker that is trained; one that needs no training is a ``FittedRanker`` and has no ``fit``.
+
+    One whose settings may leave it as it is has both methods and says which counts by the property ``trains``.
+    """
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
         """Learn to put ``fold.target`` first."""
+
+
+def is_trained(ranker: Ranker | FittedRanker) -> TypeIs[Ranker]:
+    """Return whether a ranker is one that is trained."""
+    return isinstance(ranker, Ranker) and bool(getattr(ranker, "trains", True))
 
 
 @runtime_checkable

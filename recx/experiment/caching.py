@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recx.config.part_classes import locate
 from recx.core.evaluation import Evaluation
 from recx.core.fit_summary import FitSummary, summary_of
-from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling
+from recx.core.protocols import Dataset, Evaluator, FittedRanker, FoldName, Preflight, Ranker, Sampling, is_trained
 from recx.core.pruning import noted, reached
 from recx.core.types import Fold, Interactions, RankedLists, Requests, Split
 from recx.parts.reranker.reranked import Reranked, TrainedThenReranked
@@ -61,7 +61,7 @@ def _of_ranker(cache: Cache, ranker: Ranker | FittedRanker) -> Any:
     """Return the ranker with the cache around it; a re-ranker's settings do not count in what the ranker learned."""
     if isinstance(ranker, TrainedThenReranked | Reranked):
         return replace(ranker, ranker=_of_ranker(cache, ranker.ranker), reranker=_Untrained(cache, ranker.reranker))
-    return _Ranker(cache, ranker) if isinstance(ranker, Ranker) else _Untrained(cache, ranker)
+    return _Ranker(cache, ranker) if is_trained(ranker) else _Untrained(cache, ranker)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from recx.core.protocols import (
     Ranker,
     Retriever,
     Splitter,
+    is_trained,
 )
 from recx.core.types import Array, Fold, Interactions, RankedLists, Split
 from recx.evaluation import calibration
@@ -127,7 +128,7 @@ class Experiment:
     def fit(self, split: Split, stage: Stages) -> tuple[FittedRetriever, FittedRanker]:
         """Return what serves, fitted; the ranker learns one step back, from labels that its retriever has not seen."""
         past, fitted, ranker = split.past, None, self.ranker
-        if isinstance(ranker, Ranker):
+        if is_trained(ranker):
             if past is None:
                 raise InputError(
                     "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recx.core.protocols import Explainable, FittedRanker, Ranker
+from recx.core.protocols import Explainable, FittedRanker, Ranker, is_trained
 from recx.experiment.contributions import AddedUp
 from recx.experiment.model.folder import MODEL, read
 
@@ -20,6 +20,6 @@ def explainable_of(folder: Path, ranker: Ranker | FittedRanker) -> Explainable |
         InputError: Its files are missing or damaged.
     """
     fitted: Ranker | FittedRanker = ranker
-    if isinstance(ranker, Ranker) and (folder / MODEL).exists():
+    if is_trained(ranker) and (folder / MODEL).exists():
         fitted = read(folder / MODEL).chain.ranker
     return AddedUp(fitted) if isinstance(fitted, Explainable) else None

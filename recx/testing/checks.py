@@ -21,7 +21,7 @@ import numpy as np
 
 from recx.config import factory
 from recx.config.compose import compose
-from recx.core.protocols import Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever
+from recx.core.protocols import Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, is_trained
 from recx.core.ragged import position_of_rows
 from recx.core.total import Total
 from recx.core.types import Fold, Interactions, RankedLists, Requests
@@ -131,7 +131,7 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
 
 
 def _fitted(ranker: Ranker | FittedRanker, past: Fold) -> FittedRanker:
-    return ranker.fit(some_candidates(past), past) if isinstance(ranker, Ranker) else ranker
+    return ranker.fit(some_candidates(past), past) if is_trained(ranker) else ranker
 
 
 def check_feature(feature: Feature, interactions: Interactions | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import torch
 from recx.plugin import InputError
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
+Precision = Literal["auto", "float32", "bfloat16"]
 OTHER_FORMATS = ["*.bin", "*.h5", "*.ot", "*.msgpack", "*.onnx", "*.tflite", "onnx/*", "openvino/*"]
 """Files that are not downloaded: the same weights for other libraries, and pickles."""
 SCORING = ("ForSequenceClassification", "ForCausalLM")
@@ -119,22 +121,44 @@ def readable(text: object) -> str:
 
 @contextmanager
 def loading(folder: Path, stage: str) -> Iterator[None]:
-    """Turn any error while a model's files are read into an InputError, and silence the library."""
-    from transformers import utils
-
-    logging: Any = utils.logging
-    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
+    """Turn any error while a model's files are read into an InputError, and silence the libraries."""
     try:
-        yield
+        with silent():
+            yield
     except Exception as error:  # the libraries that read them raise many types
         said = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
             f"{stage}.model: the files in {folder} cannot be loaded ({type(error).__name__}: {said}): "
             "give a model of sentence-transformers with its weights as safetensors"
         ) from error
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Show no progress bars and warnings of the libraries that read and write models."""
+    from transformers import utils
+
+    of_transformers: Any = utils.logging
+    of_sentences = logging.getLogger("sentence_transformers")
+    shown, verbosity = of_transformers.is_progress_bar_enabled(), of_transformers.get_verbosity()
+    level = of_sentences.level
+    of_transformers.disable_progress_bar()
+    of_transformers.set_verbosity_error()
+    of_sentences.setLevel(logging.ERROR)
+    try:
+        yield
     finally:
-        logging.set_verbosity(verbosity)
+        of_sentences.setLevel(level)
+        of_transformers.set_verbosity(verbosity)
         if shown:
-            logging.enable_progress_bar()
+            of_transformers.enable_progress_bar()
+
+
+def dtype_on(device: str, precision: str) -> torch.dtype:
+    """Return the type of products in training; ``auto``: bfloat16 on a GPU that has it, else float32.
+
+    On a processor, small models are slower in bfloat16, even where it has instructions for it.
+    """
+    if precision == "auto":
+        precision = "bfloat16" if device == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32

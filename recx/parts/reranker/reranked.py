@@ -12,7 +12,17 @@ from recx.core.contracts import check_same_pairs
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.per_user import for_users
 from recx.core.precision import floats_of
-from recx.core.protocols import Feature, Featured, FeatureSet, FittedRanker, HasDiagnostics, Preflight, Ranker, Sampling
+from recx.core.protocols import (
+    Feature,
+    Featured,
+    FeatureSet,
+    FittedRanker,
+    HasDiagnostics,
+    Preflight,
+    Ranker,
+    Sampling,
+    is_trained,
+)
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 
 
@@ -20,7 +30,7 @@ def reranked(ranker: Ranker | FittedRanker, reranker: FittedRanker | None) -> Ra
     """Return a ranker with a re-ranker after it; the ranker itself without one."""
     if reranker is None:
         return ranker
-    return TrainedThenReranked(ranker, reranker) if isinstance(ranker, Ranker) else Reranked(ranker, reranker)
+    return TrainedThenReranked(ranker, reranker) if is_trained(ranker) else Reranked(ranker, reranker)
 
 
 @dataclass(frozen=True)

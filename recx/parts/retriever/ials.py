@@ -18,9 +18,10 @@ from recx.core.room import check_room
 from recx.core.similar import Similar
 from recx.core.system.threads import one_blas_thread, side_by_side
 from recx.core.types import Array, Bools, Doubles, Floats, Interactions, Ints, Longs, RankedLists, Requests
+from recx.parts.shared.epochs import Epochs
 from recx.parts.shared.item_weights import DistinctClicks, distinct_clicks, distinct_pairs
 from recx.parts.shared.top_k import top_k
-from recx.parts.shared.training import After, Epochs, trained
+from recx.parts.shared.training import After, trained
 from recx.parts.shared.vectors import unit
 
 CELLS = 1_000_000  # numbers of the vectors that are gathered at once: 8 MB

@@ -51,11 +51,13 @@ class Keeper:
         folder: The folder of the checkpoints; None to write none.
         of: What the training depends on: name -> plain value.
         minutes: Minutes after which ``due`` is true again.
+        stage: The kind of part that trains, for errors.
     """
 
     folder: Path | None
     of: Mapping[str, Any]
     minutes: float
+    stage: str = "retriever"
     _last: float = field(default_factory=time.monotonic)
 
     def due(self) -> bool:
@@ -97,7 +99,7 @@ class Keeper:
             differences = _differences(_read(file, arrays=False)[0]["of"], json.loads(json.dumps(self.of)))
             raise InputError(
                 f"{file} is the checkpoint of another training ({differences}): use its settings and data, delete it, "
-                "or set retriever.resume=false to start from scratch"
+                f"or set {self.stage}.resume=false to start from scratch"
             )
         return None
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from recx.core.errors import InputError
-from recx.core.ragged import group_of_rows, indptr_of
+from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, sum_of_groups
 from recx.core.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.storage.values import storable
@@ -101,6 +101,22 @@ class Examples:
         apart = np.zeros(len(self), dtype=bool)
         apart[np.random.default_rng(seed).choice(len(self), n, replace=False)] = True
         return self._take(np.flatnonzero(~apart)), self._take(np.flatnonzero(apart))
+
+    def ndcg(self, ranked: RankedLists, k: int = 10) -> float:
+        """Return the mean ndcg_at_k of the same lists in a ranker's order, whose ideal are the targets in the lists.
+
+        Args:
+            ranked: The lists in the ranker's order.
+            k: The cut.
+        """
+        there = np.lexsort((ranked.item, ranked.list_of_row))
+        gain = np.empty(len(self.gain))
+        gain[there] = self.gain[np.lexsort((self.lists.item, self.lists.list_of_row))]
+        indptr = ranked.indptr
+        rank = position_of_rows(indptr) + 1
+        discount = np.where(rank <= k, 1 / np.log2(1 + rank), 0)
+        ideal = gain[order_in_groups(gain, indptr)]
+        return float(np.mean(sum_of_groups(gain * discount, indptr) / sum_of_groups(ideal * discount, indptr)))
 
     def _take(self, chosen: Longs) -> Examples:
         rows = np.isin(self.lists.list_of_row, chosen)

@@ -13,7 +13,8 @@ from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
 from recx.core.pruning import FirstFit, Pruned, noted, watched
 from recx.core.types import Array, Interactions, RankedLists, Requests
-from recx.parts.shared.training import After, Epochs, trained
+from recx.parts.shared.epochs import Epochs
+from recx.parts.shared.training import After, trained
 from recx.testing import tiny_world
 
 WORLD = tiny_world(times=False)
