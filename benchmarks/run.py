@@ -343,6 +343,13 @@ def clicks() -> Iterator[tuple[str, str, str]]:
     yield from figures()
 
 
+def online_test() -> Iterator[tuple[str, str, str]]:
+    """The analysis of an online test: see benchmarks/online_test.py."""
+    from online_test import figures
+
+    yield from figures()
+
+
 def slim() -> Iterator[tuple[str, str, str]]:
     """SLIM beside scikit-learn's elastic net on the same history: see benchmarks/slim.py."""
     from slim import figures
@@ -369,6 +376,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "large": large,
     "evaluation": evaluation,
     "clicks": clicks,
+    "online_test": online_test,
     "lists": lists,
     "reading": reading,
     "cache": cache,

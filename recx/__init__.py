@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recx import clicks, results
     from recx.core.evaluation import Evaluation
     from recx.evaluation.ab.ab import ab
+    from recx.evaluation.ab.outcome import ABTest
     from recx.evaluation.agreement import agreement
     from recx.evaluation.compare import Comparison, compare
     from recx.evaluation.evaluate import evaluate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from recx.jobs.reproduce.run import reproduce
 
 __all__ = [
+    "ABTest",
     "Comparison",
     "Evaluation",
     "Experiment",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "ABTest": "recx.evaluation.ab.outcome",
     "Comparison": "recx.evaluation.compare",
     "Evaluation": "recx.core.evaluation",
     "Experiment": "recx.experiment.experiment",

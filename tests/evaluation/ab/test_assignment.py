@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -41,6 +42,9 @@ def test_arms_of_numbers_and_of_truth_values():
     for values in ([0, 0, 1, 1], [False, False, True, True]):
         found = recx.ab(log.assign(arm=values), **QUICK)
         assert (found.control, found.treatment) == (str(values[0]).lower(), str(values[2]).lower())
+    beside = log_of("x", "y", more=[("z", "y")]).assign(arm=[0.0, 0.0, 1.0, 1.0, np.nan])  # as pandas has them then
+    found = recx.ab(beside, missing_arm="drop", **QUICK)
+    assert (found.control, found.treatment, found.notes) == ("0", "1", {"rows_without_arm": 1})
 
 
 def test_a_control_that_no_name_shows_is_asked_for():

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import recx
 from recx.core.errors import InputError
@@ -189,3 +193,44 @@ def test_a_long_log_is_sorted_once(rows):
     for seed in range(3):
         shuffled = rows.iloc[np.random.default_rng(seed).permutation(len(rows))]
         assert values(recx.ab(shuffled, **QUICK)) == values(recx.ab(rows, **QUICK))
+
+
+LISTS = st.lists(
+    st.tuples(st.integers(0, 7), st.permutations(range(10, 15)), st.integers(0, 5), st.sets(st.integers(10, 14))),
+    min_size=1,
+)
+"""User, items, how many of them are shown, and items that are clicked if they are shown."""
+
+
+@given(lists=LISTS)
+def test_both_forms_are_read_as_plain_loops_read_them(lists):
+    lists = [*((user, (10,), 1, {10}) for user in range(4)), *lists]  # two users an arm at least, and a click
+    shown = [
+        (user, list(items[:n]), [item for item in items[:n] if item in clicked]) for user, items, n, clicked in lists
+    ]
+    sums = {arm: dict.fromkeys(("lists", "hits", "shown", "clicks", "reciprocal"), Fraction(0)) for arm in "AB"}
+    for user, items, clicked in shown:
+        of = sums["AB"[user % 2]]
+        ranks = [rank for rank, item in enumerate(items, start=1) if item in clicked]
+        of["lists"] += 1
+        of["hits"] += bool(ranks)
+        of["shown"] += len(items)
+        of["clicks"] += len(ranks)
+        of["reciprocal"] += Fraction(1, ranks[0]) if ranks else 0
+    rows = [(f"u{user}", "AB"[user % 2], items, clicked) for user, items, clicked in shown]
+    by_list = recx.ab(pd.DataFrame(rows, columns=["user", "arm", "shown", "clicked"]), **QUICK)
+    by_item = [
+        (user, arm, of, item, rank, item in clicked)
+        for of, (user, arm, items, clicked) in enumerate(rows)
+        for rank, item in enumerate(items, start=1)
+    ]
+    names = ["user", "arm", "list", "item", "position", "clicked"]
+    ratios = (("hit_rate", "hits", "lists"), ("ctr", "clicks", "shown"), ("mrr", "reciprocal", "lists"))
+    found = [by_list]
+    if all(items for _, items, _ in shown):  # a list without items has no row
+        found.append(recx.ab(pd.DataFrame(by_item, columns=names), **QUICK))
+    for outcome in found:
+        for metric, above, below in ratios:
+            for side, arm in (("control", "A"), ("treatment", "B")):
+                value = outcome.table.set_index("metric").loc[metric, side]
+                assert value == pytest.approx(float(sums[arm][above] / sums[arm][below]))
