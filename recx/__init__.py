@@ -2,9 +2,9 @@
 
 ``recx.run(["+experiment=news"])`` runs what the command line runs, ``recx.sweep`` a sweep, ``recx.study`` a study.
 ``recx.Experiment(...)`` is the same chain without configuration files. ``recx.load_model("last")`` recommends with the
-chain of a finished run. ``recx.evaluate`` evaluates lists from any source, ``recx.compare`` compares evaluations,
-``recx.ab`` compares the arms of an online test, and ``recx.clicks.fit`` estimates from a log of clicks what items are
-worth.
+chain of a finished run, and ``recx.replay`` watches it on later events. ``recx.evaluate`` evaluates lists from any
+source, ``recx.compare`` compares evaluations, ``recx.ab`` compares the arms of an online test, and ``recx.clicks.fit``
+estimates from a log of clicks what items are worth.
 """
 
 import sys
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from recx.experiment.experiment import Experiment, Result
     from recx.experiment.model.model import load_model
     from recx.jobs.from_python import doctor, run, study, sweep
+    from recx.jobs.replay.start import replay
     from recx.jobs.reproduce.run import reproduce
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "evaluate_systems",
     "load_model",
     "metric",
+    "replay",
     "reproduce",
     "results",
     "run",
@@ -74,6 +76,7 @@ _HOME = {
     "evaluate_systems": "recx.evaluation.systems",
     "load_model": "recx.experiment.model.model",
     "metric": "recx.evaluation.metrics.registry",
+    "replay": "recx.jobs.replay.start",
     "reproduce": "recx.jobs.reproduce.run",
     "run": "recx.jobs.from_python",
     "study": "recx.jobs.from_python",

@@ -17,7 +17,7 @@ from recx.core.system.own_folder import is_unfinished
 from recx.core.system.plain_files import read_text
 from recx.tracking import store
 from recx.tracking.found_runs import runs_of
-from recx.tracking.past_run import BESIDE, NAN, PastRun, configuration_in
+from recx.tracking.past_run import BESIDE, NAN, REPLAY, PastRun, configuration_in
 from recx.tracking.sqlite_runs import stored_runs
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ QUALITY = "quality/"
 
 
 def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) -> list[PastRun]:
-    """Return every run, newest first.
+    """Return every run, newest first; replays of runs are none.
 
     Args:
         outputs: The folder of all runs.
@@ -45,6 +45,7 @@ def past_runs(outputs: Path, *, trials: bool = False, uri: str | None = None) ->
     else:
         stored = stored_runs(database) if database.is_file() else []
     runs = stored if uri else [*stored, *_untracked(outputs, {run.folder for run in stored})]
+    runs = [run for run in runs if run.tags.get("recx.role") != REPLAY]
     n_trials = Counter(run.parent for run in runs if not run.is_beside)
     sweeps = {run.id: run for run in runs if run.tags.get("recx.role") == "sweep"}
     best = {run.parent: run for run in runs if run.parent in sweeps and run.folder == sweeps[run.parent].folder}

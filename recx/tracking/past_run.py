@@ -18,6 +18,8 @@ from recx.core.system.serialize import flat
 NAN = float("nan")
 BESIDE = frozenset({"best", "baseline", "own"})
 """Roles of runs, and names of their folders, that a sweep makes beside its trials."""
+REPLAY = "replay"
+"""The role of a replay, which is no run of its own."""
 DECIDING = ("dataset", "encoder", "filter", "n_candidates", "refit", "retriever", "seed", "seen", "split")
 """Settings that decide which items are candidates."""
 SHOWN = ("retriever", "ranker")

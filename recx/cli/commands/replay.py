@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     from recx.experiment.model.found import model_of
     from recx.experiment.model.model import Model
     from recx.jobs.replay.output import folder_for, write
-    from recx.jobs.replay.run import Wanted, replay
+    from recx.jobs.replay.run import Wanted, replayed
     from recx.report.terminal.console import console_of_stdout
 
     settings = (chosen.reference, chosen.refit, limits, chosen.min_history, chosen.moderate, chosen.large)
@@ -50,15 +50,15 @@ def run(arguments: Sequence[str]) -> int:
 
         console = console_of_stdout()
         with shown_on(console):
-            replayed = replay(model, wanted)
+            made = replayed(model, wanted)
         own.begin()
-        said = write(replayed, own.path)
+        said = write(made, own.path)
         own.seal()
-        address = None if chosen.no_mlflow else track(replayed, said, own.path, chosen.uri)
+        address = None if chosen.no_mlflow else track(made, said, own.path, chosen.uri)
         where = [f"files: {own.path}", *([f"MLflow: {address}"] if address else [])]
         objective = str(model.kept.config.get("objective"))
         print_replay(console, said["windows"], list(sentences(said)), objective, where)
-    return ALARM if replayed.alarms else 0
+    return ALARM if made.alarms else 0
 
 
 def _parser() -> Parser:

@@ -7,6 +7,7 @@ from typing import Any
 
 from recx.core.run_context import RunContext
 from recx.jobs.replay.run import Replayed
+from recx.tracking.past_run import REPLAY
 
 
 def track(replayed: Replayed, said: dict[str, Any], folder: Path, uri: str | None) -> str | None:
@@ -26,7 +27,9 @@ def track(replayed: Replayed, said: dict[str, Any], folder: Path, uri: str | Non
 
     kept = replayed.model.kept
     experiment = f"{kept.config.get('name')}/replay"
-    with MLflow(uri=uri, experiment=experiment).run(experiment, kept.config, RunContext(name="replay")) as run:
+    with MLflow(uri=uri, experiment=experiment).run(
+        experiment, kept.config, RunContext(name="replay", role=REPLAY)
+    ) as run:
         run.log_tags(
             {"recx.replay.run": said["run"], "recx.replay.log": said["log"], "recx.replay.every": said["every"]}
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from recx.jobs.replay.asked import FIRST, Answers, figures_of
 from recx.jobs.replay.log import Log
 from recx.jobs.replay.moved import rows_of
 from recx.jobs.replay.refit import Gain
-from recx.jobs.replay.windows import Window
+from recx.jobs.replay.windows import Window, moment_of
 
 GAIN = "refit_gain/"
 COVERAGE = f"coverage_at_{FIRST}"
@@ -60,6 +61,45 @@ class Row:
     def noise(self) -> dict[str, float]:
         """Figure of drift -> the value that it exceeds by chance in 5 % of cases."""
         return {f"{DRIFT}{name}": one.noise for name, one in self.moved.items()}
+
+    def as_dict(self, moderate: float, large: float) -> dict[str, Any]:
+        """Return the window for JSON.
+
+        Args:
+            moderate: The index of stability from which drift is moderate.
+            large: The one above which it is large.
+        """
+        window = self.window
+        return {
+            "window": window.number,
+            "name": window.name,
+            "start": moment_of(window.start),
+            "stop": moment_of(window.stop),
+            "covered": window.covered,
+            "partial": window.partial,
+            **self.counts,
+            "figures": self.figures,
+            "intervals": self.intervals,
+            "drift": {name: {**vars(one), "size": one.size(moderate, large)} for name, one in self.moved.items()},
+            "refitted": None if self.refitted is None else moment_of(self.refitted),
+            "not_refitted": self.not_refitted,
+            "refit": {name: vars(one) for name, one in self.gains.items()},
+        }
+
+    def as_columns(self, moderate: float, large: float) -> dict[str, Any]:
+        """Return the same as a row of a table: a column per number."""
+        said = self.as_dict(moderate, large)
+        flat = {name: value for name, value in said.items() if not isinstance(value, Mapping)}
+        for name, value in self.figures.items():
+            flat[name] = value
+            if name in self.intervals:
+                flat[f"{name}_low"], flat[f"{name}_high"] = self.intervals[name]
+        for name, moved in said["drift"].items():
+            flat[f"{DRIFT}{name}"] = moved["psi"]
+            flat |= {f"{DRIFT}{name}_{what}": moved[what] for what in ("noise", "size")}
+        for name, gain in self.gains.items():
+            flat |= {f"{GAIN}{name}": gain.gain, f"{GAIN}{name}_low": gain.low, f"{GAIN}{name}_high": gain.high}
+        return flat
 
 
 @dataclass(frozen=True, eq=False)

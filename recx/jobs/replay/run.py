@@ -1,12 +1,12 @@
-"""A replay from a run and a log to its figures: ``python -m recx replay``."""
+"""A replay from a model and a log to its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from recx.core.errors import InputError
 from recx.core.progress import bar, say
@@ -25,6 +25,9 @@ from recx.jobs.replay.refit import PREFIX, Refits, gains
 from recx.jobs.replay.row import GAIN, Known, Row, judged
 from recx.jobs.replay.windows import Window, asking, before, folds, windows
 from recx.parts.split.by_time import ByTime
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 From = Literal["fit", "first"]
 
@@ -61,7 +64,7 @@ class Wanted:
             )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replayed:
     """What came of a replay.
 
@@ -81,7 +84,18 @@ class Replayed:
     split: ByTime
     reference: Reference | None
     rows: Sequence[Row]
-    alarms: Sequence[Alarm] = field(default=())
+    alarms: Sequence[Alarm] = ()
+
+    def __repr__(self) -> str:
+        return f"<Replayed: {len(self.rows)} windows of {self.wanted.every}, {len(self.alarms)} alarms>"
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row per window, as in ``replay.csv``."""
+        import pandas as pd
+
+        bounds = self.wanted.moderate, self.wanted.large
+        return pd.DataFrame([row.as_columns(*bounds) for row in self.rows])
 
     @cached_property
     def curves(self) -> dict[str, list[float]]:
@@ -97,7 +111,7 @@ class Replayed:
         return {name: one for name, one in found.items() if one is not None}
 
 
-def replay(model: Model, wanted: Wanted) -> Replayed:
+def replayed(model: Model, wanted: Wanted) -> Replayed:
     """Ask a run's model window by window as it would have been asked, and judge what it says.
 
     Raises:

@@ -92,3 +92,8 @@ def folds(log: Log, split: ByTime, some: list[Window]) -> Iterator[tuple[Window,
     """Yield each window with its fold: its events as targets, and all before it as history."""
     for window in some:
         yield window, split.fold_between(log.events, window.start, window.stop)
+
+
+def moment_of(time: int) -> str:
+    """Return a time in ms as text of ISO 8601, in UTC."""
+    return str(np.datetime64(time, "ms"))

@@ -14,6 +14,7 @@ import recx
 from recx.cli import main
 from recx.cli.commands.replay import ALARM, run
 from recx.core.errors import InputError
+from recx.jobs.history import past_runs
 
 DAY = 86_400_000
 START = 1_600_041_600_000  # 2020-09-14, midnight
@@ -107,6 +108,7 @@ def test_each_window_is_a_step_of_a_run_of_mlflow(home: Path, capsys: pytest.Cap
     files = {one.path for one in client.list_artifacts(found.info.run_id)}
     assert {"replay.json", "replay.csv", "report.html"} <= files
     assert re.search(r"MLflow: python -m recx ui \w{8}", capsys.readouterr().out)
+    assert found.info.run_id not in [one.id for one in past_runs(Path("outputs"))], "it is no run of its own"
 
 
 @pytest.mark.parametrize(

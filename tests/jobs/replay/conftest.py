@@ -11,7 +11,8 @@ import pytest
 
 import recx
 from recx.experiment.model.model import Model
-from recx.jobs.replay.run import Replayed, Wanted, replay
+from recx.jobs.replay.run import Replayed, Wanted
+from recx.jobs.replay.run import replayed as replayed_by
 
 DAY = 86_400_000
 START = 1_600_041_600_000  # 2020-09-14, midnight
@@ -59,6 +60,6 @@ def replayed(home: Path) -> Callable[..., Replayed]:
 
     def of(run: str, log: str | Path = "log.csv", **settings: object) -> Replayed:
         wanted = Wanted(home / log, **settings)  # type: ignore[arg-type]
-        return replay(Model.of(home / "outputs" / run / "model"), wanted)
+        return replayed_by(Model.of(home / "outputs" / run / "model"), wanted)
 
     return of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recx.jobs.replay.alarms import Limit
-from recx.jobs.replay.output import as_plain, rows_of
+from recx.jobs.replay.output import as_plain
 from recx.jobs.replay.page import html_of, sentences
 from recx.jobs.replay.run import Replayed
 
@@ -54,7 +54,6 @@ def test_the_page_has_every_figure_of_the_table(said: dict[str, Any]) -> None:
         assert f"{one['figures']['end_to_end/ndcg_at_5']:.4f}" in text
         assert all(f"{moved['psi']:.4f}" in text for moved in one["drift"].values())
         assert all(f"{gain['gain']:+.4f}" in text for gain in one["refit"].values() if round(gain["gain"], 4))
-    assert [len(set(row)) for row in rows_of(said)] == [len(row) for row in rows_of(said)]
 
 
 def test_without_refits_limits_and_a_trend_their_sections_are_not_there(replayed: Replay) -> None:
