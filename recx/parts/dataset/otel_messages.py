@@ -69,7 +69,7 @@ def use_of(span: Span, cost: str) -> dict[str, float]:
 def _number(value: Any, name: str, span: Span) -> float:
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
-    except ValueError:
+    except (ValueError, OverflowError):
         number = -1.0
     if not 0 <= number < float("inf"):
         raise InputError(

@@ -33,7 +33,7 @@ def moment_of(value: Any, where: str) -> int:
     with suppress(ValueError):
         if isinstance(value, int | str) and not isinstance(value, bool):
             number = int(value)
-            if number >= 0:
+            if 0 <= number < 2**63:
                 return number
     with suppress(ValueError, TypeError):
         moment = datetime.fromisoformat(value)
@@ -71,8 +71,13 @@ def value_of(value: Any) -> Any:
             return int(whole)
         return whole
     if (inner := either(value, "arrayValue")) is not None:
-        return [value_of(one) for one in inner.get("values") or []] if isinstance(inner, dict) else inner
+        return [value_of(one) for one in _values(inner)]
     if (inner := either(value, "kvlistValue")) is not None:
-        pairs = inner.get("values") or [] if isinstance(inner, dict) else []
-        return {pair["key"]: value_of(pair.get("value")) for pair in pairs if isinstance(pair, dict) and "key" in pair}
+        pairs = [pair for pair in _values(inner) if isinstance(pair, dict)]
+        return {str(pair.get("key", "")): value_of(pair.get("value")) for pair in pairs}
     return value
+
+
+def _values(inner: Any) -> list[Any]:
+    found = inner.get("values") if isinstance(inner, dict) else None
+    return found if isinstance(found, list) else []

@@ -106,7 +106,7 @@ def numbers_of(values: Sequence[Any], name: str, place: Place, *, may_lack: bool
             )
         if isinstance(value, int) and abs(value) >= WHOLE and (abs(value) > LARGEST or int(float(value)) != value):
             raise InputError(
-                f"{place(at)}: the feature {name!r} is {value}, and whole numbers beyond 2^53 become equal to their "
+                f"{place(at)}: {name!r} is {str(value)[:40]}, and whole numbers beyond 2^53 become equal to their "
                 "neighbours: subtract a constant"
             )
     found = np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -64,7 +64,9 @@ def read_samples(files: FileSet, named: Mapping[str, Named], notes: dict[str, in
         InputError: A file cannot be read, a column is missing or could be one of several, or a value is missing or not
             of its kind.
     """
-    table = _Json.of(files) if is_json(content(files.paths[0])) else _Table(files, notes)
+    first_file = files.paths[0]
+    named_so = any(ending in (".json", ".jsonl", ".ndjson") for ending in first_file.suffixes)
+    table = _Json.of(files) if named_so or is_json(content(first_file)) else _Table(files, notes)
     where, names = str(files.name), table.names
     roles = roles_of(names, named, where)
     single = features_in(names, named.get("features"), list(roles.values()), where)
