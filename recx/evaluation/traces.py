@@ -15,7 +15,7 @@ from recx.core.entities import Entities
 from recx.core.types import Array, Bools, Doubles, Ints, Longs
 
 TRACE, COST = "trace", "cost"
-SUMMED = ("input_tokens", "output_tokens", COST)
+SUMMED = ("calls", "input_tokens", "output_tokens", COST)
 """Columns of the users' table that are added up over the tasks of a trace."""
 
 
@@ -76,9 +76,9 @@ class Traces:
         return values
 
     def numbers(self, right: Doubles) -> dict[str, float]:
-        """Return ``trace_calls`` (tasks a trace), the mean sums of a trace and ``cost_per_success``.
+        """Return the mean sums of a trace, of which ``trace_calls`` is always there, and ``cost_per_success``.
 
-        The latter is the cost of all traces / the number of those that succeed, since failures are paid for too. Of
+        Calls are the tasks of a trace where the data does not count them. The cost of a success is the cost of all traces / the number of those that succeed, since failures are paid for too. Of
         each sum, traces with an unknown one are left out; NaN if none is left, or none succeeds.
         """
         if not len(self.first):

@@ -66,6 +66,11 @@ def test_tokens_and_cost_are_added_up_over_a_trace() -> None:
     assert np.isnan(traces.numbers(np.zeros(4))["cost_per_success"])
 
 
+def test_calls_that_the_data_counts_are_those_of_a_trace() -> None:
+    numbers = traces_of(tasks(["a", "a", "b"], calls=[3.0, 1, 2])).numbers(np.ones(3))
+    assert numbers == {"trace_calls": 3.0}
+
+
 def test_data_without_traces_has_no_such_figures() -> None:
     assert Traces.of(Entities(np.arange(3)), np.arange(3, dtype=np.int32)) is None
     none_whole = traces_of(tasks(["a", "a"]), [0])

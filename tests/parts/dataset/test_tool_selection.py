@@ -167,6 +167,15 @@ def test_a_tool_of_the_pool_may_stand_for_no_tool(tmp_path: Path) -> None:
     assert data.item.tolist() == [2, 1]
 
 
+def test_what_stands_for_no_tool_has_no_reliability(tmp_path: Path) -> None:
+    dataset = replace(written(tmp_path, task("a", 0, "x", "mail"), task("b", 0, "y", [])), abstain="nothing")
+    tools = {name: {"description": name, "inputs": "", "sure": n / 4} for n, name in enumerate(POOL)}
+    (tmp_path / "tool_pool.json").write_text(json.dumps({"tools": tools}))
+    items = replace(dataset, reliability="sure").load().items
+    assert items.ids.tolist() == ["Weather_App", "calc", "mail", "nothing"]
+    assert items.table["reliability"] == pytest.approx([0.25, 0.5, 0, np.nan], nan_ok=True)
+
+
 def test_nothing_to_abstain_from_is_refused(tmp_path: Path) -> None:
     dataset = replace(written(tmp_path, task("a", 0, "x", "mail"), task("b", 0, "y", None)), abstain="nothing")
     with pytest.raises(

@@ -11,6 +11,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import indptr_of
 from recx.core.types import Interactions, RankedLists, Requests
 from recx.parts.retriever.abstain import Abstain
+from recx.parts.retriever.given import Given
 from recx.parts.retriever.item_knn import ItemKNN
 from recx.parts.retriever.popularity import Popularity
 from recx.parts.retriever.union import Union
@@ -35,6 +36,16 @@ def world() -> Interactions:
 )
 def test_it_keeps_the_promises_of_a_retriever(source: Popularity | Union) -> None:
     check_retriever(Abstain(source), world())
+
+
+def test_it_adds_to_the_lists_that_the_data_offers() -> None:
+    offered = flagged(tiny_world(slates=True))
+    check_retriever(Abstain(Given()), offered, k=9)
+    requests = Requests(np.arange(3, dtype=np.int32))
+    before, after = (one.fit(offered).retrieve(offered, requests, 2) for one in (Given(), Abstain(Given(), -1)))
+    kept = after.item != NOTHING
+    assert after.item[kept].tolist() == before.item[before.item != NOTHING].tolist()
+    assert np.count_nonzero(~kept) == 3
 
 
 @dataclass(frozen=True)

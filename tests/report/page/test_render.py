@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -136,6 +137,8 @@ def test_a_page_of_tools_shows_which_are_confused_and_the_risk(of_tools: Path, r
     assert "confused_items" not in page["learnt"]["tables"]
     assert page["learnt"]["tables"]["risk_coverage"]["rows"][-1]["coverage"] == 1
     assert (of_tools / "figures" / "risk_coverage.svg").is_file()
+    [logged] = (of_tools.parent / "outputs").glob("mlflow-artifacts/**/confused_items.json")
+    assert json.loads(logged.read_text())["columns"] == table.columns.tolist()
 
 
 @pytest.mark.parametrize("run", ["tools", "agents", "documents"])
