@@ -31,6 +31,7 @@ WORLDS = {
     "next_item": (*NEWS, "feature=next_item"),
     "tools": TOOLS,
     "tools_classic": (*TOOLS, "feature=tools_classic"),
+    "tools_abstain": ("+experiment=tools_abstain", "dataset.tasks=400"),
     "agents": ("+experiment=agents", "dataset.traces=60"),
     "documents": (*JUDGED, "feature=documents"),
     "columns": JUDGED,

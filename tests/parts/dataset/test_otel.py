@@ -218,6 +218,9 @@ def test_traces_run_from_end_to_end(here: Path) -> None:
     result = recx.run(["+experiment=tools", "dataset=otel", "dataset.path=traces.jsonl", "tracker=console"])
     assert result.metrics["end_to_end/top_1_accuracy"] == 1.0
     assert result.metrics["data/spans"] == 60
+    assert result.metrics["end_to_end/trace_success"] == 1.0
+    judged = [int(str(user).split("/")[0][1:]) for user in result.report.users]
+    assert result.metrics["end_to_end/trace_input_tokens"] == pytest.approx(sum(judged) / len(judged))
 
 
 def test_the_doctor_knows_otlp(tmp_path: Path) -> None:
