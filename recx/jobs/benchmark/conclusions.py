@@ -130,10 +130,12 @@ def _of_passes(outcome: Outcome) -> Iterator[str]:
     n = min((row.queries for row in outcome.finished), default=largest)
     if settings.clocked and n < largest:
         yield f"calls of {largest} queries (benchmark.batch_sizes) were not measured, since there are only {n}"
-    if any(outcome.budgets.values()) and any(row.unordered for row in outcome.finished):
+    unordered = [row.name for row in outcome.finished if row.unordered and outcome.budgets.get(row.name)]
+    if unordered:
+        whose = "" if len(unordered) == len(outcome.finished) else f" of {', '.join(unordered)}"
         yield (
-            "all candidates have the same score, so the first documents of a query (benchmark.budgets) are any of its "
-            "documents: give the data the scores or ranks of a first search, or choose a retriever"
+            f"all candidates{whose} have the same score, so the first documents of a query (benchmark.budgets) are any "
+            "of its documents: give the data the scores or ranks of a first search, or choose a retriever"
         )
     if "cost_per_1000" in settings.limits:
         free = [row.name for row in outcome.finished if not row.figure(COST) and not outcome.is_yardstick(row)]

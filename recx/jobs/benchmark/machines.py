@@ -96,12 +96,13 @@ class Machines:
         for name, why in self.apart.items():
             yield f"not comparable: {name}, {why}"
         first = self.made[0]
+        rankers = [name for name in self.comparable if not first.finished[name].get("yardstick")]
         for made in self.made[1:]:
-            ratios = [ratio for name in self.comparable if (ratio := _ratio(first, made, name)) > 0]
+            ratios = [ratio for name in rankers if (ratio := _ratio(first, made, name)) > 0]
             if ratios:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 ends = f", {min(ratios):.3g} to {max(ratios):.3g}" if len(ratios) > 1 else ""
-                of = f"geometric mean over {len(ratios)} rankers{ends}" if len(ratios) > 1 else self.comparable[0]
+                of = f"geometric mean over {len(ratios)} rankers{ends}" if len(ratios) > 1 else rankers[0]
                 yield f"a query takes {mean:.3g} times as long on {made.name} as on {first.name} ({of}; mean latencies)"
         for made in self.made:
             for said in made.document.get("recommended", {}).get("said", ()):

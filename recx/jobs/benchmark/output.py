@@ -73,7 +73,8 @@ def document(outcome: Outcome) -> dict[str, Any]:
     }
     row = next(iter(outcome.finished), Row("", "", Path()))
     return {
-        "settings": plain(replace(settings, rankers=dict.fromkeys(settings.rankers, ""), retrievers={})) | options,
+        "settings": plain(replace(settings, rankers=dict.fromkeys(settings.rankers, ""), retrievers={}))
+        | {**options, "budget": settings.limits or None},
         "machine": outcome.machine,
         "queries": row.queries,
         "queries_in_all": row.queries_in_all,

@@ -9,6 +9,7 @@ from typing import Any
 
 from recx.config import factory
 from recx.core import project
+from recx.core.chosen import CHOSEN
 from recx.core.errors import InputError, did_you_mean
 from recx.core.trackers import Tracker
 from recx.experiment import build
@@ -72,6 +73,9 @@ class Plan:
             config |= {"benchmark": None, "report": None}
             if retriever is not None:
                 config["retriever"] = settings.retrievers[retriever].option
+            named = {"ranker": ranker, **({} if retriever is None else {"retriever": retriever})}
+            chosen = self.config.get(CHOSEN, {})
+            config[CHOSEN] = {**chosen, "options": {**chosen.get("options", {}), **named}}
             place = str(folder / name.replace(" ", ""))
             jobs.append({"name": name, "ranker": ranker, "config": config, "folder": place, **shared})
         return jobs

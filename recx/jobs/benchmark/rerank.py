@@ -38,8 +38,8 @@ class Rerank:
         currency: Of the prices.
         cost_weight: Weight in the score quality / (mean latency in ms x weight): one number, or name of a ranker ->
             weight (1).
-        budget: What a query may take: ``p95_ms`` and ``cost_per_1000`` queries in ``currency``, or one of them; the
-            conclusions recommend the best ranker within it. None: nothing is recommended.
+        budget: What a query may take: ``p95_ms``, and ``cost_per_1000`` queries in ``currency``; None: no limit. If
+            there is one, the conclusions recommend the best ranker within it.
     """
 
     rankers: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Rerank:
     cost_per_query: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
     currency: str = "USD"
     cost_weight: PositiveFloat | Mapping[str, PositiveFloat] = 1.0
-    budget: Mapping[str, float | None] | None = None
+    budget: Mapping[str, float | None] | None = field(default_factory=lambda: dict.fromkeys(LIMITS))
 
     def __post_init__(self) -> None:
         check(self, "benchmark")
@@ -82,17 +82,11 @@ class Rerank:
 
     def _check_budget(self) -> None:
         """Check that the limits are known, positive, and of what is measured."""
-        if self.budget is None:
-            return
-        for name, limit in self.budget.items():
+        for name, limit in (self.budget or {}).items():
             if name not in LIMITS:
                 raise InputError(f"benchmark.budget.{name}: {did_you_mean(name, LIMITS)}")
             if limit is not None:
                 coerce(limit, LIMITS[name], f"benchmark.budget.{name}")
-        if not self.limits:
-            raise InputError(
-                "benchmark.budget limits nothing: give p95_ms, cost_per_1000 or both, such as {p95_ms: 50}, or null"
-            )
         if "p95_ms" in self.limits and not self.clocked:
             raise InputError(
                 "benchmark.budget.p95_ms: rankers that run in parallel are not timed: set benchmark.parallel=null or "

@@ -107,6 +107,18 @@ def test_other_queries_or_protocols_are_refused_unless_asked_for(
     assert not any("times as long" in sentence for sentence in found.conclusions)
 
 
+def test_what_keeps_the_order_says_nothing_of_how_fast_a_machine_ranks(tmp_path: Path) -> None:
+    def rows(fast: float, slow: float) -> list[dict[str, Any]]:
+        return [{**ranker("fast", 0.6, fast), "yardstick": True}, ranker("slow", 0.7, slow)]
+
+    folders = [
+        made(tmp_path / "laptop", "i5", rankers=rows(1e-4, 10.0)),
+        made(tmp_path / "server", "Xeon", rankers=rows(1e-3, 5.0)),
+    ]
+    said = machines_of(folders).conclusions[1]
+    assert said == "a query takes 0.5 times as long on server as on laptop (slow; mean latencies)"
+
+
 def test_versions_and_the_machine_are_no_part_of_the_protocol(tmp_path: Path) -> None:
     changed = {"versions": {"numpy": "1.0"}, "benchmark": {"machine": "other"}}
     folders = [made(tmp_path / "laptop", "i5"), made(tmp_path / "server", "Xeon", **changed)]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recx.config.compose import compose, plain
+from recx.core.chosen import chain
 from recx.core.errors import InputError, RecxError
 from recx.jobs.benchmark import conclusions, prepare
+from recx.jobs.benchmark.machines import machines_of
 from recx.jobs.benchmark.outcome import Outcome
 from recx.jobs.benchmark.run import benchmark, check
 
@@ -69,6 +73,29 @@ def test_the_default_benchmark_is_measured_once_and_alike_in_every_order(
     for outcome in (first, anew):
         peaks = {row.name: row.figures["memory/peak_mb"] for row in outcome.rows}
         assert peaks["identity"] < min(peaks.values()) + 2, "no measure of memory is exact"
+
+
+@pytest.mark.slow
+def test_mq2008_is_ranked_better_with_more_documents_and_alike_with_other_threads(
+    shared_data: Callable[[str], Path], here: Path
+) -> None:
+    parts = [gzip.decompress(shared_data(f"mq2008/S{number}.txt.gz").read_bytes()) for number in (1, 2, 3)]
+    (here / "train.txt").write_bytes(parts[0] + parts[1])
+    (here / "test.txt").write_bytes(parts[2])
+    words = ["dataset=svmlight", f"dataset.path={here}", "cache=off", "benchmark.budgets=[10, 50]", "tracker=console"]
+    words = ["+experiment=rerank_benchmark", *words, "~benchmark.rankers.bm25", "benchmark.batch_sizes=[1, 16]"]
+    one, _ = (
+        benchmark(plain(compose([*words, f"runtime.threads={threads}"])), here / f"run{threads}") for threads in (1, 2)
+    )
+    rows = {row.name: row for row in one.rows}
+    assert rows["linear"].interval("ndcg_at_5")[0] == pytest.approx(0.689, abs=0.001)  # as benchmarks/README.md says
+    first, more = (one.quality(at) for at in one.budgets["linear"])
+    assert one.quality(rows["identity"]) < first < more < one.quality(rows["linear"])
+    assert [one.quality(at) for at in one.budgets["identity"]] == [one.quality(rows["identity"])] * 2
+    assert any(said.startswith("all candidates have the same score") for said in conclusions.cautions(one))
+    assert [of["queries_per_call"] for of in rows["linear"].batches] == [1, 16]
+    found = machines_of([here / "run1", here / "run2"])
+    assert found.comparable[:2] == ["identity", "linear"]  # trees may differ with the threads
 
 
 @pytest.mark.slow
@@ -247,6 +274,7 @@ def test_rankers_are_named_added_and_taken_out_on_the_command_line() -> None:
     assert [job["config"]["ranker"].get("l2") for job in jobs] == [None, 0.0001, 1.0]
     assert {job["config"]["runtime"]["threads"] for job in jobs} == {4}
     assert jobs[2]["folder"] == "/runs/strict"
+    assert [chain(job["config"]) for job in jobs] == ["given + identity", "given + linear", "given + strict"]
 
 
 def test_side_by_side_rankers_share_the_threads() -> None:
