@@ -61,12 +61,12 @@ def label_of(node: Any, pool: Mapping[str, Any], where: str) -> str:
         where: File and node, for error messages.
 
     Raises:
-        InputError: The record has no task.
+        InputError: The record has neither a tool nor a task.
     """
-    task = str(entry(node, "task", str, where))
-    named = node.get("tool")
+    named = node.get("tool") if isinstance(node, Mapping) else None
     if isinstance(named, str) and named:
         return named
+    task = str(entry(node, "task", str, where))
     called = task.removeprefix("Call ").strip()
     return called if task.startswith("Call ") or called in pool else task
 
