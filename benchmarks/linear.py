@@ -22,7 +22,8 @@ from recx.core.ragged import indptr_of
 from recx.core.types import Array, Doubles, Floats, Fold, Interactions, RankedLists, Requests
 from recx.experiment import build
 from recx.parts.ranker.linear import Linear
-from recx.parts.ranker.softmax import Objective, by_gradient_descent, by_lbfgs
+from recx.parts.ranker.optimizers import by_gradient_descent, by_lbfgs
+from recx.parts.ranker.softmax import Objective
 from recx.parts.shared.design_matrix import design_matrix
 
 GROUPS, SIZE, FEATURES, EPOCHS, RATE, L2 = 20_000, 50, 20, 100, 0.01, 1e-4

@@ -27,7 +27,8 @@ OTHER_NAMES = {
 }
 """A name elsewhere, in lower case and without separators -> ours without ``_at_k``."""
 LOWER_IS_BETTER = re.compile(
-    r"(time|data)/|.*(logloss|lost_in_|pop_rsp|pop_reo|miscalibration|aurc|_tokens|trace_cost|cost_per_success)"
+    r"(time|data)/|.*(logloss|lost_in_|pop_rsp|pop_reo|miscalibration|aurc|_tokens|trace_cost|cost_per_success"
+    r"|normalised_entropy|calibration_error)"
 )
 CUT = re.compile(r"(.+?)(?:(?:@|_at_|[._ ]|(?<=[a-z]{2}))([1-9][0-9]*))?")
 

@@ -9,6 +9,9 @@ from recx.core.errors import RecxError
 MADE_UP = "made_up_data"
 """The note of a dataset that makes its data up, which console, page, protocol card and tracker then say."""
 
+KEPT_WITHOUT_CLICK = "impressions_kept_without_click"
+"""The note of a dataset that keeps the impressions without a click, which otherwise are no requests."""
+
 
 def merged(notes: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
     """Return the notes of two blocks of lists as those of one.

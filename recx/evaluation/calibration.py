@@ -16,7 +16,7 @@ def judged(held_out: Mapping[str, RankedLists], past: Fold) -> dict[str, JudgedL
     if not held_out:
         return {}
     truth = GroundTruth.of(past, ANY_GAIN)
-    return {name: truth.judge(lists) for name, lists in held_out.items()}
+    return {name: truth.with_users(lists.user).judge(lists) for name, lists in held_out.items()}
 
 
 def figures(held_out: Mapping[str, JudgedLists]) -> dict[str, float]:

@@ -19,6 +19,8 @@ SAMPLED: dict[str, str] = {
 """The same for metrics of sampled items, N of them for each user."""
 TRACES: dict[str, str] = _TEXTS["traces"]
 """The same for the figures of whole traces."""
+CLICKS: dict[str, str] = _TEXTS["clicks"]
+"""The same for the figures of evaluator=ctr, over the rows of all requests together."""
 FUNNEL: dict[str, str] = _TEXTS["funnel"]
 """The same for the figures of a search and between the stages."""
 
@@ -26,4 +28,4 @@ FUNNEL: dict[str, str] = _TEXTS["funnel"]
 def definition(bare: str) -> str:
     """Return the definition of a metric by its name without stage and without ``_at_k`` at its end; "" if unknown."""
     sampled = re.sub(r"(_at_\d+)?_sampled_\d+", "_sampled_N", bare)
-    return {**METRICS, **TRACES, **FUNNEL, **SAMPLED}.get(sampled, "")
+    return {**METRICS, **CLICKS, **TRACES, **FUNNEL, **SAMPLED}.get(sampled, "")

@@ -134,6 +134,23 @@ class GroundTruth:
         user, item, gain = self.user[chosen], self.item[rows], self.gain[rows]
         return replace(self, user=user, indptr=indptr, item=item, gain=gain, rejected=rejected)
 
+    def with_users(self, users: Array) -> GroundTruth:
+        """Return the targets with the given users too, who asked and have none; their lists are judged as well."""
+        everybody = np.union1d(self.user, users).astype(np.int32)
+        if len(everybody) == len(self.user):
+            return self
+        at = np.searchsorted(everybody, self.user)
+
+        def borders(indptr: Longs) -> Longs:
+            lengths = np.zeros(len(everybody), dtype=np.int64)
+            lengths[at] = np.diff(indptr)
+            return indptr_of(lengths)
+
+        rejected = self.rejected
+        if rejected is not None:
+            rejected = replace(rejected, indptr=borders(rejected.indptr))
+        return replace(self, user=everybody, indptr=borders(self.indptr), rejected=rejected)
+
     def judge(self, lists: RankedLists) -> JudgedLists:
         """Match lists with the targets as ``match`` does, once for the same lists, and keep it while these lists exist.
 

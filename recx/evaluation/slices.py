@@ -14,13 +14,15 @@ def slices_of(truth: GroundTruth, history: Interactions) -> dict[str, Doubles]:
 
     Returns:
         ``history_length`` -> the number of events in the user's history [n_users]; ``item_popularity`` -> the mean
-        number of events, of all users, with the user's targets [n_users].
+        number of events, of all users, with the user's targets [n_users], NaN for a user without targets.
     """
     lengths = np.zeros(len(truth.user))
     known = truth.user < history.n_users
     lengths[known] = history.lengths[truth.user[known]]
     clicks = sum_of_groups(history.clicks[truth.item].astype(np.float64), truth.indptr)
-    return {"history_length": lengths, "item_popularity": clicks / np.diff(truth.indptr)}
+    targets = np.diff(truth.indptr)
+    popularity = np.divide(clicks, targets, out=np.full(len(targets), np.nan), where=targets > 0)
+    return {"history_length": lengths, "item_popularity": popularity}
 
 
 def quarters(values: Doubles) -> dict[str, Bools]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recx.core.ann_recall import SHORT
 from recx.core.notes import MADE_UP
+from recx.experiment.click_advice import BY_CHANCE, left_out, readings
 
 if TYPE_CHECKING:
     from recx.experiment.doctor import Finding
@@ -87,6 +88,8 @@ def ranks(metrics: Metrics) -> Iterator[str]:
 
 def probabilities(metrics: Metrics) -> Iterator[str]:
     """Read AUC, whether the order is right, together with log loss, whether the probabilities are."""
+    if BY_CHANCE in metrics:
+        return  # read by their intervals (see ``recx.experiment.click_advice``)
     auc = _first(metrics, "end_to_end/auc_pooled", "end_to_end/auc", "calibration/auc_after")
     loss, base = _first(metrics, "end_to_end/logloss", "calibration/logloss_after"), _loss_of_the_base_rate(metrics)
     if auc is None or loss is None or base is None:
@@ -161,6 +164,8 @@ RULES: tuple[Callable[[Metrics], Iterator[str]], ...] = (
     top_1,
     ranks,
     probabilities,
+    readings,
+    left_out,
     queries,
     strictness,
     far_values,

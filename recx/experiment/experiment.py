@@ -284,9 +284,9 @@ class Result:
         counts = {
             "users": self.interactions.n_users,
             "items": self.interactions.n_items,
-            "events": len(self.interactions),
+            "events": int((self.interactions.weight > 0).sum()),
             "requests": len(requests),
-            **({} if target is None else {"targets": len(target)}),
+            **({} if target is None else {"targets": int((target.weight > 0).sum())}),
             "candidates": len(self.candidates),
             "candidates_per_request": len(self.candidates) / max(1, len(requests)),
             **({} if self.hits is None else {"cache_hits": sum(self.hits.values())}),

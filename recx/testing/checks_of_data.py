@@ -99,7 +99,7 @@ def check_splitter(splitter: Splitter, interactions: Interactions | None = None)
     """
     declares_what_counts(splitter)
     world = tiny_world() if interactions is None else interactions
-    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # number the events by their weights
+    world = replace(world, weight=np.arange(1, len(world) + 1, dtype=np.float32))  # number the events by their weights
     table = {**world.users.table, "of_first_event": np.minimum(world.lengths, 1).astype(np.int32) - 1}
     world = replace(world, users=replace(world.users, table=table, context=("of_first_event",)))
     predict = splitter.split(world, "predict")

@@ -48,9 +48,40 @@ def roc_curve(judged: JudgedLists, *, points: int = 1000) -> Table:
             f"{len(relevant)} rows shown have one: judge lists that show both, such as slates, or leave roc_curve out"
         )
     false_positive, true_positive, threshold = metrics.roc_curve(relevant, judged.lists.score)
-    along = false_positive + true_positive
-    kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points))) if len(along) > points else slice(None)
     curve = {"threshold": threshold, "false_positive_rate": false_positive, "true_positive_rate": true_positive}
+    return _thinned(curve, false_positive + true_positive, points)
+
+
+def pr_curve(judged: JudgedLists, *, points: int = 1000) -> Table:
+    """Return the precision-recall curve of all rows.
+
+    The area under its steps, sum of (recall - that before) x precision over all thresholds, is the average precision;
+    straight lines between its points would be too high. Source: Davis and Goadrich, ICML 2006.
+
+    Args:
+        judged: The judged lists.
+        points: The number of points kept of a longer curve, at equal distances in recall.
+
+    Returns:
+        threshold (falling, first inf), recall, precision.
+
+    Raises:
+        InputError: No row shows a relevant target.
+    """
+    from sklearn import metrics
+
+    relevant = is_relevant(judged)
+    if not relevant.any():
+        raise InputError("pr_curve needs rows with a relevant target, and no row shown has one: leave pr_curve out")
+    precision, recall, threshold = metrics.precision_recall_curve(relevant, judged.lists.score)
+    curve = {"threshold": np.append(threshold, np.inf), "recall": recall, "precision": precision}
+    rising = {name: column[::-1] for name, column in curve.items()}
+    return _thinned(rising, rising["recall"], points)
+
+
+def _thinned(curve: Table, along: Doubles, points: int) -> Table:
+    """Return a curve with no more points than these, at equal distances in what rises along it."""
+    kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points))) if len(along) > points else slice(None)
     return {name: column[kept] for name, column in curve.items()}
 
 
@@ -157,6 +188,7 @@ def _cascade(sums: Doubles, k: int | None) -> Table:
 
 _TABLES: tuple[Callable[..., Table | Total[Table]], ...] = (
     roc_curve,
+    pr_curve,
     confusion_matrix,
     classification,
     reliability,
@@ -166,5 +198,5 @@ _TABLES: tuple[Callable[..., Table | Total[Table]], ...] = (
 )
 TABLES = {table.__name__: table for table in _TABLES}
 """Name -> table."""
-OF_ALL_ROWS = ("roc_curve", "risk_coverage", "confused_items")
+OF_ALL_ROWS = ("roc_curve", "pr_curve", "risk_coverage", "confused_items")
 """Tables that need the rows of all users at once; the others are sums over blocks of users."""

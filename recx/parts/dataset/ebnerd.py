@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recx.core.bounds import checked
 from recx.core.entities import UNKNOWN_TIME, Entities
 from recx.core.errors import InputError
+from recx.core.notes import KEPT_WITHOUT_CLICK
 from recx.core.nouns import OF_NEWS
 from recx.core.ragged import indptr_of, rows_of_groups
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.files import expand_home, require_folder, require_path
-from recx.parts.dataset.judgements import Pairs, once, slates
+from recx.parts.dataset.judgements import Pairs, WithoutClick, answers, once, slates
 from recx.storage.readers.columnar import typed
 from recx.storage.readers.content import content
 
@@ -27,12 +29,15 @@ READ, READ_AT = "article_id_fixed", "impression_time_fixed"
 
 
 @dataclass(frozen=True)
+@checked("dataset")
 class Ebnerd:
     """Impressions of articles. A user is an impression, an item an article; what an impression showed is its slate.
 
     Attributes:
         path: a folder with behaviors.parquet and history.parquet, such as ebnerd_small/train.
         articles: the file of the articles; None: articles.parquet in the folder or the one above, if there is one.
+        without_click: whether to ``drop`` impressions without a click, or to ``keep`` them, as ``evaluator=ctr`` needs
+            it: they ask too, and have no answer.
     """
 
     nouns: ClassVar = OF_NEWS
@@ -41,6 +46,7 @@ class Ebnerd:
 
     path: str | None = None
     articles: str | None = None
+    without_click: WithoutClick = "drop"
 
     @property
     def depends_on(self) -> list[Path]:
@@ -51,8 +57,9 @@ class Ebnerd:
         """Return the reader's history with its times, then the clicks of every impression at its time.
 
         Without a column of clicks, as in the test set, all impressions are to be predicted. An impression without a
-        click (``impressions_without_click``) has no events, since the end of its history must not be mistaken for an
-        answer. A click on an article that was not shown is left out (``clicks_not_shown``).
+        click (``impressions_without_click``) has no events if it is dropped, since the end of its history must not be
+        mistaken for an answer; if it is kept, an event of weight 0 ends its history. A click on an article that was not
+        shown is left out (``clicks_not_shown``).
 
         users: ``reader``. items: all articles that are described, read or shown, sorted by id, with ``text`` (title
         and subtitle), ``category`` and ``created_at``, where the articles are described.
@@ -80,10 +87,12 @@ class Ebnerd:
         row, of_click = (np.repeat(np.arange(n), np.diff(ptr)) for ptr in (shown_ptr, clicked_ptr))
         click = np.isin(row * len(names) + shown, of_click * len(names) + clicked)
         pairs, twice = once(Pairs(row, shown, click.astype(np.float64)))
-        good = pairs.take(pairs.grade > 0)
-        answered = np.bincount(good.user, minlength=n) > 0 if CLICKED in log else np.ones(n, dtype=bool)
+        n_clicks = np.bincount(pairs.user[pairs.grade > 0], minlength=n)
+        answered = n_clicks > 0 if CLICKED in log else np.ones(n, dtype=bool)
+        silent, kept = np.flatnonzero(~answered), self.without_click == "keep"
+        good = answers(pairs, silent if kept else silent[:0])
         time = _moments(log["impression_time"])
-        before = _history_of(_whole(log["user_id"]), past, read_ptr, answered)
+        before = _history_of(_whole(log["user_id"]), past, read_ptr, answered | kept)
         earlier = _moments(pc.list_flatten(past[READ_AT]))[before[1]]
         if (earlier >= time[before[0]]).any():
             raise InputError(f"{folder / HISTORY}: a reader's history has clicks after an impression of {BEHAVIORS}")
@@ -92,16 +101,17 @@ class Ebnerd:
         order = np.lexsort((moment, user))
         notes: dict[str, float] = {
             "impressions": n,
-            "impressions_without_click": int((~answered).sum()),
-            "impressions_without_history": n - len(np.unique(before[0])) - int((~answered).sum()),
-            "clicks_not_shown": len(clicked) - len(good.user),
+            "impressions_without_click": len(silent),
+            **({KEPT_WITHOUT_CLICK: len(silent)} if kept else {}),
+            "impressions_without_history": n - len(np.unique(before[0])) - int((~answered & (not kept)).sum()),
+            "clicks_not_shown": len(clicked) - int(n_clicks.sum()),
             "shown_twice": twice,
         }
         return Interactions(
             indptr=indptr_of(np.bincount(user, minlength=n)),
             item=np.concatenate([read[before[1]], good.item])[order].astype(np.int32),
             time=moment[order],
-            weight=np.ones(len(order), dtype=np.float32),
+            weight=np.concatenate([np.ones(len(before[0])), good.grade])[order].astype(np.float32),
             users=Entities(ids, {"reader": np.unique(_whole(log["user_id"]), return_inverse=True)[1].astype(np.int32)}),
             items=_articles(names, described, about),
             slates=slates(pairs, n),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from recx.core.precision import Reals, narrowed
 from recx.core.ragged import indptr_of
 from recx.core.types import Bools, Doubles, Interactions, Ints, Longs, RankedLists
 from recx.parts.dataset.events import slates_of
+
+WithoutClick = Literal["drop", "keep"]
 
 LARGEST = float(np.finfo(np.float32).max)
 """Largest absolute value of a grade, a score or a feature."""
@@ -95,6 +98,21 @@ def _unanswered(users: Entities, n_good: Longs) -> Ints | None:
     """Return the queries of the part test if none of them has an answer, else None."""
     test = np.flatnonzero(users.table.get("part", np.zeros(0)) == "test")
     return test.astype(np.int32) if len(test) and not n_good[test].any() else None
+
+
+def answers(pairs: Pairs, unanswered: Longs) -> Pairs:
+    """Return the pairs of a grade above 0 and, for users who chose nothing, one pair of grade 0.
+
+    As an event of weight 0 it says that its user asked, and when: it is a target that no item has, and never history.
+
+    Args:
+        pairs: pairs sorted by user.
+        unanswered: the users for whom there is to be such a pair; none has a pair of a grade above 0.
+    """
+    first = np.flatnonzero(np.diff(pairs.user, prepend=-1))
+    rows = pairs.grade > 0
+    rows[first[np.isin(pairs.user[first], unanswered)]] = True
+    return pairs.take(rows)
 
 
 def once(pairs: Pairs) -> tuple[Pairs, int]:

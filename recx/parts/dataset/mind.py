@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from recx.core.bounds import checked
 from recx.core.entities import Entities
 from recx.core.errors import InputError
+from recx.core.notes import KEPT_WITHOUT_CLICK
 from recx.core.nouns import OF_NEWS
 from recx.core.ragged import group_of_rows, indptr_of, position_of_rows
 from recx.core.types import Array, Interactions, Longs
 from recx.parts.dataset.events import text_array
 from recx.parts.dataset.files import read_text, refuse_first, require_folder, require_path
-from recx.parts.dataset.judgements import Pairs, once, slates
+from recx.parts.dataset.judgements import Pairs, WithoutClick, answers, once, slates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +30,14 @@ CLOCK = "%m/%d/%Y %I:%M:%S %p"  # such as 11/12/2019 2:14:46 PM, taken as UTC
 
 
 @dataclass(frozen=True)
+@checked("dataset")
 class Mind:
     """Impressions of articles. A user is an impression, an item an article; what an impression showed is its slate.
 
     Attributes:
         path: a folder with behaviors.tsv and news.tsv, plain or .gz.
+        without_click: whether to ``drop`` impressions with labels but no click, or to ``keep`` them, as
+            ``evaluator=ctr`` needs it: they ask too, and have no answer.
     """
 
     nouns: ClassVar = OF_NEWS
@@ -40,14 +45,15 @@ class Mind:
     """The files in a folder that count (see ``recx.storage.cache.keys``)."""
 
     path: str | None = None
+    without_click: WithoutClick = "drop"
 
     def load(self) -> Interactions:
         """Return the reader's history, then the clicks of every impression; impressions without labels are to predict.
 
         The history has no times; it is placed 1 ms before the first impression of the file, in its order. An article
         shown twice in an impression counts once, as clicked if any of its rows is (``shown_twice``). An impression with
-        labels but no click (``impressions_without_click``) has no events: it has no answer, and the end of its history
-        must not be mistaken for one.
+        labels but no click (``impressions_without_click``) has no events if it is dropped: it has no answer, and the
+        end of its history must not be mistaken for one. If it is kept, an event of weight 0 ends its history.
 
         users: ``reader`` (codes). items: all articles that are described, read or shown, sorted by id, with ``text``
         (title and abstract, "" where unknown) and ``category`` (codes).
@@ -69,7 +75,9 @@ class Mind:
         row = group_of_rows(shown_ptr)
         article, clicked, labelled = _labels(shown, row, where)
         silent = np.setdiff1d(labelled, row[clicked])
-        before, history = _split(log["history"].mask(np.isin(np.arange(len(ids)), silent), ""))
+        kept = self.without_click == "keep"
+        asked, gone = (silent, silent[:0]) if kept else (silent[:0], silent)
+        before, history = _split(log["history"].mask(np.isin(np.arange(len(ids)), gone), ""))
         codes, names = pd.factorize(np.concatenate([described["id"], history, article]), sort=True)
         read, offered = np.split(codes[len(described) :], [len(history)])
         pairs, twice = once(Pairs(row, offered, clicked.astype(np.float64)))
@@ -78,6 +86,7 @@ class Mind:
         notes |= {
             "impressions": len(ids),
             "impressions_without_click": len(silent),
+            **({KEPT_WITHOUT_CLICK: len(asked)} if kept else {}),
             "impressions_to_predict": len(to_predict),
             "impressions_without_history": int((log["history"].str.strip() == "").sum()),
             "shown_twice": twice,
@@ -85,7 +94,7 @@ class Mind:
         return replace(
             _events(
                 (before, read),
-                pairs.take(pairs.grade > 0),
+                answers(pairs, asked),
                 time,
                 (Entities(ids, {"reader": _codes(log["reader"])}), items),
             ),
@@ -187,7 +196,7 @@ def _events(
         indptr=indptr_of(n_before + n_clicks),
         item=np.concatenate([read, clicks.item])[order].astype(np.int32),
         time=np.concatenate([earlier, time[clicks.user]])[order],
-        weight=np.ones(len(order), dtype=np.float32),
+        weight=np.concatenate([np.ones(len(read)), clicks.grade])[order].astype(np.float32),
         users=entities[0],
         items=entities[1],
     )

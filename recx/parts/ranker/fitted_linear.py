@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit
 
 from recx.core.compiled import compiled
 from recx.core.fit_summary import FitSummary
 from recx.core.precision import Reals
-from recx.core.types import Array, Doubles, Interactions, Notes, RankedLists, Requests
+from recx.core.types import Array, Doubles, Interactions, Longs, Notes, RankedLists, Requests
 from recx.parts.ranker.probability import Platt, softmax
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix
 
+Loss = Literal["softmax", "logistic"]
 Probabilities = Literal["none", "softmax", "platt"]
 ROWS = 5_000  # rows summed at once, which stay in the processor's cache
 FARTHEST = 100.0
@@ -57,6 +59,9 @@ class FittedLinear:
         held_out: ``before`` and ``after`` -> the lists of the users set apart with their probabilities before and after
             calibration.
         notes: Counts of the fit.
+        loss: The loss that was minimised.
+        intercept: What the fit adds to the weighted sum (0 with ``softmax``).
+        correction: What must be added to it, since the fit weighed or saw clicked rows and others unlike the data.
     """
 
     features: Features
@@ -73,6 +78,9 @@ class FittedLinear:
     losses: tuple[float, ...]
     held_out: Mapping[str, RankedLists]
     notes: Notes
+    loss: Loss = "softmax"
+    intercept: float = 0.0
+    correction: float = 0.0
 
     @cached_property
     def summary(self) -> FitSummary:
@@ -83,6 +91,12 @@ class FittedLinear:
         tables = {"weights": {name: column[order] for name, column in columns.items()}}
         if self.collinear:
             tables["collinear_features"] = self._groups()
+        if self.loss == "logistic":
+            values = {"fitted": self.intercept, "correction": self.correction, "corrected": self._log_odds}
+            tables["intercept"] = {
+                "intercept": np.array(list(values), dtype=object),
+                "value": np.array(list(values.values())),
+            }
         return FitSummary(
             notes=self.notes,
             curves={"linear/loss": self.losses},
@@ -115,10 +129,21 @@ class FittedLinear:
         score, n_cut = self._scores(candidates, history, requests)
         ranked = candidates.reorder(score)
         ranked = replace(ranked, notes={**ranked.notes, "ranker_values_cut": n_cut})
-        if self.probabilities == "none":
+        if self.probabilities == "none" and self.loss == "softmax":
             return ranked
-        probability = softmax(ranked.score, ranked.indptr)
+        probability = self.probability(ranked.score, ranked.indptr)
         return ranked.reorder(self.platt(probability) if self.probabilities == "platt" else probability)
+
+    @property
+    def _log_odds(self) -> float:
+        """The log-odds of a click where every feature has its mean."""
+        return self.intercept + self.correction
+
+    def probability(self, score: Array, indptr: Longs) -> Doubles:
+        """Return the probability of each row [n_rows], before calibration, given the lists' weighted sums."""
+        if self.loss == "softmax":
+            return softmax(score, indptr)
+        return np.asarray(expit(score.astype(np.float64) + self._log_odds))
 
     def scores(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
         """Return the weighted sum of the features of each row [n_rows]."""
@@ -141,7 +166,7 @@ class FittedLinear:
         return np.where(self.weight == 0, np.inf, FARTHEST * self.deviation)
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
-        """Return weight times standardised feature [n_rows, n_features]; their sum is the score.
+        """Return weight times standardised feature [n_rows, n_features]; their sum is the weighted sum of ``scores``.
 
         Raises:
             InputError: The weights belong to other features than those of the settings and the candidates.

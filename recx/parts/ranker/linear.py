@@ -1,4 +1,4 @@
-"""A linear learning-to-rank model, s(user, item) = w . features, fitted by softmax cross-entropy over candidates."""
+"""A linear model, s(user, item) = w . features, fitted over lists (softmax, to rank) or rows (logistic, to predict)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from recx.core.bounds import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, check
+from recx.core.bounds import Decay, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, check
 from recx.core.errors import InputError, RecxError
-from recx.core.precision import Reals, fits_float32
-from recx.core.ragged import blocks
+from recx.core.precision import Reals
 from recx.core.resampling import bootstrap
 from recx.core.types import Bools, Doubles, Fold, Interactions, RankedLists
-from recx.parts.ranker.fitted_linear import FARTHEST, CollinearGroup, FittedLinear, Probabilities, cut
-from recx.parts.ranker.probability import Platt, cross_fitted, softmax
-from recx.parts.ranker.softmax import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.parts.ranker import logistic, softmax
+from recx.parts.ranker.fitted_linear import CollinearGroup, FittedLinear, Loss, Probabilities
+from recx.parts.ranker.logistic import Classes, kept_rows
+from recx.parts.ranker.optimizers import Minimum, Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.parts.ranker.probability import Platt, cross_fitted
+from recx.parts.ranker.standardisation import standardise
 from recx.parts.shared.collinearity import Collinearity
-from recx.parts.shared.design_matrix import Features, design_matrix, names_of
+from recx.parts.shared.design_matrix import Features, design_blocks, design_matrix, names_of
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.storage.cache.store import kept
 
 CALIBRATED_ON = 0.1  # share of the users of the past fold that Platt's calibration is fitted on
-ROWS = 10_000  # rows standardised at once
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,21 @@ class Linear:
 
     Attributes:
         features: Feature name -> feature.
-        l2: Penalty on the squared weights.
+        loss: ``softmax``, the cross-entropy over each user's candidates, which learns an order, from the users with a
+            target among them; ``logistic``, the log loss of every candidate of every user who asked, which learns the
+            probability that it is a target (is clicked), whatever the grade.
+        l2: Penalty on the squared weights; the mean loss is over users (softmax) or over rows (logistic).
+        class_weight: Of ``logistic``: weight of a clicked row, where any other has 1; ``balanced``: both classes count
+            the same. The probabilities are corrected for it (see ``recx.parts.ranker.logistic``).
+        negative_share: Of ``logistic``: share of the rows without a click that are learned from, drawn at random. The
+            probabilities are corrected for it.
         optimizer: ``lbfgs`` (to the optimum), or ``gd`` or ``sgd`` with ``learning_rate`` and ``epochs``.
         learning_rate: Step size of ``gd`` and ``sgd``.
         epochs: Number of passes of ``gd`` and ``sgd``.
         non_negative: Whether all weights are kept at 0 or above.
-        probabilities: The scores of the ranked lists: ``none`` (the weighted sum), the ``softmax`` over the user's
-            candidates, or its calibration by ``platt``, fitted on a random tenth of the users that the fit leaves out.
+        probabilities: The scores of the ranked lists. Of ``softmax``: ``none`` (the weighted sum) or the ``softmax``
+            over the user's candidates; of ``logistic``: ``none`` (the probability as fitted). Of both: its calibration
+            by ``platt``, fitted on a random tenth of the users that the fit leaves out.
         user_weight: Column of the users' table with the weight of each user in the loss, or None (equal weights).
         resamples: Number of bootstrap samples for the 95 % intervals of the weights; 0: no intervals, and no search for
             collinear features.
@@ -51,7 +60,10 @@ class Linear:
     """
 
     features: Features
+    loss: Loss = "softmax"
     l2: NonNegativeFloat = 1e-4
+    class_weight: Literal["balanced"] | PositiveFloat | None = None
+    negative_share: Decay = 1.0
     optimizer: Literal["lbfgs", "gd", "sgd"] = "lbfgs"
     learning_rate: PositiveFloat = 0.01
     epochs: PositiveInt = 100
@@ -67,11 +79,26 @@ class Linear:
         check(self, "ranker")
         if not self.features:
             raise InputError("ranker=linear has no features: choose a set such as feature=news, or ranker=identity")
+        if self.loss == "softmax" and (self.class_weight is not None or self.negative_share < 1):
+            name = "negative_share" if self.class_weight is None else "class_weight"
+            raise InputError(
+                f"ranker.{name} is of ranker.loss=logistic, and the loss is softmax: choose that, or leave it"
+            )
+        if self.loss == "logistic" and self.probabilities == "softmax":
+            raise InputError(
+                "ranker.probabilities=softmax is of ranker.loss=softmax: with loss=logistic the scores are "
+                "probabilities: choose none, or platt, which calibrates them"
+            )
+        if self.loss == "logistic" and self.missed == "add":
+            raise InputError(
+                "ranker.missed=add is of ranker.loss=softmax: with loss=logistic, clicks on items that are no "
+                "candidates would make every probability too high: choose missed=drop"
+            )
 
     @property
     def gives_probabilities(self) -> bool:
         """Whether the scores are probabilities."""
-        return self.probabilities != "none"
+        return self.probabilities != "none" or self.loss == "logistic"
 
     @property
     def sample(self) -> tuple[int, int]:
@@ -82,22 +109,24 @@ class Linear:
         """Learn to rank ``fold.target`` first among its user's candidates.
 
         Raises:
-            InputError: No user has a target among the candidates, or ``user_weight`` is not a usable column.
+            InputError: No user has a target among the candidates, ``user_weight`` is not a usable column, or
+                ``logistic`` lacks rows of either class.
             RecxError: The weights are not finite.
         """
         # The preparation is cached by the settings it depends on, not by l2 and the optimizer.
-        apart_from = ("features", "probabilities", "missed", "max_users", "seed")
+        apart_from = ("features", "loss", "negative_share", "probabilities", "missed", "max_users", "seed")
         given = Linear(**{name: getattr(self, name) for name in apart_from})
         prepared = kept("examples", given, lambda: self._prepared(candidates, fold), candidates, fold)
         examples, apart, table, mean, deviation, constant, n_cut = prepared
         weight_of_user = self._weight_of_users(examples, fold.history)
-        gain = examples.gain * np.repeat(weight_of_user, examples.lists.lengths)
-        objective = Objective(table, gain, examples.lists.indptr, self.l2)
+        objective, correction = self._objective(examples, table, weight_of_user)
+        n, least = table.shape[1], objective.least(self.non_negative)
         with threadpool_limits(1, user_api="blas"):  # the products are too small for several threads
             found = self._minimum(objective)
             slope = objective.value_and_gradient(found.weights)[1]
-            free = (found.weights > 0) | (slope < 0) | (not self.non_negative)
-            low, high = self._intervals(objective, found.weights, free & ~constant)
+            free = (found.weights > least) | (slope < 0)
+            moves = free & ~np.append(constant, np.zeros(len(free) - n, dtype=bool))
+            low, high = self._intervals(objective, found.weights, moves)
         notes = {
             **examples.notes,
             "ranker_users_of_weight_0": int((weight_of_user == 0).sum()),
@@ -106,14 +135,14 @@ class Linear:
             "ranker_stopped_before_the_optimum": int(np.abs(slope[free]).max(initial=0) > 1e-4),
         }
         names = names_of(self.features, examples.lists)
-        vif, collinear = self._collinear(table, found.weights, names)
+        vif, collinear = self._collinear(table, found.weights[:n], names)
         fitted = FittedLinear(
             self.features,
             self.probabilities,
             names,
-            found.weights,
-            low,
-            high,
+            found.weights[:n],
+            low[:n],
+            high[:n],
             mean,
             deviation,
             vif,
@@ -122,18 +151,40 @@ class Linear:
             found.losses,
             held_out={},
             notes=notes,
+            loss=self.loss,
+            intercept=float(found.weights[n:].sum()),
+            correction=correction,
         )
         return fitted if apart is None else _calibrated(fitted, apart, fold.history, self.seed)
 
     def _prepared(
         self, candidates: RankedLists, fold: Fold
     ) -> tuple[Examples, Examples | None, Reals, Doubles, Doubles, Bools, int]:
-        """Return the examples to fit and to calibrate on, and the standardised table (see ``_standardise``)."""
-        examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed), None
+        """Return the examples to fit and to calibrate on, and the standardised table (see ``standardise``)."""
+        whole = self.loss == "logistic"
+        examples, apart = Examples.of(candidates, fold, self.missed, self.max_users, self.seed, whole), None
         if self.probabilities == "platt":
             examples, apart = examples.set_apart(CALIBRATED_ON, self.seed)
-        table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
-        return examples, apart, table, *_standardise(table)
+        if self.negative_share == 1:
+            table = design_matrix(self.features, examples.lists, fold.history, examples.requests)
+        else:
+            rows = kept_rows(examples.gain > 0, self.negative_share, self.seed)
+            # Features such as the rank in the list are those of the whole lists, which are served too.
+            made = design_blocks(self.features, examples.lists, fold.history, examples.requests)
+            table = np.concatenate([block[rows[at]] for at, block in made])
+            examples = examples.of_rows(rows)
+        return examples, apart, table, *standardise(table)
+
+    def _objective(self, examples: Examples, table: Reals, weight_of_user: Doubles) -> tuple[Objective, float]:
+        """Return the loss, and what corrects its intercept (see ``recx.parts.ranker.logistic``)."""
+        lists = examples.lists
+        weight = np.repeat(weight_of_user, lists.lengths)
+        if self.loss == "softmax":
+            return softmax.Objective(table, examples.gain * weight, lists.indptr, self.l2), 0.0
+        clicked = examples.gain > 0
+        classes = Classes.of(clicked, self.class_weight, self.negative_share)
+        weight = weight * classes.weights(clicked)
+        return logistic.Objective.of(table, clicked, weight, lists.indptr, self.l2), classes.correction
 
     def without_diagnostics(self) -> Linear:
         """Return the same ranker without intervals of the weights and groups of collinear features."""
@@ -208,7 +259,7 @@ class Linear:
 def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, seed: int) -> FittedLinear:
     """Return the ranker with Platt's calibration, fitted on users that the fit of the weights left out."""
     lists = apart.lists
-    probability = softmax(fitted.scores(lists, history, apart.requests), lists.indptr)
+    probability = fitted.probability(fitted.scores(lists, history, apart.requests), lists.indptr)
     relevant = apart.gain > 0
     half = np.random.default_rng(seed).permutation(lists.n_lists) < lists.n_lists / 2
     after = cross_fitted(probability, relevant, np.repeat(half, lists.lengths))
@@ -218,33 +269,3 @@ def _calibrated(fitted: FittedLinear, apart: Examples, history: Interactions, se
         held_out={"before": lists.reorder(probability), "after": lists.reorder(after)},
         notes={**fitted.notes, "ranker_users_calibrated_on": len(apart)},
     )
-
-
-def _standardise(table: Reals) -> tuple[Doubles, Doubles, Bools, int]:
-    """Standardise the table in place and return the mean, the deviation and which features are constant [n_features].
-
-    The number of values that were cut to ``FARTHEST`` comes last. It works in blocks, since NumPy's deviation of the
-    whole table would copy it as float64. A feature that varies by no more than the rounding of its values is constant:
-    its column is set to 0, and so is its weight.
-    """
-    borders = list(blocks(len(table), ROWS))
-    mean = sum(table[a:b].sum(axis=0, dtype=np.float64) for a, b in borders) / len(table)
-    deviation = np.sqrt(sum(np.square(table[a:b] - mean).sum(axis=0) for a, b in borders) / len(table))
-    constant = deviation <= 1e-6 * np.abs(mean) + 1e-30
-    for feature in np.flatnonzero(constant):
-        constant[feature] = deviation[feature] <= _rounding(table[:, feature]) * np.abs(mean[feature]) + 1e-30
-    deviation[constant] = 1.0
-    n_cut, farthest = 0, np.full(len(mean), FARTHEST, dtype=np.float32)
-    for a, b in borders:
-        table[a:b] -= mean.astype(table.dtype)
-        table[a:b] /= deviation.astype(table.dtype)
-        table[a:b, constant] = 0
-        n_cut += cut(table[a:b], farthest)
-    return mean, deviation, constant, n_cut
-
-
-def _rounding(values: Reals) -> float:
-    """Return the relative error that the values of a feature may have, of which whole numbers have none."""
-    if values.min() < values.max() and (values == np.rint(values)).all():
-        return 0.0
-    return 1e-6 if fits_float32(values) else 1e-14

@@ -1,4 +1,4 @@
-"""The softmax cross-entropy of grouped candidates, its derivatives, and three optimizers.
+"""The softmax cross-entropy of grouped candidates, and its derivatives.
 
 For one user with scores s = X w and gains y >= 0 the loss is -sum_i y_i log softmax(s)_i, its gradient
 X'(sum(y) p - y). The objective is the mean over users plus l2 |w|^2, once.
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,24 +17,7 @@ from recx.core.ragged import indptr_of, max_of_groups, sum_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Doubles, Longs
 
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
 CELLS = 400_000  # cells of the table converted to float64 at once: float32 is too coarse for a line search
-ROWS_OF_START = 100_000  # rows that suffice for a start near the minimum and the curvature there
-
-
-@dataclass(frozen=True)
-class Minimum:
-    """The result of an optimizer.
-
-    Attributes:
-        weights: The weights [n_features].
-        losses: The objective after each epoch or iteration.
-    """
-
-    weights: Doubles
-    losses: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +39,10 @@ class Objective:
     @property
     def n_users(self) -> int:
         return len(self.indptr) - 1
+
+    def least(self, non_negative: bool) -> Doubles:
+        """Return the least value that each weight may take [n_features]: 0 or minus infinity."""
+        return np.full(self.table.shape[1], 0.0 if non_negative else -np.inf)
 
     @cached_property
     def total_gain(self) -> Doubles:
@@ -98,6 +84,12 @@ class Objective:
         indptr = indptr_of(np.concatenate([np.diff(block.indptr) for block in chosen]))
         return Objective(table, gain, indptr, self.l2)
 
+    def of_each_user(self) -> list[Objective]:
+        """Return the objective of each user alone [n_users]."""
+        return [
+            Objective(self.table[a:b], self.gain[a:b], np.array([0, b - a]), self.l2) for a, b in pairwise(self.indptr)
+        ]
+
     def curvature(self, weights: Doubles) -> Doubles:
         """Return the Hessian [n_features, n_features]."""
 
@@ -133,81 +125,3 @@ class Objective:
             first, last = self.indptr[start], self.indptr[stop]
             indptr = self.indptr[start : stop + 1] - first
             yield Objective(self.table[first:last], self.gain[first:last], indptr, self.l2)
-
-
-def by_lbfgs(objective: Objective, non_negative: bool = False) -> Minimum:
-    """Minimise by L-BFGS; with many users, start from the minimum of a sample of them.
-
-    The minimum of the sample takes few cheap passes; starting there, with the curvature known, takes a quarter of the
-    passes over all rows that starting from 0 takes.
-    """
-    start = np.zeros(objective.table.shape[1])
-    few = objective.sample(ROWS_OF_START)
-    if few is not objective:
-        start = _lbfgs(few, few.curvature(start), start, non_negative).weights
-    return _lbfgs(objective, few.curvature(start), start, non_negative)
-
-
-def _lbfgs(objective: Objective, hessian: Doubles, start: Doubles, non_negative: bool) -> Minimum:
-    """Minimise by L-BFGS from ``start``, in coordinates in which the Hessian is close to the identity.
-
-    Correlated features (clicks of the last 1, 6, 24 hours) would otherwise cost hundreds of passes over the rows. With
-    ``non_negative``, which keeps all weights at 0 or above, the coordinates are the weights, scaled one by one.
-    """
-    from scipy.optimize import minimize  # half a second, which no fitted ranker needs
-
-    if non_negative:
-        curvature, axes = np.diag(hessian), np.eye(len(hessian))
-    else:
-        curvature, axes = np.linalg.eigh(hessian)
-    # Rounding may give collinear features a curvature of 0 or below.
-    scale = np.sqrt(np.maximum(curvature, 1e-6 * curvature.max() + 1e-12))
-    back, axes = axes.T * scale[:, None], axes / scale
-    losses: list[float] = []
-
-    def in_new_coordinates(v: Doubles) -> tuple[float, Doubles]:
-        value, gradient = objective.value_and_gradient(axes @ v)
-        return value, axes.T @ gradient
-
-    def keep(intermediate_result: OptimizeResult) -> None:  # SciPy requires this argument name
-        losses.append(float(intermediate_result.fun))
-
-    found = minimize(
-        in_new_coordinates,
-        back @ start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * len(axes) if non_negative else None,
-        callback=keep,
-        options={"maxiter": 1000 if non_negative else 200, "gtol": 1e-6, "ftol": 1e-13},
-    )
-    return Minimum(axes @ found.x, tuple(losses))
-
-
-def by_gradient_descent(objective: Objective, learning_rate: float, epochs: int, non_negative: bool = False) -> Minimum:
-    """Take ``epochs`` full gradient steps from 0; ``non_negative`` clips the weights at 0."""
-    weights = np.zeros(objective.table.shape[1])
-    least = 0.0 if non_negative else -np.inf
-    losses = []
-    for _ in range(epochs):
-        value, gradient = objective.value_and_gradient(weights)
-        weights = np.maximum(weights - learning_rate * gradient, least)
-        losses.append(value)
-    return Minimum(weights, (*losses[1:], objective.value_and_gradient(weights)[0]))
-
-
-def by_sgd(objective: Objective, learning_rate: float, epochs: int, seed: int, non_negative: bool = False) -> Minimum:
-    """Take ``epochs`` rounds of one gradient step per user, in a random order: slow, for comparison."""
-    weights = np.zeros(objective.table.shape[1])
-    least = 0.0 if non_negative else -np.inf
-    order = np.random.default_rng(seed)
-    users = [
-        Objective(objective.table[a:b], objective.gain[a:b], np.array([0, b - a]), objective.l2)
-        for a, b in pairwise(objective.indptr)
-    ]
-    losses = []
-    for _ in range(epochs):
-        for user in order.permutation(len(users)):
-            weights = np.maximum(weights - learning_rate * users[user].value_and_gradient(weights)[1], least)
-        losses.append(objective.value_and_gradient(weights)[0])
-    return Minimum(weights, tuple(losses))

@@ -9,7 +9,8 @@ import numpy as np
 
 from recx.core.errors import InputError
 from recx.core.ragged import group_of_rows, indptr_of, order_in_groups, position_of_rows, sum_of_groups
-from recx.core.types import Doubles, Fold, Longs, Notes, RankedLists, Requests
+from recx.core.row_order import count_in_groups
+from recx.core.types import Bools, Doubles, Fold, Longs, Notes, RankedLists, Requests
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.storage.values import storable
 
@@ -22,7 +23,7 @@ class Examples:
     """The lists that a ranker is trained on.
 
     Attributes:
-        lists: One list per user, each with at least one target.
+        lists: One list per user, each with at least one target unless they are ``whole``.
         gain: Grade or weight of each row, 0 if it is not a target [n_rows].
         requests: One request per list.
         notes: Counts of the users trained on and of the users left out.
@@ -41,6 +42,7 @@ class Examples:
         unretrieved: Unretrieved = "drop",
         max_users: int | None = None,
         seed: int = 0,
+        whole: bool = False,
     ) -> Examples:
         """Return the training examples of a fold.
 
@@ -50,11 +52,15 @@ class Examples:
             unretrieved: Whether to ``drop`` targets that were not retrieved, or to ``add`` them at the end of the list.
             max_users: Largest number of users, drawn at random; None: all users.
             seed: Seed of the draw.
+            whole: Whether the lists of all users are examples, also those that show no target.
 
         Raises:
             InputError: No user has a target among the candidates.
         """
         truth = GroundTruth.of(fold, ANY_GAIN)
+        n_answered = len(truth.user)
+        if whole:
+            truth = truth.with_users(candidates.user)
         lists = candidates.take(np.isin(candidates.user, truth.user))
         if unretrieved == "add":
             lists = _with_unretrieved(lists, truth)
@@ -65,6 +71,9 @@ class Examples:
                 "the ranker has nothing to learn from: no user of the past fold has a target among the candidates; "
                 "raise n_candidates or choose ranker.missed=add, seen=keep or ranker=identity"
             )
+        n_found = len(learnable)
+        if whole:
+            learnable = np.flatnonzero(judged.lists.lengths)
         sample = learnable
         if max_users is not None and len(sample) > max_users:
             sample = np.sort(np.random.default_rng(seed).choice(sample, max_users, replace=False))
@@ -72,7 +81,7 @@ class Examples:
         chosen = lists.take(np.searchsorted(lists.user, truth.user[sample]))
         notes = {
             "ranker_users_fitted_on": len(sample),
-            "ranker_users_without_retrieved_target": len(truth.user) - len(learnable),
+            "ranker_users_without_retrieved_target": n_answered - n_found,
             "ranker_users_not_sampled": len(learnable) - len(sample),
         }
         return cls(chosen, gain, fold.requests[np.searchsorted(fold.requests.user, chosen.user)], notes)
@@ -117,6 +126,14 @@ class Examples:
         discount = np.where(rank <= k, 1 / np.log2(1 + rank), 0)
         ideal = gain[order_in_groups(gain, indptr)]
         return float(np.mean(sum_of_groups(gain * discount, indptr) / sum_of_groups(ideal * discount, indptr)))
+
+    def of_rows(self, rows: Bools) -> Examples:
+        """Return some of the rows [n_rows] of the lists, without the lists of which none is left."""
+        lengths = count_in_groups(rows, self.lists.indptr)
+        left = lengths > 0
+        lists = self.lists.picked(rows, user=self.lists.user[left], indptr=indptr_of(lengths[left]))
+        notes = {**self.notes, "ranker_rows_not_sampled": int((~rows).sum())}
+        return Examples(lists, self.gain[rows], self.requests[np.flatnonzero(left)], notes)
 
     def _take(self, chosen: Longs) -> Examples:
         rows = np.isin(self.lists.list_of_row, chosen)

@@ -62,15 +62,14 @@ def split_by_steps(
         asking: Whose settings say which users are evaluated, such as the split itself; None: all are.
 
     Raises:
-        InputError: The fold has no requests, the file of users cannot be used, or the data says itself which events
-            belong to which fold.
+        InputError: The fold has no requests, the file of users cannot be used, or the data has folds of its own.
     """
     if interactions.given_fold is not None:
         raise InputError(
             "the data says itself which events are train, valid and test, and this split would ignore it: choose "
             "split=given, or leave out what says it (dataset.fold, dataset.valid and dataset.test)"
         )
-    back = STEPS[fold]
+    step, back = partial(_answered, interactions, step), STEPS[fold]
     now = make_fold(interactions, *step(back), request_time) if back else _predicted(interactions)
     if not len(now.requests):
         raise InputError(
@@ -85,14 +84,19 @@ def split_by_steps(
         notes |= {"past_requests_with_a_later_list": again} if again else {}
     if before is not None and not len(before.requests):
         before = None
-    later, older = later_events(now.history, now), older_targets(now)
-    notes |= {"targets_older_than_history": older} if older else {}
+    notes |= {"targets_older_than_history": older} if (older := older_targets(now)) else {}
     notes |= {"requests": len(now.requests), "past_requests": len(before.requests) if before else 0}
-    if later is not None:
+    if (later := later_events(now.history, now)) is not None:
         notes |= {"later_events": later[0], "later_events_per_target": round(later[1], 1)}
     if interactions.to_predict is not None and fold != "predict":
         notes["users_history_only"] = len(interactions.to_predict)
     return Split(before, now, notes)
+
+
+def _answered(interactions: Interactions, step: Callable[[int], tuple[Bools, Bools]], back: int) -> tuple[Bools, Bools]:
+    """Return the masks of a step; events of weight 0 (asked, and nothing chosen) are targets, and never history."""
+    history, target = step(back)
+    return history & (interactions.weight > 0), target
 
 
 def evaluated(fold: Fold, asking: Asking, name: FoldName) -> tuple[Fold, dict[str, float]]:
@@ -236,10 +240,11 @@ def noting_left_out(split: Split, fold: FoldName, meant: Callable[[int], Bools],
 
 
 def _predicted(interactions: Interactions) -> Fold:
+    known = interactions if (interactions.weight > 0).all() else interactions.keep(interactions.weight > 0)
     everyone = np.flatnonzero(interactions.lengths).astype(np.int32)
     users = everyone if interactions.to_predict is None else np.unique(interactions.to_predict)
     time = None if interactions.time is None else after_last_event(interactions, users)
-    return Fold(interactions, None, Requests(users, time))
+    return Fold(known, None, Requests(users, time))
 
 
 def after_last_event(history: Interactions, users: Ints) -> Longs:

@@ -58,6 +58,22 @@ def roc_curve(table: Columns, alone: bool) -> Chart:
     return lines("ROC curve over all rows", *axes, series, square=True)
 
 
+def pr_curve(table: Columns, alone: bool) -> Chart:
+    """Draw the precision-recall curve."""
+    return lines(
+        "Precision and recall over all rows", "recall", "precision", {"": _pairs(table, "recall", "precision")}
+    )
+
+
+def calibration(table: Columns, alone: bool) -> Chart:
+    """Draw the observed share of clicks against the mean predicted probability, by groups of equal size."""
+    series = {"observed": _pairs(table, "mean_predicted", "observed")}
+    series |= {end: _pairs(table, "mean_predicted", end) for end in ("low", "high")}
+    series["as predicted"] = _pairs(table, "mean_predicted", "mean_predicted")
+    title = "Observed share of clicks against the predicted probability, with its interval"
+    return lines(title, "predicted", "observed", series)
+
+
 def confusion_matrix(table: Columns, alone: bool) -> Chart:
     """Draw the number of rows by actual and predicted class."""
     counts = [[0.0, 0.0], [0.0, 0.0]]
@@ -106,11 +122,12 @@ def weights(table: Columns, alone: bool) -> Chart:
     return bars(title, feature, weight, low=low, high=high)
 
 
+_DRAWN = (
+    *(roc_curve, pr_curve, calibration, confusion_matrix, classification, reliability, cascade),
+    *(risk_coverage, weights),
+)
 CHARTS: dict[str, Callable[[Columns, bool], Chart]] = {
-    **{
-        draw.__name__: draw
-        for draw in (roc_curve, confusion_matrix, classification, reliability, cascade, risk_coverage, weights)
-    },
+    **{draw.__name__: draw for draw in _DRAWN},
     **dict.fromkeys(("reliability_before", "reliability_after"), reliability),
 }
 """Name of a table -> function that draws it."""

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
+from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from recx.core.errors import InputError
 from recx.evaluation.metrics import curves
 from recx.evaluation.metrics.classification import auc_pooled
-from recx.evaluation.metrics.curves import OF_ALL_ROWS, TABLES, roc_curve
+from recx.evaluation.metrics.curves import OF_ALL_ROWS, TABLES, pr_curve, roc_curve
 
 UNSEEN = 49  # every user of a random world has this target, and no list shows it
 
@@ -223,3 +224,27 @@ def test_a_long_roc_curve_is_thinned_along_the_curve(judge):
         assert (thin[name][0], thin[name][-1]) == (0, 1)
     area = [np.trapezoid(table["true_positive_rate"], table["false_positive_rate"]) for table in (whole, thin)]
     assert area[1] == pytest.approx(area[0], abs=0.01)
+
+
+def test_the_precision_recall_curve_is_that_of_scikit_learn_and_the_area_under_its_steps_the_average_precision(judge):
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.integers(0, 40, (10, 50)) / 40)[:, ::-1]
+    shown = {user: list(enumerate(scores[user].tolist())) for user in range(10)}
+    judged = scored(judge, shown, {user: dict.fromkeys(range(0, 50, 3), 1) for user in range(10)})
+    relevant = np.tile(np.arange(50) % 3 == 0, 10)
+    curve = pr_curve(judged)
+    assert curve["threshold"][0] == np.inf
+    assert (np.diff(curve["threshold"]) < 0).all()
+    precision, recall, threshold = precision_recall_curve(relevant, judged.lists.score)
+    assert curve["precision"] == pytest.approx(precision[::-1])
+    assert curve["recall"] == pytest.approx(recall[::-1])
+    assert curve["threshold"][1:] == pytest.approx(threshold[::-1])
+    area = np.diff(curve["recall"]) @ curve["precision"][1:]
+    assert area == pytest.approx(average_precision_score(relevant, judged.lists.score))
+    assert len(pr_curve(judged, points=5)["recall"]) <= 5
+
+
+def test_a_precision_recall_curve_needs_a_target_among_the_rows(judge):
+    nothing = scored(judge, {0: [(1, 0.5)]}, {0: {2: 1}})
+    with pytest.raises(InputError, match="pr_curve needs rows with a relevant target"):
+        pr_curve(nothing)

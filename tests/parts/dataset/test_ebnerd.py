@@ -92,3 +92,13 @@ def test_a_file_without_its_columns_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"user_id": [1]}), folder / "history.parquet")
     with pytest.raises(InputError, match=r"history.parquet: column 'article_id_fixed' is missing"):
         Ebnerd(str(folder)).load()
+
+
+def test_impressions_without_a_click_may_be_kept_and_ask_without_an_answer(tmp_path: Path) -> None:
+    events = Ebnerd(str(write(tmp_path)), without_click="keep").load()
+    assert events.indptr.tolist() == [0, 3, 4, 7]
+    assert events.items.ids[events.item].tolist() == [3, 2, 1, 2, 3, 2, 5]
+    assert events.weight.tolist() == [1, 1, 1, 0, 1, 1, 1]
+    wanted = {"impressions_without_click": 1, "impressions_kept_without_click": 1, "clicks_not_shown": 1}
+    assert {name: events.notes[name] for name in wanted} == wanted
+    assert events.notes["impressions_without_history"] == 1  # that of the reader without a history

@@ -106,3 +106,22 @@ def test_five_thousand_impressions_as_they_are(shared_data: Callable[[str], Path
     assert (len(made.users), len(made.slates) + made.notes["shown_twice"], clicks) == (5000, 189_359, 7542)
     assert made.notes["impressions_without_history"] == 107
     assert len(np.unique(made.users.table["reader"])) == 4637
+
+
+def test_impressions_without_a_click_may_be_kept_and_ask_without_an_answer(tmp_path: Path) -> None:
+    plain = load(tmp_path)
+    made = Mind(str(tmp_path), without_click="keep").load()
+    assert made.items.ids[made.item[made.indptr[2] :]].tolist() == ["N1", "N4"]  # its history, then what says it asked
+    assert made.weight[made.indptr[2] :].tolist() == [1, 0]
+    assert made.weight[: made.indptr[2]].tolist() == [1] * 6
+    assert made.item[: made.indptr[2]].tolist() == plain.item.tolist()
+    assert made.time is not None
+    assert made.time[-1] == np.datetime64("2019-11-13T12:00:01", "ms").astype(int)
+    assert made.notes["impressions_kept_without_click"] == made.notes["impressions_without_click"] == 1
+    fold = ByTime(window="1d", min_history=0).split(made, "test").fold
+    assert fold.requests.user.tolist() == [0, 2]
+    assert fold.target is not None
+    assert fold.target.weight.tolist() == [1, 1, 0]
+    check_dataset(Mind(str(tmp_path), without_click="keep"))
+    with pytest.raises(InputError, match=r"dataset\.without_click=hold"):
+        Mind(str(tmp_path), without_click="hold")  # type: ignore[arg-type]

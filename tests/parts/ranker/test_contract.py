@@ -32,6 +32,10 @@ RANKERS: dict[str, Ranker | FittedRanker] = {
     "linear, weights from 0 up": Linear(FEATURES, non_negative=True),
     "linear, softmax": Linear(FEATURES, probabilities="softmax"),
     "linear, platt": Linear(FEATURES, probabilities="platt"),
+    "linear, logistic": Linear(FEATURES, loss="logistic"),
+    "linear, logistic of a sample": Linear(FEATURES, loss="logistic", negative_share=0.5, class_weight="balanced"),
+    "linear, logistic, sgd": Linear(FEATURES, loss="logistic", optimizer="sgd", epochs=3, non_negative=True),
+    "linear, logistic, platt": Linear(FEATURES, loss="logistic", probabilities="platt"),
 }
 
 

@@ -19,8 +19,9 @@ from recx.parts.feature.popularity import Clicks
 from recx.parts.ranker.fitted_linear import FittedLinear
 from recx.parts.ranker.identity import Identity
 from recx.parts.ranker.linear import Linear
+from recx.parts.ranker.optimizers import by_lbfgs
 from recx.parts.ranker.probability import softmax
-from recx.parts.ranker.softmax import Objective, by_lbfgs
+from recx.parts.ranker.softmax import Objective
 from recx.parts.shared import training_examples
 from recx.storage import values
 

@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 
 from recx.core.ragged import indptr_of
 from recx.core.types import Doubles
-from recx.parts.ranker import softmax
-from recx.parts.ranker.softmax import Objective, by_gradient_descent, by_lbfgs, by_sgd
+from recx.parts.ranker import optimizers, softmax
+from recx.parts.ranker.optimizers import by_gradient_descent, by_lbfgs, by_sgd
+from recx.parts.ranker.softmax import Objective
 
 
 def problem(seed: int, users: int = 60, features: int = 3, l2: float = 0.01, graded: bool = False) -> Objective:
@@ -273,7 +274,7 @@ def test_where_there_are_many_rows_the_way_is_shorter_and_ends_in_the_same_place
     gain = (drawn == np.repeat(softmax.max_of_groups(drawn, empty.indptr), np.diff(empty.indptr))).astype(float)
     objective = Objective(empty.table, gain, empty.indptr, 1e-4)
     whole = by_lbfgs(objective, non_negative)
-    monkeypatch.setattr(softmax, "ROWS_OF_START", 1_000)
+    monkeypatch.setattr(optimizers, "ROWS_OF_START", 1_000)
     few = objective.sample(1_000)
     assert 750 < len(few.table) < 1_500
     assert len(few.gain) == len(few.table) == few.indptr[-1]

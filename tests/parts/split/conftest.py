@@ -26,7 +26,7 @@ def _drawn(
         indptr=indptr_of(np.array([len(of_user) for of_user in events])),
         item=np.array([item for item, _ in flat], dtype=np.int32),
         time=np.array([time for _, time in flat], dtype=np.int64) if times else None,
-        weight=np.arange(len(flat), dtype=np.float32),
+        weight=np.arange(1, len(flat) + 1, dtype=np.float32),
         users=Entities(np.arange(len(events)), columns or {}),
         items=Entities(np.arange(10)),
         to_predict=None if to_predict is None else np.array(to_predict, dtype=np.int32),

@@ -143,3 +143,22 @@ def test_a_list_of_the_data_is_for_the_last_question_of_its_user(drawn: Callable
     predicted = LeaveLast().split(offered, "predict")
     assert predicted.past is not None
     assert len(predicted.past.requests) == 3
+
+
+@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("fold", ["test", "valid", "predict"])
+def test_an_event_of_weight_0_asks_and_is_never_history(world: Interactions, name: str, fold: FoldName) -> None:
+    """It says that its user asked and chose nothing: every feature that counts events would take it for a choice."""
+    plain = SPLITS[name]().split(world, fold)
+    weight = world.weight.copy()
+    weight[::4] = 0
+    split = SPLITS[name]().split(replace(world, weight=weight), fold)
+    for one, same in ((split.fold, plain.fold), (split.past, plain.past)):
+        assert one is not None
+        assert same is not None
+        assert (one.history.weight > 0).all()
+        assert one.history.weight.tolist() == same.history.weight[np.isin(same.history.weight, weight)].tolist()
+        assert one.requests.user.tolist() == same.requests.user.tolist()
+        if one.target is not None and same.target is not None:
+            assert one.target.item.tolist() == same.target.item.tolist()
+            assert set(one.target.weight) <= {0, *same.target.weight}

@@ -14,7 +14,7 @@ from recx.testing import tiny_world
 
 def test_k_runs_make_each_event_a_target_once() -> None:
     world = tiny_world(seed=2)
-    world = replace(world, weight=np.arange(len(world), dtype=np.float32))  # which number the events
+    world = replace(world, weight=np.arange(1, len(world) + 1, dtype=np.float32))  # which number the events
     found, without_history = [], 0
     for part in range(4):
         fold, least = (KFoldEvents(k=4, part=part, min_history=n).split(world, "test") for n in (0, 1))

@@ -30,6 +30,20 @@ FILLED: dict[str, Any] = {
         "false_positive_rate": np.array([0.0, 0.5, 1.0]),
         "true_positive_rate": np.array([0.0, 1.0, 1.0]),
     },
+    "pr_curve": {
+        "threshold": np.array([np.inf, 0.5, 0.1]),
+        "recall": np.array([0.0, 0.5, 1.0]),
+        "precision": np.array([1.0, 1.0, 0.5]),
+    },
+    "calibration": {
+        "predicted_low": np.array([0.0, 0.2]),
+        "predicted_high": np.array([0.1, 0.9]),
+        "rows": np.array([5, 5]),
+        "mean_predicted": np.array([0.05, 0.4]),
+        "observed": np.array([0.0, 0.6]),
+        "low": np.array([0.0, 0.2]),
+        "high": np.array([0.4, 0.9]),
+    },
     "confusion_matrix": {
         "actual": np.array([0, 0, 1, 1]),
         "predicted": np.array([0, 1, 0, 1]),
@@ -109,6 +123,8 @@ def test_a_chart_has_its_title_the_names_of_its_axes_and_its_legend(drawn: dict[
     # 0 to 0.5: a triangle of 0.25, then 0.5
     assert {"false positive rate", "true positive rate", "area under the curve 0.750"} <= set(shown)
     assert words(drawn["reliability"])[-2:] == ["observed", "share of the rows"]
+    assert words(drawn["calibration"])[-4:] == ["observed", "low", "high", "as predicted"]
+    assert {"recall", "precision"} <= set(words(drawn["pr_curve"]))
     assert words(drawn["cascade"])[-2:] == ["at this rank", "by this rank"]
     assert words(drawn["confusion_matrix"])[-4:] == ["1", "33.3 %", "2", "66.7 %"]
     assert words(drawn["classification"])[1:5] == ["0: precision", "0.7500", "0: recall", "0.6000"]
