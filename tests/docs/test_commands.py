@@ -45,6 +45,7 @@ SMALL = {
     "rerank": ["dataset.queries=40", "dataset.features=6"],
     "rerank_benchmark": ["dataset.queries=40", "dataset.features=6", "dataset.vocabulary=300", *FEW],
     "agents": ["dataset.traces=40"],
+    "ctr": ["dataset.impressions=300"],
 }
 """Experiment -> what makes its generated data small."""
 
