@@ -109,10 +109,10 @@ def with_other_answers(result: Result, seed: int) -> Interactions:
     """The run's data with the items of all events that its fold's history does not hold drawn anew."""
     now, events = result.split.fold, result.interactions
     assert now.target is not None
-    numbered = replace(events, weight=np.arange(len(events), dtype=np.float32))
+    numbered = replace(events, weight=np.arange(1, len(events) + 1, dtype=np.float32))
     history = result.experiment.splitter.split(numbered, result.experiment.fold).fold.history
     known = np.zeros(len(events), dtype=bool)
-    known[history.weight.astype(np.int64)] = True
+    known[history.weight.astype(np.int64) - 1] = True
     item = np.where(known, events.item, np.random.default_rng(seed).integers(0, events.n_items, len(events)))
     assert np.array_equal(item[known], now.history.item)
     return replace(events, item=item.astype(np.int32))
