@@ -103,17 +103,6 @@ def bootstrap(
     return low, high
 
 
-def resampled_sums(columns: Doubles, resamples: int, seed: int = 0) -> Doubles:
-    """Return the sum of every column over each bootstrap sample of the users [resamples, n_columns].
-
-    Args:
-        columns: One row per user [n_users, n_columns], without NaN.
-        resamples: The number of resamples.
-        seed: The seed of the resamples, the same as those of ``bootstrap``.
-    """
-    return _weighted_sums(columns, resamples, seed, _counts)
-
-
 def _interval_of_all(values: Doubles, level: float, resamples: int, seed: int) -> tuple[Doubles, Doubles]:
     """Return the interval of every column, from the same resamples of all users: low, high [n_columns]."""
     n_users, n_columns = values.shape
