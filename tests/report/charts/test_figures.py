@@ -114,7 +114,7 @@ def drawn(tmp_path: Path) -> dict[str, ElementTree.Element]:
 
 def test_every_table_has_a_self_contained_chart(drawn: dict[str, ElementTree.Element]) -> None:
     assert set(drawn) == set(FILLED) == set(figures.CHARTS)
-    assert set(TABLES) < set(drawn)
+    assert set(TABLES) - {"confused_items"} < set(drawn)  # which is a list to read
 
 
 def test_a_chart_has_its_title_the_names_of_its_axes_and_its_legend(drawn: dict[str, ElementTree.Element]) -> None:
