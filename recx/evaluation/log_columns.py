@@ -85,7 +85,7 @@ def refuse_any(
         )
 
 
-def shown(values: Array, row: int) -> str:
+def quoted(values: Array, row: int) -> str:
     """Return a raw value as messages show it."""
     value: Any = values[row]
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -11,7 +11,7 @@ from recx.core.errors import InputError
 from recx.core.types import Array, Bools, Ints, Longs
 from recx.evaluation.ab.settings import Settings
 from recx.evaluation.grouped import Numbered
-from recx.evaluation.log_columns import refuse_any, shown
+from recx.evaluation.log_columns import quoted, refuse_any
 
 CONTROLS = ("control", "ctrl", "baseline", "a", "0", "false", "off", "c")
 """Names, in lower case, by which the control is recognised if the other arm's name is none of them."""
@@ -60,7 +60,7 @@ def assigned(user: Numbered, raw: Array, path: object, columns: tuple[str, str],
             path,
             columns[1],
             missing,
-            lambda row: f"the user {shown(user.ids, user.codes[row])} has no arm (such rows: {missing.sum():,})",
+            lambda row: f"the user {quoted(user.ids, user.codes[row])} has no arm (such rows: {missing.sum():,})",
             "the user may not be in the test, or the arm was lost: fill it in, or leave such rows out by --missing-arm "
             'drop (missing_arm="drop")',
         )
@@ -107,7 +107,7 @@ def _refuse_torn(
     def what(row: int) -> str:
         own = dict.fromkeys(labels[code] for code in codes[user.codes == user.codes[row]].tolist() if code >= 0)
         return (
-            f"the user {shown(user.ids, user.codes[row])} is in the arms {_listed(list(own))} (such users: {users:,})"
+            f"the user {quoted(user.ids, user.codes[row])} is in the arms {_listed(list(own))} (such users: {users:,})"
         )
 
     refuse_any(

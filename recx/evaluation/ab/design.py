@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-
 from recx.evaluation.ab.differences import Pair
 from recx.evaluation.warnings import SIGNIFICANT
 
@@ -50,10 +48,10 @@ def sample_ratio(users: tuple[int, int], shares: tuple[float, float]) -> SampleR
 def detectable(pair: Pair, power: float) -> float:
     """Return the smallest difference that this test detects with the given power, two-sided at the level 0.05.
 
-    (z(1 - 0.05 / 2) + z(power)) times the standard error. Source: Bloom, Minimum Detectable Effects (Evaluation Review
-    19, 1995).
+    (z(1 - 0.05 / 2) + z(power)) times the standard error; NaN if no user differs from the others of the arm. Source:
+    Bloom, Minimum Detectable Effects (Evaluation Review 19, 1995).
     """
-    return _quantiles(power) * math.sqrt(sum(one.squared_error for one in pair))
+    return _quantiles(power) * math.sqrt(sum(one.squared_error for one in pair)) or math.nan
 
 
 def users_needed(pair: Pair, effect: float, shares: tuple[float, float], power: float) -> tuple[float, float]:
@@ -61,14 +59,14 @@ def users_needed(pair: Pair, effect: float, shares: tuple[float, float], power: 
 
     n = (z(1 - 0.05 / 2) + z(power))² (V_control / share_control + V_treatment / share_treatment) / effect² in both,
     with the variances between users of this test. So users must have as many lists as here. Infinite for an effect
-    of 0; NaN if it or a variance is unknown.
+    of 0; NaN if it is unknown, or if no user differs from the others of the arm.
     """
+    spread = sum(one.variance / share for one, share in zip(pair, shares, strict=True))
+    if not (spread > 0 and math.isfinite(effect)):
+        return math.nan, math.nan
     if not effect:
         return math.inf, math.inf
-    spread = sum(one.variance / share for one, share in zip(pair, shares, strict=True))
     whole = _quantiles(power) ** 2 * spread / effect**2
-    if not np.isfinite(whole):
-        return math.nan, math.nan
     control, treatment = (float(max(2, math.ceil(whole * share))) for share in shares)
     return control, treatment
 

@@ -17,7 +17,7 @@ from recx.evaluation.ab.nested import Nested
 from recx.evaluation.ab.rows import Rows
 from recx.evaluation.ab.settings import Settings
 from recx.evaluation.grouped import Numbered, numbered
-from recx.evaluation.log_columns import column_names, named, require_positions, source_of
+from recx.evaluation.log_columns import column_names, named, quoted, refuse_any, require_positions, source_of
 from recx.storage.readers.names import recognised
 from recx.storage.readers.raw_columns import raw_columns
 from recx.storage.readers.sources import Source
@@ -67,7 +67,8 @@ def read_log(log: Given, columns: Mapping[str, str], metrics: Sequence[str], set
     nested = _is_nested(source, called, columns, names)
     _require_arm(source, called, names)
     if nested:
-        who = read_columns(source, {called[role]: kind for role, kind in WHO.items()})
+        kinds = WHO | ({"list": "id"} if called["list"] in names or "list" in columns else {})
+        who = read_columns(source, {called[role]: kind for role, kind in kinds.items()})
         assignment, user = _assigned(source, called, who, settings)
         raw = raw_columns(source, [called[role] for role in OF_LISTS], {})
         for role in OF_LISTS:
@@ -75,6 +76,8 @@ def read_log(log: Given, columns: Mapping[str, str], metrics: Sequence[str], set
                 raise _missing(source, called[role], names)
         shown, clicked = (_taken(raw[called[role]], assignment.rows) for role in OF_LISTS)
         users = user.codes[assignment.rows].astype(np.int64)
+        if "list" in kinds:
+            _refuse_twice(source, called["list"], who[called["list"]], assignment.rows, users)
         lists = Nested(str(source.path), called, assignment.rows, users, shown, clicked).lists(settings)
     else:
         kinds = {**WHO, **_needed(source, called, columns, names, metrics)}
@@ -98,18 +101,35 @@ def _is_nested(source: Source, called: Mapping[str, str], columns: Mapping[str, 
         InputError: It could be both, or a column is given that such a log does not have.
     """
     nested = called["shown"] in names
-    of_items = [role for role in ("item", "position", "list") if called[role] in names]
+    of_items = [role for role in ("item", "position") if called[role] in names]
     if nested and of_items:
         raise InputError(
             f"{source.path}: the column {called['shown']!r} could hold the items of a list, a row a list, or say "
             f"whether the item of a row was shown, since there is a column {called[of_items[0]]!r} too: drop one of "
             "them (and rows that were not shown)"
         )
-    if nested and (unused := [role for role in columns if role in ("item", "position", "list")]):
+    if nested and (unused := [role for role in columns if role in ("item", "position")]):
         raise InputError(f"columns={{{unused[0]!r}: …}}: a log with a row a list has no such column: leave it out")
     if not nested and "shown" in columns:
         raise _missing(source, called["shown"], names)
     return nested
+
+
+def _refuse_twice(source: Source, column: str, raw: Array, rows: Longs, user: Longs) -> None:
+    """Refuse a log in which two rows that count have one user and one name of a list."""
+    lists = numbered(raw[rows])
+    key = user * len(lists.ids) + lists.codes
+    order = np.argsort(key, kind="stable")
+    again = np.zeros(len(key), dtype=bool)
+    again[order[1:]] = key[order[1:]] == key[order[:-1]]
+    refuse_any(
+        source.path,
+        column,
+        again,
+        lambda at: f"a user has two rows of the list {quoted(lists.ids, lists.codes[at])}",
+        "it could have been logged twice, or two lists could have one name: keep one row, or name the lists apart",
+        rows,
+    )
 
 
 def _require_arm(source: Source, called: Mapping[str, str], names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from recx.core.types import Array, Bools, Longs
 from recx.evaluation.ab.lists import Lists
 from recx.evaluation.ab.settings import Settings
 from recx.evaluation.grouped import Numbered, number, numbered
-from recx.evaluation.log_columns import refuse_any, shown
+from recx.evaluation.log_columns import quoted, refuse_any
 from recx.storage.readers.columns import convert
 
 
@@ -86,13 +86,13 @@ class Nested:
         if not len(clicks):
             return np.zeros(0, dtype=np.int64), {}
         place = self._sought(items, indptr, clicks, of_clicks)
-        strange = place < 0
+        strange, of_list = place < 0, group_of_rows(of_clicks)
         if settings.clicks_not_shown == "refuse":
             self._refuse(
                 self._of_rows(strange, of_clicks),
                 "clicked",
                 lambda at: (
-                    f"the item {shown(clicks, int(np.flatnonzero(strange & (group_of_rows(of_clicks) == at))[0]))} was "
+                    f"the item {quoted(clicks, int(np.flatnonzero(strange & (of_list == at))[0]))} was "
                     f"clicked and not shown (such clicks: {int(strange.sum()):,})"
                 ),
                 "the click could be of another list, or the list shown was cut: correct the log, or leave such clicks "
@@ -151,7 +151,7 @@ class Nested:
             self._refuse(
                 blank if (piped & blank).any() else np.zeros(1, dtype=bool),
                 role,
-                lambda at: f"the items of {shown(np.asarray(texts), at)} could be separated by | or by blanks",
+                lambda at: f"the items of {quoted(np.asarray(texts), at)} could be separated by | or by blanks",
                 'write lists as JSON (["a", "b"]), or in Parquet',
             )
         pattern = r"\s*\|\s*" if piped.any() else r"\s+"
@@ -225,6 +225,6 @@ def _first_twice(items: Array) -> str:
     seen: set[Any] = set()
     for at, item in enumerate(items.tolist()):
         if item in seen:
-            return shown(items, at)
+            return quoted(items, at)
         seen.add(item)
     return ""

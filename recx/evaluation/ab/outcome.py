@@ -62,7 +62,9 @@ class ABTest:
                 lower = self.control if row["higher"] == self.treatment else self.treatment
                 said.append(f"{row['metric']}: {row['higher']} above {lower}")
             else:
-                least = f"this test detects differences from {row['mde']:.3g} on"
+                least = "no user differs from the others of the arm"
+                if row["mde"] > 0:
+                    least = f"this test detects differences from {row['mde']:.3g} on"
                 said.append(f"{row['metric']}: not told apart; {least}")
         return said
 

@@ -12,7 +12,7 @@ from recx.core.types import Array, Bools, Longs
 from recx.evaluation.ab.lists import Lists
 from recx.evaluation.ab.settings import Settings
 from recx.evaluation.grouped import Numbered, numbered
-from recx.evaluation.log_columns import refuse_any, shown
+from recx.evaluation.log_columns import quoted, refuse_any
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Rows:
             self._refuse(
                 self._in_file(order, repeats(codes, indptr)),
                 "item",
-                lambda at: f"{self._list(at)} shows the item {shown(self.of['item'], at)} twice",
+                lambda at: f"{self._list(at)} shows the item {quoted(self.of['item'], at)} twice",
                 self._twice(),
             )
         clicked = self.of["clicked"][order]
@@ -114,8 +114,8 @@ class Rows:
         )
 
     def _list(self, at: int) -> str:
-        user = f"user {shown(self.user.ids, self.user.codes[at])}"
-        return f"the list {shown(self.of['list'], at)} of {user}" if "list" in self.of else f"the list of {user}"
+        user = f"user {quoted(self.user.ids, self.user.codes[at])}"
+        return f"the list {quoted(self.of['list'], at)} of {user}" if "list" in self.of else f"the list of {user}"
 
     def _in_file(self, order: Longs, bad: Bools) -> Bools:
         """Return in the order of the file what is given in that of the lists."""

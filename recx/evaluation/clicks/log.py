@@ -13,7 +13,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import distinct, group_of_rows, indptr_of, repeats
 from recx.core.types import Array, Bools, Ints, Longs
 from recx.evaluation.grouped import numbered
-from recx.evaluation.log_columns import column_names, named, refuse_any, require_positions, shown, source_of
+from recx.evaluation.log_columns import column_names, named, quoted, refuse_any, require_positions, source_of
 from recx.storage.readers.sources import Source
 from recx.storage.readers.tables import read as read_columns
 
@@ -191,7 +191,7 @@ class _Rows:
         refuse_any(self.path, self.named[role], bad, what, way_out)
 
     def _shown(self, role: str, row: int) -> str:
-        return shown(self.of[role], row)
+        return quoted(self.of[role], row)
 
 
 _FROM_1 = "positions could count from 0, or the item may not have been shown: count from 1, and drop what was not shown"

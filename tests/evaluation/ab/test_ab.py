@@ -218,3 +218,7 @@ def test_real_impressions_dealt_by_hash(shared_data):
     assert not found.sample_ratio.mismatch
     assert (found.table["higher"] == "").all()
     np.testing.assert_allclose(found.table["se_bootstrap"], found.table["se_delta"], rtol=0.1)
+    # Every impression of MIND has a click.
+    assert found.table.loc[0, ["metric", "control", "treatment"]].tolist() == ["hit_rate", 1.0, 1.0]
+    assert found.verdicts[0] == "hit_rate: not told apart; no user differs from the others of the arm"
+    assert found.power.loc[0, ["users_control", "users_treatment"]].isna().all()

@@ -51,6 +51,13 @@ def test_no_number_of_users_shows_no_effect():
     assert all(map(math.isnan, users_needed(PAIR, math.nan, (0.5, 0.5), 0.8)))
 
 
+def test_of_users_who_are_all_alike_nothing_is_said():
+    alike = (Ratio(1.0, 0.0, 100, 0.0), Ratio(1.0, 0.0, 100, 0.0))
+    assert math.isnan(detectable(alike, 0.8))
+    for effect in (0.0, 0.1):
+        assert all(map(math.isnan, users_needed(alike, effect, (0.5, 0.5), 0.8)))
+
+
 @pytest.mark.parametrize(
     ("users", "shares", "chi_square", "p"),
     [

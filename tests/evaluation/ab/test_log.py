@@ -69,6 +69,12 @@ def test_a_name_of_a_list_may_come_back_with_another_user(rows):
     assert values(recx.ab(reused, **QUICK)) == values(recx.ab(rows, **QUICK))
 
 
+def test_lists_may_have_names_in_a_row_each(nested):
+    called = nested.assign(session=[1, 2, 1, 1, 1, 2])
+    for columns in ({}, {"list": "session"}):
+        assert values(recx.ab(called, columns=columns, **QUICK)) == values(recx.ab(nested, **QUICK))
+
+
 def test_what_needs_no_positions_does_without(rows):
     bare = rows.drop(columns=["position", "item"])
     with pytest.raises(InputError, match="column 'position' is missing, and the order of the rows could be"):
@@ -150,6 +156,10 @@ def test_a_fault_in_a_row_of_an_item(rows, changed, message):
         ({"shown": ["['a']"] * 6}, r"""row 1: "\['a'\]" is no list in JSON, as in other rows: write \["a", "b"\]"""),
         ({"shown": ['["a"]', "a b"] * 3}, "row 2: 'a b' is no list in JSON"),
         ({"clicked": [[1]] * 6}, "the item ids differ in type"),
+        (
+            {"list": [1, 2, 3, 1, 2, 2]},
+            "column 'list', row 6: a user has two rows of the list 2: it could have been logg",
+        ),
         ({"clicked": [1, 0] * 3}, "column 'clicked' holds values of type int64, not lists of items: write a list for"),
         ({"shown": [1, 0] * 3}, "column 'shown' holds values of type int64, not lists of items"),
         ({"shown": ["1", "0"] * 3}, "column 'shown' holds 0 and 1, as if they said whether an item was shown, not li"),
