@@ -78,8 +78,9 @@ class Traces:
     def numbers(self, right: Doubles) -> dict[str, float]:
         """Return the mean sums of a trace, of which ``trace_calls`` is always there, and ``cost_per_success``.
 
-        Calls are the tasks of a trace where the data does not count them. The cost of a success is the cost of all traces / the number of those that succeed, since failures are paid for too. Of
-        each sum, traces with an unknown one are left out; NaN if none is left, or none succeeds.
+        Calls are the tasks of a trace where the data does not count them. The cost of a success is the cost of all
+        traces / the number of those that succeed, since failures are paid for too. Of each sum, traces with an unknown
+        one are left out; NaN if none is left, or none succeeds.
         """
         if not len(self.first):
             return {}

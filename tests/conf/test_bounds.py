@@ -16,6 +16,7 @@ from recx.core.bounds import hints_of
 from recx.core.errors import InputError
 
 UNBOUNDED = {
+    ("Abstain", "confidence"): "a difference of scores, which may be any numbers",
     ("Abstain", "threshold"): "a score of another retriever: scores may be any number",
     ("Evaluator", "threshold"): "a score from which a row counts as a target: scores may be any number",
     ("MinWeight", "least"): "weights may be any number",

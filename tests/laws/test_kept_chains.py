@@ -33,7 +33,7 @@ RUNS = {
     "popularity calibrated": [*NEWS, "ranker=identity", "reranker=calibrated", "reranker.by=popularity"],
     "random": [*NEWS, "retriever=random", "feature=basic"],
     "tools": ["+experiment=tools", "dataset.tasks=80"],
-    "abstain": ["+experiment=tools_abstain", "dataset.tasks=120"],
+    "abstain": ["+experiment=tools_abstain", "dataset.tasks=120", "reranker=abstain", "reranker.confidence=0.5"],
     "classic": ["+experiment=tools", "dataset.tasks=80", "feature=tools_classic", "encoder=lsa"],
     "rerank": ["+experiment=rerank", "dataset.queries=30", "dataset.features=5"],
     "documents": ["+experiment=tools", "dataset.tasks=80", "feature=documents"],
