@@ -94,14 +94,14 @@ def test_any_value_in_any_place_is_read_or_refused(case: str, data: st.DataObjec
     changed = replaced(document, data.draw(st.sampled_from([*places(document)])), data.draw(ODD))
     (tmp_path / "tool_selection.json").write_text(json.dumps(SELECTIONS))
     (tmp_path / name).write_text(json.dumps(changed))
+    found, said = None, ""
     try:
         found = dataset(tmp_path).load()
     except InputError as error:
-        assert "\n" not in str(error)
-        assert len(str(error)) < 600
-        return
-    assert found.n_users
-    assert found.n_items
+        said = str(error)
+    assert "\n" not in said
+    assert len(said) < 600
+    assert said or (found is not None and found.n_users and found.n_items)
 
 
 @pytest.mark.parametrize("case", CASES)

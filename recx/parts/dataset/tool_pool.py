@@ -112,8 +112,8 @@ def _reliability(record: Mapping[str, Any], key: str, where: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(
-            f"{where}: its {key} is {json.dumps(value)[:60]}, and dataset.reliability names numbers from 0 to 1: divide "
-            "percentages by 100, and write null where it is unknown"
+            f"{where}: its {key} is {json.dumps(value)[:60]}, and dataset.reliability names numbers from 0 to 1: "
+            "divide percentages by 100, and write null where it is unknown"
         )
     return float(value)
 
