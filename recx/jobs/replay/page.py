@@ -63,6 +63,9 @@ def sentences(said: dict[str, Any]) -> Iterator[str]:
             way = "rises" if one["slope"] > 0 else "falls"
             yield f"{name} {way} by {abs(one['slope']):.4f} a window (Kendall p = {one['p']:.3f})"
     yield from _gained(said)
+    empty = sum(not one["events"] for one in windows)
+    if empty:
+        yield f"{empty} of the {len(windows)} windows have no event: check that the log is whole"
     failed = [one for one in windows if one["not_refitted"]]
     if failed:
         yield f"not fitted again for {len(failed)} windows, of which the first begins {failed[0]['name']}: " + str(

@@ -83,3 +83,21 @@ def test_names_of_a_stranger_are_text(said: dict[str, Any]) -> None:
     page = html_of({**said, "name": "<script>alert(1)</script>", "log": "<b>"})
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_from_four_whole_windows_on_there_are_trends(replayed: Replay) -> None:
+    made = replayed("early", every="12h")
+    said = as_plain(made)
+    page = Page(html_of(said))
+    assert "trends" in page.ids
+    assert set(said["trends"]) <= set(made.curves)
+    assert said["trends"]["new_users"] == {"slope": 0, "p": 1, "windows": 6}
+    said["trends"]["end_to_end/hit_at_5"] = {"slope": -0.02, "p": 0.01, "windows": 6}
+    assert "end_to_end/hit_at_5 falls by 0.0200 a window (Kendall p = 0.010)" in list(sentences(said))
+
+
+def test_a_partial_window_is_marked_and_in_no_trend(replayed: Replay) -> None:
+    said = as_plain(replayed("early", every="2d"))
+    assert "the log ends within the last window (50 % of it), which raises no alarm" in list(sentences(said))
+    assert "(to the log’s end)" in html_of(said)
+    assert as_plain(replayed("early", every="14h"))["trends"]["new_users"]["windows"] == 5  # of 72 h, the last has 2

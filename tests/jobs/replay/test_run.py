@@ -22,6 +22,8 @@ from recx.experiment.model.model import Model
 from recx.experiment.model.serving import serving_of
 from recx.experiment.saved_runs import JUDGED
 from recx.jobs.replay.alarms import Limit
+from recx.jobs.replay.output import as_plain
+from recx.jobs.replay.page import sentences
 from recx.jobs.replay.run import Replayed
 from recx.parts.split.by_time import ByTime
 
@@ -82,6 +84,21 @@ def test_a_file_that_has_grown_since_the_run_is_the_whole_log(home: Path, replay
     later[later["ts"] >= START + 5 * DAY].to_csv(tmp_path / "later.csv", index=False)
     with pytest.raises(InputError, match=r"no event lies before the fit's end .* give the whole log"):
         replayed("grown", tmp_path / "later.csv")
+
+
+def test_a_model_with_its_events_needs_no_data_but_the_later_part(home: Path, replayed: Replay, tmp_path: Path) -> None:
+    shutil.copy(home / "early.csv", tmp_path / "gone.csv")
+    words = [f"dataset.path={tmp_path / 'gone.csv'}", f"hydra.run.dir={home / 'outputs' / 'full'}", "fold=predict"]
+    recx.run(["+experiment=table", *COLUMNS, *CHAIN, *words, "model=full"])
+    (tmp_path / "gone.csv").unlink()
+    later = pd.read_csv(home / "log.csv")
+    later[later["ts"] >= START + 6 * DAY].to_csv(tmp_path / "later.csv", index=False)
+    found = replayed("full", tmp_path / "later.csv")
+    assert found.log.notes == ()
+    assert [row.counts["events"] > 0 for row in found.rows] == [False, True, True]
+    assert "1 of the 3 windows have no event" in " ".join(sentences(as_plain(found)))
+    again = replayed("early", tmp_path / "later.csv")
+    assert repr(again.frame.to_dict()) == repr(found.frame.to_dict())
 
 
 def test_no_window_knows_of_what_comes_after_it(home: Path, replayed: Replay) -> None:
