@@ -308,7 +308,7 @@ def small(line: str, here: Path) -> list[str]:
         goes_on(run, here)
         words = [str(run) if word == "RUN" else word for word in words]
     if "RUN" in words:
-        words = [str(newest(here, "report.json")) if word == "RUN" else word for word in words]
+        words = [str(newest(here, "metrics.json")) if word == "RUN" else word for word in words]
     if "user=ID" in words:
         recommended = pd.read_parquet(newest(here, "recommendations.parquet") / "recommendations.parquet")
         words = [f"user={recommended['user'].iloc[0]}" if word == "user=ID" else word for word in words]
