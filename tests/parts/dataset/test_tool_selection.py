@@ -121,6 +121,18 @@ def test_several_tools_may_be_right(tmp_path: Path) -> None:
     assert data.notes["tasks_whose_candidates_lack_the_truth"] == 1
 
 
+def test_the_doctor_counts_tasks_with_several_tools_with_none_and_with_unknown_ones(tmp_path: Path) -> None:
+    truths: list[Any] = [["mail", "calc"], [], None, *["calc"] * 37]
+    written(tmp_path, *(task(n, 0, f"task {n}", truth) for n, truth in enumerate(truths)))
+    found = recx.doctor(["+experiment=tools", f"dataset.path={tmp_path}", "dataset.abstain=nothing"])
+    counted = {one.name: (one.count, one.of, one.verdict) for one in found.findings if one.name.startswith("tasks_")}
+    assert counted == {
+        "tasks_without_truth": (1, 40, "fine"),
+        "tasks_with_several_tools": (1, 40, "fine"),
+        "tasks_without_tool": (1, 40, "fine"),
+    }
+
+
 def test_the_first_tool_counts_if_any_is_right_and_recall_counts_all(tmp_path: Path) -> None:
     """Every task needs two tools and is offered one of them, the other, and a wrong one, in this order."""
     pair = ["mail", "calc"]
