@@ -5,12 +5,11 @@ Both forms are the same graph: ``{"nodes": {"a": {...}}}`` and ``{"nodes": [{"id
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.storage.readers.json import entry
+from recx.storage.readers.json import entry, shown
 
 IDS = ("id", "node_id")
 """Keys of a node's id."""
@@ -76,14 +75,14 @@ def _listed(nodes: list[Any], where: str) -> Iterator[tuple[str | int, dict[str,
         place = f"{where}, node {number} of its list"
         if not isinstance(node, dict):
             raise InputError(
-                f'{place}: it is {_short(node)}, and must be an object with an id, such as {{"id": "a", "task": "x"}}: '
+                f'{place}: it is {shown(node)}, and must be an object with an id, such as {{"id": "a", "task": "x"}}: '
                 "write all nodes so, or 'nodes' as an object of ids"
             )
         names = {key: node[key] for key in IDS if key in node}
         if not names:
             raise InputError(f"{place}: it has no key 'id': give every node of a list one")
         if len(set(map(str, names.values()))) > 1:
-            raise InputError(f"{place}: its id and node_id differ ({_short(names)}): keep one of them")
+            raise InputError(f"{place}: its id and node_id differ ({shown(names)}): keep one of them")
         yield entry(node, next(iter(names)), (str, int), place), node
 
 
@@ -92,7 +91,7 @@ def _check_key(name: str, node: Any, where: str) -> None:
     for key, value in said.items():
         if str(value) != name:
             raise InputError(
-                f"{where}, node {name!r}: its {key} is {_short(value)}, which is not the key above it: drop "
+                f"{where}, node {name!r}: its {key} is {shown(value)}, which is not the key above it: drop "
                 "one of them, or write 'nodes' as a list"
             )
 
@@ -108,12 +107,7 @@ def _edges(record: Any, kind: type, where: str) -> Iterator[tuple[str, str]]:
         if not (isinstance(ends, list) and len(ends) == 2 and all(type(end) is kind for end in ends)):
             example = '["FROM", "TO"]' if kind is str else "[1, 2]"
             raise InputError(
-                f"{where}: the edge {_short(edge)} is not a pair of node ids: write two of them, {example}, "
+                f"{where}: the edge {shown(edge)} is not a pair of node ids: write two of them, {example}, "
                 "as the nodes have them"
             )
         yield str(ends[0]), str(ends[1])
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."

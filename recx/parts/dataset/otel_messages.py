@@ -18,6 +18,7 @@ from typing import Any
 from recx.core.errors import InputError
 from recx.parts.dataset.otel_spans import Span
 from recx.parts.dataset.tool_schemas import Tool, tool_of
+from recx.storage.readers.json import shown
 
 Message = tuple[str, str]
 """Role and text."""
@@ -73,7 +74,7 @@ def _number(value: Any, name: str, span: Span) -> float:
         number = -1.0
     if not 0 <= number < float("inf"):
         raise InputError(
-            f"span {span.id} of trace {span.trace}: {name} is {json.dumps(value)[:40]}, and must be a number from 0 on"
+            f"span {span.id} of trace {span.trace}: {name} is {shown(value)}, and must be a number from 0 on"
         )
     return number
 

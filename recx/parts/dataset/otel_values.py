@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.storage.readers.json import entry
+from recx.storage.readers.json import entry, shown
 
 
 def either(record: Mapping[str, Any], *keys: str) -> Any:
@@ -39,9 +38,7 @@ def moment_of(value: Any, where: str) -> int:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is not None:
             return round(moment.timestamp() * 1_000_000) * 1_000
-    raise InputError(
-        f"{where}: its start {json.dumps(value)[:40]} is neither nanoseconds since 1970 nor a date with a zone"
-    )
+    raise InputError(f"{where}: its start {shown(value)} is neither nanoseconds since 1970 nor a date with a zone")
 
 
 def attributes_of(given: Any, where: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from recx.core.types import Doubles
 from recx.parts.dataset.files import refuse_first
 from recx.parts.dataset.judgements import LARGEST
 from recx.parts.dataset.svmlight_files import MOST_FEATURES
-from recx.storage.readers.json import parsed
+from recx.storage.readers.json import parsed, shown
 
 Place = Callable[[int], str]
 """Returns the place of a row, counted from 0, for errors."""
@@ -39,7 +38,7 @@ def features_of(values: Sequence[Any], place: Place) -> dict[str, Doubles]:
     first = rows[0]
     if not isinstance(first, list | dict) or not first:
         raise InputError(
-            f"{place(0)}: its features are {json.dumps(first, default=str)[:60]}, and must be a list of numbers, or an "
+            f"{place(0)}: its features are {shown(first)}, and must be a list of numbers, or an "
             "object of numbers by name"
         )
     for at, row in enumerate(rows):
@@ -70,10 +69,9 @@ def features_of_column(column: pa.ChunkedArray, place: Place) -> dict[str, Doubl
 
 def _check_like(row: Any, first: Any, place: Place, at: int) -> None:
     if type(row) is not type(first):
-        shown = "a list" if isinstance(first, list) else "an object"
+        form = "a list" if isinstance(first, list) else "an object"
         raise InputError(
-            f"{place(at)}: its features are {json.dumps(row, default=str)[:60]}, and those of {place(0)} {shown}: "
-            "write all in one form"
+            f"{place(at)}: its features are {shown(row)}, and those of {place(0)} {form}: write all in one form"
         )
     if isinstance(row, list) and len(row) != len(first):
         raise InputError(
@@ -101,9 +99,7 @@ def numbers_of(values: Sequence[Any], name: str, place: Place, *, may_lack: bool
         if may_lack and value is None:
             continue
         if not isinstance(value, bool | int | float):
-            raise InputError(
-                f"{place(at)}: {name!r} is {json.dumps(value, default=str)[:60]}, and must be a number: correct it"
-            )
+            raise InputError(f"{place(at)}: {name!r} is {shown(value)}, and must be a number: correct it")
         if isinstance(value, int) and abs(value) >= WHOLE and (abs(value) > LARGEST or int(float(value)) != value):
             raise InputError(
                 f"{place(at)}: {name!r} is {str(value)[:40]}, and whole numbers beyond 2^53 become equal to their "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from recx.parts.dataset.sample_features import Place, checked, features_of, feat
 from recx.storage.readers.columns import convert
 from recx.storage.readers.content import content
 from recx.storage.readers.file_sets import FileSet
-from recx.storage.readers.json import parsed, read_json
+from recx.storage.readers.json import parsed, read_json, shown
 from recx.storage.readers.json_rows import is_json
 from recx.storage.readers.opened import Layout, opened
 from recx.storage.readers.raw_columns import raw_columns
@@ -141,7 +140,7 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
         raise InputError(f"{path}: it has no rows: give a file with at least one sample")
     for place, row in found:
         if not isinstance(row, dict):
-            raise InputError(f"{place}: it is {json.dumps(row)[:60]}, and must be an object: a sample")
+            raise InputError(f"{place}: it is {shown(row)}, and must be an object: a sample")
     return found
 
 

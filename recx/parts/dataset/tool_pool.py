@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from recx.core.errors import InputError, did_you_mean
 from recx.core.types import Array, Doubles
 from recx.parts.dataset.events import text_array
 from recx.parts.dataset.tool_schemas import Tool, tools_of
-from recx.storage.readers.json import read_json
+from recx.storage.readers.json import read_json, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ def _reliability(record: Mapping[str, Any], key: str, where: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(
-            f"{where}: its {key} is {json.dumps(value)[:60]}, and dataset.reliability names numbers from 0 to 1: "
+            f"{where}: its {key} is {shown(value)}, and dataset.reliability names numbers from 0 to 1: "
             "divide percentages by 100, and write null where it is unknown"
         )
     return float(value)

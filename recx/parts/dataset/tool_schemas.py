@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recx.core.errors import InputError
-from recx.storage.readers.json import entry
+from recx.storage.readers.json import entry, shown
 
 SCHEMAS = {
     "function": "a function schema of OpenAI's Chat Completions",
@@ -67,7 +67,7 @@ def tools_of(document: Any, where: str) -> dict[str, Tool]:
         raise InputError(f"{where}: 'tools' is empty: provide at least one tool")
     if isinstance(holder, dict) and holder.get("nextCursor"):
         raise InputError(
-            f"{where}: it is one page of the tools, since nextCursor is {json.dumps(holder['nextCursor'])[:60]}: write "
+            f"{where}: it is one page of the tools, since nextCursor is {shown(holder['nextCursor'])}: write "
             "the tools of all pages into one list"
         )
     if isinstance(tools, dict):
@@ -117,7 +117,7 @@ def tool_of(tool: Any, where: str, *, bare: bool = False) -> Tool:
         InputError: It is of no known form or of two, or it has no name.
     """
     if not isinstance(tool, Mapping):
-        raise InputError(f"{where}: it is {json.dumps(tool)[:60]}, and must be an object with a name: correct it")
+        raise InputError(f"{where}: it is {shown(tool)}, and must be an object with a name: correct it")
     forms = [key for key in SCHEMAS if key in tool]
     if len(forms) > 1:
         raise InputError(
@@ -126,7 +126,7 @@ def tool_of(tool: Any, where: str, *, bare: bool = False) -> Tool:
         )
     kind = tool.get("type", "function")
     if forms[:1] in ([], ["function"], ["parameters"]) and kind not in ("function", "custom"):
-        raise InputError(f"{where}: its type is {json.dumps(kind)}, not function, so it has no schema: leave it out")
+        raise InputError(f"{where}: its type is {shown(kind)}, not function, so it has no schema: leave it out")
     if not (forms or bare or "type" in tool):
         raise InputError(
             f"{where}: nothing says what its inputs are, so that it is no tool of OpenAI, MCP or recx: give it "
@@ -160,7 +160,7 @@ def _described(record: Mapping[str, Any], forms: list[str], where: str) -> Tool:
     key = "parameters" if forms in ([], ["function"]) else forms[0]
     schema = record.get(key)
     if schema is not None and not isinstance(schema, Mapping):
-        raise InputError(f"{place}: {key!r} is {json.dumps(schema)[:60]}, and must be a JSON Schema, an object")
+        raise InputError(f"{place}: {key!r} is {shown(schema)}, and must be a JSON Schema, an object")
     meta = record.get("_meta")
     said = {**meta, **record} if isinstance(meta, Mapping) else record
     words = (words_of_name(name), title, description, *_parameters(schema))

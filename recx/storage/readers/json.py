@@ -83,17 +83,18 @@ def entry(record: Any, key: str, kind: type | tuple[type, ...], where: str) -> A
         InputError: The value is missing or of another type.
     """
     if not isinstance(record, Mapping):
-        raise InputError(f"{where}: it must be an object with the key {key!r}, and is {_shown(record)}: correct it")
+        raise InputError(f"{where}: it must be an object with the key {key!r}, and is {shown(record)}: correct it")
     if key not in record:
         raise InputError(f"{where}: it has no key {key!r}: {did_you_mean(key, record)}")
     value = record[key]
     if not isinstance(value, kind) or isinstance(value, bool):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(_NAMES[one] for one in kinds)
-        raise InputError(f"{where}: {key!r} is {_shown(value)}, and must be {expected}: correct the file")
+        raise InputError(f"{where}: {key!r} is {shown(value)}, and must be {expected}: correct the file")
     return value
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: as JSON, and not all of a long one."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
