@@ -23,6 +23,9 @@ from recx.storage.cache.store import Cache
 Batches = Callable[[int], Iterator[tuple[Any, ...]]]
 """From a number of requests per call to the arguments of the calls that together serve all requests."""
 
+MEASURES = (__name__, "recx.jobs.benchmark.measured")
+"""The modules that a kept measurement was made by: an edit of either makes it anew."""
+
 
 @dataclass(frozen=True, eq=False)
 class Timing:
@@ -73,7 +76,7 @@ class Timing:
         def key(cache: Cache) -> str | None:
             try:
                 passes = (self.warmup, list(self.budgets), list(self.batch_sizes), self.clocked, self.timeout_s)
-                return cache.key(name, part, (*passes, code_of((__name__,))), *inputs)
+                return cache.key(name, part, (*passes, code_of(MEASURES)), *inputs)
             except keys.NoKeyError:
                 return None
 
