@@ -17,6 +17,7 @@ from recx.core.types import Interactions, RankedLists, Requests
 from recx.evaluation.evaluator import Evaluator
 from recx.experiment import build
 from recx.experiment.experiment import Experiment
+from recx.jobs.doctor import diagnosis
 from recx.parts.dataset.synthetic_tools import make_tools
 from recx.parts.dataset.tool_selection import ToolSelection
 from recx.parts.ranker.identity import Identity
@@ -124,7 +125,7 @@ def test_several_tools_may_be_right(tmp_path: Path) -> None:
 def test_the_doctor_counts_tasks_with_several_tools_with_none_and_with_unknown_ones(tmp_path: Path) -> None:
     truths: list[Any] = [["mail", "calc"], [], None, *["calc"] * 37]
     written(tmp_path, *(task(n, 0, f"task {n}", truth) for n, truth in enumerate(truths)))
-    found = recx.doctor(["+experiment=tools", f"dataset.path={tmp_path}", "dataset.abstain=nothing"])
+    found = diagnosis(["+experiment=tools", f"dataset.path={tmp_path}", "dataset.abstain=nothing"])
     counted = {one.name: (one.count, one.of, one.verdict) for one in found.findings if one.name.startswith("tasks_")}
     assert counted == {
         "tasks_without_truth": (1, 40, "fine"),
