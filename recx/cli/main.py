@@ -2,7 +2,7 @@
 
 Arguments with ``=`` compose and run an experiment (Hydra); a command such as ``list`` comes first. Every error is
 reported in one sentence on stderr, with an exit code: 1 for a failed run, 2 for bad input or configuration, 130 for
-an interrupt.
+an interrupt. ``replay`` ends with 3 where a limit that a person set was crossed.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _gained(said: dict[str, Any]) -> Iterator[str]:
     name = said["objective"] if said["objective"] in known else known[0]
     found = [one["refit"][name] for one in said["windows"] if name in one["refit"]]
     mean = sum(one["gain"] for one in found) / len(found)
-    above, below = (sum(one[end] * sign > 0 for one in found) for end, sign in (("low", 1), ("high", -1)))
+    above, below = (sum((one[end] or 0.0) * sign > 0 for one in found) for end, sign in (("low", 1), ("high", -1)))
     yield (
         f"refitting changes {name} by {mean:+.4f} on average over {len(found)} windows; the interval lies above 0 in "
         f"{above} of them and below it in {below}"

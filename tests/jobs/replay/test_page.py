@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from rich.console import Console
 
 from recx.jobs.replay.alarms import Limit
 from recx.jobs.replay.output import as_plain
 from recx.jobs.replay.page import html_of, sentences
 from recx.jobs.replay.run import Replayed
+from recx.report.terminal.print_replay import print_replay
+
+from .conftest import DAY, START
 
 Replay = Callable[..., Replayed]
 VOID = {"meta", "link", "input", "br", "hr", "img"}
@@ -101,3 +108,21 @@ def test_a_partial_window_is_marked_and_in_no_trend(replayed: Replay) -> None:
     assert "the log ends within the last window (50 % of it), which raises no alarm" in list(sentences(said))
     assert "(to the log’s end)" in html_of(said)
     assert as_plain(replayed("early", every="14h"))["trends"]["new_users"]["windows"] == 5  # of 72 h, the last has 2
+
+
+def test_a_window_of_one_user_has_no_interval(home: Path, replayed: Replay) -> None:
+    log = pd.read_csv(home / "log.csv")
+    later = log["ts"] >= START + 6 * DAY
+    log[~later | (log["uid"] == "u0")].to_csv(home / "alone.csv", index=False)
+    made = replayed("early", "alone.csv", refit="1d")
+    said = as_plain(made)
+    assert [one["judged"] for one in said["windows"]][1:] == [1, 1]
+    assert said["windows"][1]["intervals"]["end_to_end/ndcg_at_5"] == [None, None]
+    assert {gain["low"] for gain in said["windows"][1]["refit"].values()} == {None}
+    assert "above 0 in 0 of them and below it in 0" in " ".join(sentences(said))
+    assert "Quality" in html_of(said)
+    console = Console(file=StringIO(), width=100)
+    print_replay(console, said["windows"], list(sentences(said)), "end_to_end/mrr", ["files: here"])
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "2020-09-19" in printed
+    assert printed.endswith("files: here\n")

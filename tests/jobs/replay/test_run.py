@@ -253,3 +253,21 @@ def test_windows_that_nothing_can_be_fitted_for_say_why(
     found = replayed("early", refit="1d")
     assert [row.not_refitted for row in found.rows] == ["", "too little data", "too little data"]
     assert not any(row.gains for row in found.rows)
+
+
+@pytest.mark.slow
+def test_on_real_clicks_the_first_window_has_the_figures_of_the_run(
+    here: Path, shared_data: Callable[[str], Path]
+) -> None:
+    """A day of news, of which the run is judged on the last six hours; the filter leaves out a tail of three weeks."""
+    day1 = shared_data("globo-tianchi-day1")
+    words = [f"dataset.path={day1}", "filter=period", "filter.period.until=2017-10-02T03:00", "split=by_time"]
+    small = ["split.window=6h", "split.max_users=500", "tracker=console", "cache=off", "hydra.run.dir=outputs/1"]
+    run = recx.run(["+experiment=news", *words, *small])
+    found = recx.replay("outputs/1", day1, every="6h", refit="2h")
+    assert quality(found.rows[0].figures) == quality(run.metrics)
+    assert found.rows[0].counts["asked"] == 500
+    later = recx.replay("outputs/1", day1, every="2h", refit="2h")
+    assert [row.window.partial for row in later.rows] == [False] * 3
+    assert all(row.gains for row in later.rows[1:])
+    assert later.log.notes[-1].startswith("the run's filters (period)")
