@@ -70,9 +70,10 @@ class SequenceModel(Settings):
         if len(found) > 1:
             alike = [part for part in found if all(getattr(part.settings, n) == getattr(self, n) for n in SHAPE)]
             if len(alike) != 1:
+                shape = ", ".join(f"{name}={getattr(self, name)}" for name in SHAPE)
                 raise InputError(
                     f"{self._saved} contains {len(found)} networks of retriever={self.option}, and {len(alike)} of "
-                    f"them with {', '.join(f'{name}={getattr(self, name)}' for name in SHAPE)}: choose a run with only one, "
+                    f"them with {shape}: choose a run with only one, "
                     "or give these settings of one of them"
                 )
             found = alike
