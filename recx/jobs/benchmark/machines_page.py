@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recx.core.errors import InputError
 from recx.core.system.serialize import flat
+from recx.experiment.saved_runs import BENCHMARK
 from recx.jobs.benchmark.curves import curves_of
 from recx.jobs.benchmark.machines import MEASURING, Machines, Made, machines_of
 from recx.jobs.benchmark.page import front_points, interval
@@ -15,8 +17,20 @@ from recx.report.page.several_runs import LATENCY, front_of, measured_rows, rend
 
 
 def html_of_machines(folders: Sequence[Path], anyway: bool = False) -> str:
-    """Return the page of benchmarks on several machines (raises as ``machines_of`` does)."""
-    return render(machines_data(machines_of(folders, anyway)))
+    """Return the page of benchmarks on several machines.
+
+    Raises:
+        InputError: As ``machines_of`` does, and if a file holds other values than a benchmark writes.
+    """
+    try:
+        return render(machines_data(machines_of(folders, anyway)))
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        named = ", ".join(map(str, folders))
+        raise InputError(
+            f"{BENCHMARK} in one of {named} cannot be read ({type(error).__name__}): run that benchmark again"
+        ) from error
 
 
 def machines_data(machines: Machines) -> dict[str, Any]:

@@ -176,6 +176,11 @@ def test_the_page_is_written_and_mistakes_are_one_sentence(here: Path, capsys: p
         (here / "laptop" / "benchmark.json").write_text(damaged)
         with pytest.raises(InputError, match=r"laptop/benchmark\.json cannot be read"):
             run(["laptop", "server"])
+    odd = [{**ranker("fast", 0.6, 2.0), "figures": {"latency/mean_ms": "soon"}}]
+    made(here / "odd", "i5", rankers=odd)
+    made(here / "even", "Xeon")
+    with pytest.raises(InputError, match=r"^benchmark\.json in one of odd, even cannot be read \(ValueError\)"):
+        run(["odd", "even"])
     made(here / "none", "i5", rankers=[{**ranker("fast", 0, 1), "reason": "no luck"}])
     with pytest.raises(InputError, match="none: no ranker of this benchmark finished"):
         run(["server", "none"])
