@@ -36,6 +36,7 @@ WORLDS = {
     "documents": (*JUDGED, "feature=documents"),
     "columns": JUDGED,
     "content": (*NEWS, "feature=content"),
+    "impressions": (*NEWS, "feature=impressions"),
 }
 LISTS, BLOCK = 200, 7
 every_set = pytest.mark.parametrize("name", WORLDS)

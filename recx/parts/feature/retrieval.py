@@ -1,4 +1,4 @@
-"""Score and rank of each candidate in its retriever's list."""
+"""Score and rank of each candidate in its retriever's list, and the length of the list."""
 
 from __future__ import annotations
 
@@ -47,6 +47,20 @@ class Rank:
     def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
         rank = _column(candidates, self.source, "rank")
         return np.where(rank > 0, 1 / (np.float32(self.smoothing) + rank), 0).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ListLength:
+    """The logarithm of the number of candidates in the list: of two items in a short list, each is chosen more often.
+
+    It is the same for all of a list, so it tells a probability (``loss=logistic``) and never an order within the list.
+    """
+
+    def fit(self, history: Interactions) -> ListLength:
+        return self
+
+    def __call__(self, candidates: RankedLists, requests: Requests) -> Floats:
+        return np.repeat(np.log(np.maximum(candidates.lengths, 1)), candidates.lengths).astype(np.float32)
 
 
 def _column(candidates: RankedLists, source: str | None, kind: str) -> Floats:

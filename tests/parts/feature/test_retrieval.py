@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recx.core.errors import InputError
-from recx.parts.feature.retrieval import Rank, Score
+from recx.parts.feature.retrieval import ListLength, Rank, Score
 
 
 def slow(world: object, source: str | None, kind: str, smoothing: float = 10.0) -> list[float]:
@@ -55,3 +55,9 @@ def test_a_list_of_zero_scores_stays_zero(world: Callable) -> None:
 def test_a_smoothing_that_could_divide_by_zero_is_refused() -> None:
     with pytest.raises(InputError, match="smoothing=-1"):
         Rank(smoothing=-1.0)
+
+
+def test_the_length_of_a_list_is_that_of_all_its_rows_as_a_logarithm(world) -> None:
+    made = world(0)
+    found = ListLength().fit(made.history)(made.candidates, made.requests)
+    assert np.exp(found) == pytest.approx(np.repeat(made.candidates.lengths, made.candidates.lengths), rel=1e-6)
