@@ -14,7 +14,7 @@ from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.types import Fold, RankedLists
 from recx.evaluation.ctr import calibration
-from recx.evaluation.ctr.figures import figures, row_losses
+from recx.evaluation.ctr.figures import entropy, figures, row_losses
 from recx.evaluation.ctr.rows import Rows
 from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.evaluation.metrics.classification import auc, clipped_rows, one_class_users
@@ -71,6 +71,7 @@ class Ctr:
         }
         with np.errstate(invalid="ignore"):  # a user without rows has no mean
             loss_of_user = rows.by_user(row_losses(rows)) / rows.rows_of_user
+        gain_of_user = 1 - loss_of_user / entropy(rows.click_rate)
         tables = {
             "roc_curve": roc_curve(judged),
             "pr_curve": pr_curve(judged),
@@ -82,7 +83,7 @@ class Ctr:
         shown = int(rows.clicked.sum())
         return Evaluation(
             fold.history.users.ids[everybody.user],
-            {"end_to_end/auc": auc(judged, None), "end_to_end/logloss_of_user": loss_of_user},
+            {"end_to_end/auc": auc(judged, None), "end_to_end/information_gain_of_user": gain_of_user},
             {f"end_to_end/{name}": value for name, value in scalars.items()}
             | {"end_to_end/users": float(rows.n_users), "end_to_end/rows": float(len(rows))},
             {

@@ -63,10 +63,9 @@ def normalised_entropy(rows: Rows) -> Figure:
     He et al., Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD (2014), equation 1.
     """
     rate, loss = rows.click_rate, logloss(rows)
-    entropy = float(-rate * np.log(rate) - (1 - rate) * np.log(1 - rate))
     rate_of_user = (rows.by_user(rows.clicked) - rate * rows.rows_of_user) / len(rows)
-    value = loss.value / entropy
-    return Figure(value, (loss.of_user - value * np.log((1 - rate) / rate) * rate_of_user) / entropy)
+    value = loss.value / entropy(rate)
+    return Figure(value, (loss.of_user - value * np.log((1 - rate) / rate) * rate_of_user) / entropy(rate))
 
 
 def calibration_ratio(rows: Rows) -> Figure:
@@ -96,6 +95,11 @@ def figures(rows: Rows, level: float, resamples: int, seed: int) -> dict[str, fl
         name = figure.__name__
         values |= {name: one.value, f"{name}_low": float(low), f"{name}_high": float(high)}
     return {**values, "information_gain": 1 - values["normalised_entropy"], "click_rate": rows.click_rate}
+
+
+def entropy(rate: float) -> float:
+    """Return the log loss of always predicting a click rate that is right."""
+    return float(-rate * np.log(rate) - (1 - rate) * np.log(1 - rate))
 
 
 def row_losses(rows: Rows) -> Doubles:

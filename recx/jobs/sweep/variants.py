@@ -12,6 +12,7 @@ from statistics import fmean, stdev
 import numpy as np
 from rich.cells import cell_len
 
+from recx.core.errors import InputError
 from recx.core.evaluation import Evaluation
 from recx.core.fold_names import outside_name
 from recx.core.types import Array, Doubles
@@ -168,9 +169,16 @@ def variants_of(
 def _per_user(folder: Path, objective: str, fold: str) -> tuple[Array, Doubles]:
     """Return the users of a trial and its objective for each of them [n_users]."""
     import pandas as pd
+    import pyarrow.parquet as pq
 
+    column = outside_name(objective, fold)
     with reading(folder / "per_user.parquet") as path:
-        frame = pd.read_parquet(path, columns=["user", outside_name(objective, fold)])
+        known = column in pq.read_schema(path).names
+        frame = pd.read_parquet(path, columns=["user", column] if known else ["user"])
+    if not known:
+        raise InputError(
+            f"objective={objective} is one number without values per user, so no trial can be tested by it"
+        )
     return frame["user"].to_numpy(), frame.iloc[:, 1].to_numpy(dtype=np.float64)
 
 

@@ -59,7 +59,9 @@ def test_a_list_without_a_click_counts() -> None:
     assert found.scalars["end_to_end/logloss"] == pytest.approx(metrics.log_loss(y, p))
     assert found.scalars["end_to_end/mean_predicted"] == pytest.approx(p.mean())
     losses = -np.log(np.where(y == 1, p, 1 - p)).reshape(3, 2).mean(axis=1)
-    assert found.values["end_to_end/logloss_of_user"] == pytest.approx(losses)
+    gains = 1 - losses / metrics.log_loss(y, np.full(6, 1 / 3))
+    assert found.values["end_to_end/information_gain_of_user"] == pytest.approx(gains)
+    assert gains.mean() == pytest.approx(found.scalars["end_to_end/information_gain"])  # of lists of equal length
     assert found.values["end_to_end/auc"] == pytest.approx(np.array([1.0, np.nan, 0.0]), nan_ok=True)
     assert found.notes["users_without_target"] == found.notes["auc_one_class_users"] == 1
     assert set(found.tables) == {"roc_curve", "pr_curve", "calibration", "calibration_by_rank"}
@@ -137,7 +139,7 @@ def test_a_run_reports_and_writes_them(tmp_path: Path, monkeypatch: pytest.Monke
     assert by_position["rows"].tolist() == [300] * 10
     by_feature = pd.read_csv(folder / "tables" / "calibration_by_x1.csv")
     assert by_feature["rows"].tolist() == [300] * 10
-    assert pd.read_parquet(folder / "per_user.parquet")["end_to_end/logloss_of_user"].notna().all()
+    assert pd.read_parquet(folder / "per_user.parquet")["end_to_end/information_gain_of_user"].notna().all()
     assert "normalised_entropy" in (folder / "protocol.json").read_text()
 
 

@@ -71,7 +71,7 @@ def test_the_experiment_as_it_is_has_a_name(make: Any) -> None:
 
 def test_a_figure_without_values_of_users_cannot_be_tested(make: Any) -> None:
     [one] = variants_of([make(0, [], [0.5])])
-    with pytest.raises(InputError, match=r"per_user\.parquet"):
+    with pytest.raises(InputError, match="coverage_at_5 is one number without values per user"):
         one.evaluation("end_to_end/coverage_at_5", "valid")
 
 
