@@ -33,6 +33,8 @@ Part = TypeVar("Part")
 MANIFEST, CONFIG, CARD = "model.json", "config.yaml", "protocol.json"
 FORMAT = 1
 """Version of the way in which chains are written; a higher one cannot be read."""
+FARTHEST = 2**60
+"""The farthest time in ms, with which sums and differences fit into int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +195,8 @@ def _about(folder: Path) -> dict[str, Any]:
         about["files"] = {str(name): (int(size), str(digest)) for name, (size, digest) in about["files"].items()}
         str(about["recx"]), str(about["keep"])
         about["until"] = None if about.get("until") is None else int(about["until"])
+        if abs(about["until"] or 0) > FARTHEST:
+            raise ValueError(about["until"])
     except InputError:
         raise
     except Exception as error:

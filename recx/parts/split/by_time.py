@@ -103,4 +103,4 @@ class ByTime:
         """
         assert interactions.time is not None
         masks = self._between(interactions, interactions.time, start, stop)
-        return evaluated(make_fold(interactions, *masks, self.request_time), self, "test")[0]
+        return evaluated(make_fold(interactions, *masks, self.request_time), self, None)[0]

@@ -99,8 +99,8 @@ def _answered(interactions: Interactions, step: Callable[[int], tuple[Bools, Boo
     return history & (interactions.weight > 0), target
 
 
-def evaluated(fold: Fold, asking: Asking, name: FoldName) -> tuple[Fold, dict[str, float]]:
-    """Return a fold with the requests and targets of the users who are evaluated, and its notes."""
+def evaluated(fold: Fold, asking: Asking, name: FoldName | None) -> tuple[Fold, dict[str, float]]:
+    """Return a fold with the requests and targets of the users who are evaluated, and its notes (see ``of_users``)."""
     fold, notes = (fold, dict[str, float]()) if asking.users is None else of_users(fold, asking.users, name)
     if asking.max_users is None or fold.target is None:
         return fold, notes
@@ -129,11 +129,11 @@ def make_fold(
     return Fold(known, targets, Requests(users, time))
 
 
-def of_users(fold: Fold, file: Path, name: FoldName) -> tuple[Fold, dict[str, float]]:
+def of_users(fold: Fold, file: Path, name: FoldName | None) -> tuple[Fold, dict[str, float]]:
     """Return a fold with the requests and targets of the users of a file, and its notes; the history stays whole.
 
     Raises:
-        InputError: The file cannot be used, or none of its users has a request in this fold.
+        InputError: The file cannot be used, or none of its users has a request in this fold, unless it has no name.
     """
     listed, unknown = users_in(file, fold.history.users.ids)
     asking = listed[fold.requests.user]
@@ -142,7 +142,7 @@ def of_users(fold: Fold, file: Path, name: FoldName) -> tuple[Fold, dict[str, fl
         "listed_users_unknown": unknown,
         "listed_users_without_request": int(listed.sum() - asking.sum()),
     }
-    if not asking.any():
+    if name is not None and not asking.any():
         n, ids = int(listed.sum()), fold.history.users.ids
         raise InputError(
             f"split.users={file}: none of its users has a request in fold={name}, and the data knows {n:,} of its "

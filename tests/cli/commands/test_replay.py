@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -138,3 +139,38 @@ def test_every_mistake_is_one_sentence(
     assert message in said
     assert said.count("\n") == 1
     assert set(home.rglob("*")) == before
+
+
+@pytest.mark.parametrize("until", ["soon", 10**30, [1]], ids=["text", "far", "list"])
+def test_a_model_whose_time_is_none_is_damaged(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], until: object
+) -> None:
+    shutil.copytree("outputs/1", tmp_path / "run")
+    manifest = tmp_path / "run" / "model" / "model.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "until": until}))
+    monkeypatch.setattr("sys.argv", ["recx", "replay", str(tmp_path / "run"), "--log", "log.csv"])
+    assert main.main() == 2
+    said = capsys.readouterr().err
+    assert "model.json is damaged" in said
+    assert said.count("\n") == 1
+
+
+def test_a_model_of_an_earlier_recx_takes_the_time_from_its_data(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree("outputs/1", tmp_path / "run")
+    manifest = tmp_path / "run" / "model" / "model.json"
+    about = json.loads(manifest.read_text())
+    until = about.pop("until")
+    manifest.write_text(json.dumps(about))
+    words = [str(tmp_path / "run"), "--log", "log.csv", "--no-mlflow", "--output", str(tmp_path / "mine")]
+    assert run(words) == 0
+    said = json.loads((tmp_path / "mine" / "replay.json").read_text())
+    assert said["until"] == str(np.datetime64(until, "ms"))
+    (home / "early.csv").rename(home / "moved.csv")
+    try:
+        monkeypatch.setattr("sys.argv", ["recx", "replay", *words])
+        assert main.main() == 2
+    finally:
+        (home / "moved.csv").rename(home / "early.csv")
+    assert "this model does not say until when it has learned" in capsys.readouterr().err

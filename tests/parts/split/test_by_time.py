@@ -104,3 +104,16 @@ def test_rolling_windows_are_those_of_rectools(shared_data: Callable[[str], Path
     folds = [ByTime(window="7d", skip=skip).split(world, "test").fold for skip in range(3)]
     sizes = [(len(fold.history), 0 if fold.target is None else len(fold.target), len(fold.requests)) for fold in folds]
     assert sizes == [(97_680, 1_164, 42), (96_185, 824, 45), (92_428, 727, 40)]
+
+
+def test_a_fold_between_two_times_is_that_of_a_window(world: Interactions, shown: Callable, tmp_path: Path) -> None:
+    split = ByTime(window="20ms")
+    assert [split.start(world, fold) for fold in ("predict", "test", "valid")] == [100, 80, 60]
+    assert shown(split.fold_between(world, 80, 100)) == shown(split.split(world, "test").fold)
+    assert shown(split.fold_between(world, 60, 80)) == shown(split.split(world, "valid").fold)
+    assert len(split.fold_between(world, 1000, 1020).requests) == 0
+    listed = tmp_path / "users.txt"
+    listed.write_text(f"{world.users.ids[0]}\n")
+    some = ByTime(window="20ms", users=listed)
+    assert some.fold_between(world, 80, 100).requests.user.tolist() == [0]
+    assert len(some.fold_between(world, 1000, 1020).requests) == 0
