@@ -78,6 +78,13 @@ class Wrong:
         return candidates.take(np.arange(candidates.n_lists)[::-1])
 
 
+@dataclass(frozen=True)
+class Either(Learner, Reverse):
+    """Both learns and ranks as it is; its settings say which."""
+
+    trains: bool = True
+
+
 def chain(**settings: Any) -> Experiment:
     evaluator = Evaluator(["recall_at_2"], ["hit_at_1"], ["hit_at_1", "hit_at_2"])
     parts = {"dataset": Table(), "splitter": LeaveLast(), "retriever": Everything(), "ranker": Identity()}
@@ -133,6 +140,16 @@ def test_a_ranker_that_learns_nothing_needs_no_past(refit: bool) -> None:
 def test_a_ranker_that_learns_asks_for_a_past() -> None:
     with pytest.raises(InputError, match="the ranker learns from the step before"):
         chain(ranker=Learner(), splitter=LeaveLast(past="none")).run()
+
+
+def test_the_settings_of_a_ranker_may_leave_it_untrained() -> None:
+    learning, as_it_is = Either(), Either(trains=False)
+    expected = chain(ranker=learning).run()
+    result = chain(ranker=as_it_is, splitter=LeaveLast(past="none")).run()
+    assert (len(learning.folds), as_it_is.folds) == (1, [])
+    assert result.recommendations.item.tolist() == expected.recommendations.item.tolist() == [2, 1, 0] * 3
+    with pytest.raises(InputError, match="the ranker learns from the step before"):
+        chain(ranker=learning, splitter=LeaveLast(past="none")).run()
 
 
 def test_predicting_judges_nothing_and_knows_everything() -> None:

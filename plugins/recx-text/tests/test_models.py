@@ -10,7 +10,7 @@ import pytest
 import torch
 from huggingface_hub import constants
 from recx_text.encoder import SentenceTransformer
-from recx_text.models import device_of, digest_of, folder_of
+from recx_text.models import device_of, digest_of, dtype_on, folder_of
 from recx_text.ranker import CrossEncoder
 
 from recx.plugin import InputError
@@ -80,3 +80,8 @@ def test_a_device_that_is_not_there_is_reported(pairs: Path) -> None:
         SentenceTransformer(str(pairs), device=missing).fit(np.array([]))
     assert device_of("auto", "ranker") in ("cpu", "cuda", "mps")
     assert CrossEncoder(str(pairs)).device == "auto"
+
+
+def test_products_are_halved_in_precision_where_asked_for() -> None:
+    assert dtype_on("cpu", "auto") == dtype_on("cuda", "float32") == torch.float32
+    assert dtype_on("cpu", "bfloat16") == torch.bfloat16
