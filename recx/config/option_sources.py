@@ -37,10 +37,13 @@ PLUGINS = {
     "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),
     "recx-transformer": (
         "experiment/news_transformer",
+        "experiment/sequences_transformer",
         "feature/news_transformer",
+        "feature/next_item_transformer",
         "retriever/bert4rec",
         "retriever/transformer",
         "retriever/union_news_transformer",
+        "retriever/union_transformer",
         "sweep/transformer",
     ),
 }

@@ -24,6 +24,7 @@ UNBOUNDED = {
     ("Period", "since"): "a time, in milliseconds or as a text, which is checked as one",
     ("Period", "until"): "a time, in milliseconds or as a text, which is checked as one",
     ("Rerank", "sample"): "a mapping with keys of its own, which are checked one by one",
+    ("Rerank", "budget"): "a mapping with keys of its own, which are checked one by one",
     ("Rerank", "parallel"): "a mapping with keys of its own, which are checked one by one",
 }
 NO_PARTS = ("experiment/", "hydra/", "reproduction/", "study/", "sweep/")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recx.report.terminal.formats import count, figure, percent
-from recx.report.terminal.text_table import bullets, section, show, table
+from recx.report.terminal.text_table import UNLIMITED, bullets, section, show, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,7 @@ def print_replay(
     head = ("window from", "asked", shown or objective, "interval", "new items", "largest PSI")
     show(console, [table(head, [_row(one, shown) for one in windows], left=(0,), folding=(), indent=False)])
     show(console, section("what to know", bullets(list(sentences))))
-    show(console, ["", *where])
+    show(console, ["", *where], UNLIMITED)  # a path that is wrapped cannot be copied
 
 
 def _row(one: Mapping[str, Any], shown: str) -> tuple[str, ...]:
