@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+import made_tools
 import numpy as np
 import pandas as pd
 import pytest
@@ -327,6 +328,15 @@ def small(line: str, here: Path) -> list[str]:
         sizes = []
     elif path == "DIR" and "dataset=ebnerd" in words:
         impressions_with_histories(here)
+        sizes = []
+    elif "dataset.reliability=success_rate" in words:
+        made_tools.tools(here)
+        sizes = []
+    elif path == "traces.jsonl":
+        made_tools.traces(here)
+        sizes = []
+    elif path.startswith("samples."):
+        made_tools.samples(here)
         sizes = []
     elif path == "DIR" and experiment.startswith("news"):
         synthetic(["readers=120", "articles=80", "days=3"], here)

@@ -1,4 +1,4 @@
-"""Spans of an agent as OTLP writes them, , built by hand."""
+"""Spans of an agent as OTLP writes them, built by hand."""
 
 from __future__ import annotations
 
