@@ -27,9 +27,6 @@ from recx_transformer.training import fit
 
 __all__ = ["BERT4Rec", "FittedTransformer", "Transformer"]
 
-SHAPE = ("factors", "blocks", "heads", "positions")
-"""The settings by which the networks of one run are told apart."""
-
 
 class SequenceModel(Settings):
     """A sequence model that is trained, or loaded from a run."""
@@ -58,25 +55,17 @@ class SequenceModel(Settings):
         return results.load(str(self.from_run)).folder / "model"
 
     def _found(self) -> FittedTransformer:
-        """Return the fitted model of this kind of the run: its retriever, or a source of its union.
-
-        Of several it is the one with this part's ``SHAPE``.
+        """Return the only fitted model of this kind of the run: its retriever, or a source of its union.
 
         Raises:
-            InputError: The run kept no model, one with none of them, or several that cannot be told apart.
+            InputError: The run kept no model, or one with none or several of them.
         """
         parts = fitted_parts_of(self._saved, FittedTransformer)
         found = [part for part in parts if part.settings.option == self.option]
         if len(found) > 1:
-            alike = [part for part in found if all(getattr(part.settings, n) == getattr(self, n) for n in SHAPE)]
-            if len(alike) != 1:
-                shape = ", ".join(f"{name}={getattr(self, name)}" for name in SHAPE)
-                raise InputError(
-                    f"{self._saved} contains {len(found)} networks of retriever={self.option}, and {len(alike)} of "
-                    f"them with {shape}: choose a run with only one, "
-                    "or give these settings of one of them"
-                )
-            found = alike
+            raise InputError(
+                f"{self._saved} contains {len(found)} networks of retriever={self.option}: choose a run with only one"
+            )
         if not found:
             raise InputError(
                 f"{self._saved} contains no network of retriever={self.option}: choose a run with that retriever and "

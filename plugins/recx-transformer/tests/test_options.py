@@ -17,8 +17,8 @@ def test_the_option_has_every_setting_with_its_default(option: str) -> None:
 
 def test_the_union_takes_in_the_transformer_and_the_ranker_its_score() -> None:
     config = config_of("+experiment=news_transformer")
-    assert set(config["retriever"]["sources"]) == {"item_knn", "faiss", "popularity", "transformer", "wide"}
-    assert {"transformer_score", "transformer_rank", "wide_score", "wide_rank", "age"} <= set(config["feature"])
+    assert set(config["retriever"]["sources"]) == {"item_knn", "faiss", "popularity", "transformer"}
+    assert {"transformer_score", "transformer_rank", "age"} <= set(config["feature"])
     config = config_of("+experiment=sequences_transformer")
     assert set(config["retriever"]["sources"]) == {"item_knn", "popularity", "transformer"}
     assert {"transformer_score", "transformer_rank", "transition"} <= set(config["feature"])
