@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def test_the_time_limit_ends_after_an_iteration(
     history: Interactions, of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = iter(np.arange(1000.0))
-    monkeypatch.setattr("recx.parts.shared.training.time.monotonic", lambda: next(ticks))
+    own = SimpleNamespace(monotonic=lambda: next(ticks))  # other threads go on by the real one
+    monkeypatch.setattr("recx.parts.shared.training.time", own)
     fitted = replace(of, time_limit="2s").fit(history)
     assert fitted.summary.notes == {f"{fitted.option}_epochs": 2, f"{fitted.option}_ended_by_time_limit": 1}
     assert same(fitted, replace(of, iterations=2).fit(history))

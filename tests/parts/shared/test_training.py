@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,7 +116,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
             now += 1.0
 
     ticks = seconds()
-    monkeypatch.setattr("recx.parts.shared.training.time.monotonic", lambda: next(ticks))
+    own = SimpleNamespace(monotonic=lambda: next(ticks))  # other threads go on by the real one
+    monkeypatch.setattr("recx.parts.shared.training.time", own)
 
 
 @pytest.mark.usefixtures("clock")
