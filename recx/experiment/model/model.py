@@ -57,8 +57,7 @@ class Model:
         """All events that the run has read, and the requests of its users after them.
 
         Raises:
-            InputError: The run did not keep them, and its data is missing, has changed, or lies at an address that no
-                command line names.
+            InputError: They were not kept, and the data is missing, has changed, or is at an address not named here.
         """
         kept = self.kept
         if kept.chain.known is not None:

@@ -19,7 +19,7 @@ from recx.core.errors import InputError
 from recx.core.ragged import indptr_of, sum_of_groups
 from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Bools, Doubles, Longs
-from recx.parts.ranker.softmax import CELLS
+from recx.parts.ranker.softmax import CELLS, evenly_spaced
 
 ClassWeight = Literal["balanced"] | float | None
 
@@ -158,12 +158,8 @@ class Objective:
 
     def sample(self, n_rows: int) -> Objective:
         """Return the objective of about ``n_rows`` rows from evenly spaced blocks of users, or itself if small."""
-        every = len(self.table) // n_rows
-        if every < 2:
-            return self
-        blocks = list(self._blocks())
-        chosen = blocks[::every]
-        if len(chosen) == len(blocks):
+        chosen = evenly_spaced(self._blocks(), len(self.table) // n_rows)
+        if not chosen:
             return self
         table, clicked, weight = (
             np.concatenate([getattr(block, name) for block in chosen]) for name in ("table", "clicked", "weight")

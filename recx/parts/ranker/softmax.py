@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,17 @@ from recx.core.system.threads import side_by_side
 from recx.core.types import Array, Doubles, Longs
 
 CELLS = 400_000  # cells of the table converted to float64 at once: float32 is too coarse for a line search
+
+
+B = TypeVar("B")
+
+
+def evenly_spaced(blocks: Iterator[B], every: int) -> list[B]:
+    """Return each ``every``-th block; nothing where that is all of them."""
+    if every < 2:
+        return []
+    found = list(blocks)
+    return found[::every] if len(found) > 1 else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +85,8 @@ class Objective:
 
     def sample(self, n_rows: int) -> Objective:
         """Return the objective of about ``n_rows`` rows from evenly spaced blocks of users, or itself if small."""
-        every = len(self.table) // n_rows
-        if every < 2:
-            return self
-        blocks = list(self._blocks())
-        chosen = blocks[::every]
-        if len(chosen) == len(blocks):
+        chosen = evenly_spaced(self._blocks(), len(self.table) // n_rows)
+        if not chosen:
             return self
         table, gain = (np.concatenate([getattr(block, name) for block in chosen]) for name in ("table", "gain"))
         indptr = indptr_of(np.concatenate([np.diff(block.indptr) for block in chosen]))
