@@ -7,8 +7,9 @@ def test_my_retriever_keeps_its_contract():
 """
 
 from recx.core.pruning import FirstFit, noted, watched
-from recx.testing.checks import check_feature, check_metric, check_option, check_ranker, check_retriever
+from recx.testing.checks import check_feature, check_metric, check_ranker, check_retriever
 from recx.testing.checks_of_data import check_dataset, check_encoder, check_filter, check_splitter
+from recx.testing.checks_of_options import check_listing, check_option
 from recx.testing.checks_of_trackers import check_tracker
 from recx.testing.options import config_of, part_of
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
@@ -19,6 +20,7 @@ __all__ = [
     "check_encoder",
     "check_feature",
     "check_filter",
+    "check_listing",
     "check_metric",
     "check_option",
     "check_ranker",

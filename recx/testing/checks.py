@@ -1,4 +1,4 @@
-"""Contract checks of retrievers, rankers, features, metrics and option files: each names the rule that is broken.
+"""Contract checks of retrievers, rankers, features and metrics: each names the rule that is broken.
 
     from recx.testing import check_retriever, tiny_world
 
@@ -6,7 +6,8 @@
         check_retriever(MyRetriever())
 
 The rules are those of ``recx.core.protocols`` and the laws: valid lists, no knowledge of the future, independent
-requests, reproducible results. The other kinds are in ``checks_of_data`` and ``checks_of_trackers``. All checks raise
+requests, reproducible results. The other kinds are in ``checks_of_data``, ``checks_of_options`` and
+``checks_of_trackers``. All checks raise
 AssertionError; none needs pytest.
 """
 
@@ -15,12 +16,10 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 
 import numpy as np
 
-from recx.config import factory
-from recx.config.compose import compose
 from recx.core.protocols import Feature, FittedRanker, FittedRetriever, Metric, Ranker, Retriever, is_trained
 from recx.core.ragged import position_of_rows
 from recx.core.total import Total
@@ -208,35 +207,6 @@ def check_metric(metric: Metric, interactions: Interactions | None = None) -> No
     unchanged = np.isin(truth.user, candidates.user[candidates.n_lists // 2 :])
     same = isinstance(some, np.ndarray) and np.array_equal(values[unchanged], some[unchanged], equal_nan=True)
     expect(same, f"{metric.name} of a user must not depend on other users' lists")
-
-
-SHARED = {"${seed}": 0, "${seen}": "drop", "${n_candidates}": 100}
-"""The values of interpolations when a part is used without configuration files."""
-
-
-def check_option(name: str) -> None:
-    """Raise AssertionError unless an option file names every setting of its part, with the part's own default.
-
-    Interpolations (``${feature}``, ``${oc.env:…}``) and settings without a default are not compared.
-
-    Args:
-        name: The option, such as ``retriever/ease``.
-    """
-    from omegaconf import OmegaConf
-
-    group, _, option = name.partition("/")
-    written = OmegaConf.to_container(compose([f"{group}={option}"])[group], resolve=False)
-    assert isinstance(written, dict)
-    kind = factory.locate(written.pop("_target_"), group)
-    settings = {field.name: field for field in fields(kind) if field.init}
-    expect(written.keys() == settings.keys(), f"{name} must name the settings {', '.join(settings)}")
-    for key, field in settings.items():
-        value = tuple(written[key]) if isinstance(written[key], list) else written[key]
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
-        if isinstance(value, str):
-            value = SHARED.get(value, value)
-        elsewhere = isinstance(value, str) and value.startswith("${")
-        expect(default is MISSING or elsewhere or value == default, f"{name}: {key} must be {default}, the default")
 
 
 def _by_item(lists: RankedLists) -> RankedLists:

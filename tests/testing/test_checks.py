@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
 from recx.core.judged_lists import JudgedLists
 from recx.core.protocols import Feature, FittedFeature
@@ -30,7 +29,6 @@ from recx.testing import (
     check_metric,
     check_ranker,
     check_retriever,
-    checks,
     tiny_world,
 )
 from recx.testing.tiny_dataset import everyone_asks, other_future
@@ -323,25 +321,3 @@ def test_plugin_authors_need_no_pytest() -> None:
     script = "import sys; import recx.testing; print('pytest' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False False"
-
-
-@pytest.mark.parametrize(
-    ("written", "promise"),
-    [
-        ({"seed": "${seed}", "seen": "drop"}, None),
-        ({"seed": "${oc.env:SEED}", "seen": "${seen}"}, None),
-        ({"seed": 1, "seen": "${seen}"}, "seed must be 0, the default"),
-        ({"seen": "${seen}"}, "must name the settings seed, seen"),
-        ({"seed": 0, "seen": "drop", "sead": 0}, "must name the settings seed, seen"),
-    ],
-)
-def test_an_option_that_is_not_its_part_s_is_caught(
-    written: dict[str, object], promise: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    option = OmegaConf.create({"retriever": {"_target_": "recx.parts.retriever.random.Random", **written}})
-    monkeypatch.setattr(checks, "compose", lambda words: option)
-    if promise is None:
-        checks.check_option("retriever/random")
-    else:
-        with pytest.raises(AssertionError, match=promise):
-            checks.check_option("retriever/random")
