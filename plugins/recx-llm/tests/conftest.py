@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 from recx_llm import endpoint
+from recx_llm.ranker import Llm
 
-from recx.plugin import Interactions
-from recx.testing import tiny_world
+from recx.plugin import Fold, Interactions, RankedLists
+from recx.testing import last_out, some_candidates, tiny_world
 
 CANDIDATE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 
@@ -164,3 +165,34 @@ def told_world(times: bool = True, queries: bool = True) -> Interactions:
     asks = np.array([f"task of user {n}" for n in range(made.n_users)], dtype=object)
     asks[-1] = ""
     return replace(made, items=items, users=replace(made.users, table={**made.users.table, "text": asks}))
+
+
+def llm(server: Server, **settings: Any) -> Llm:
+    return Llm(server.url, "tiny", **settings)
+
+
+def ranked(ranker: Llm, fold: Fold | None = None) -> tuple[RankedLists, RankedLists]:
+    """Return the candidates of the tiny world and what became of them."""
+    fold = fold or last_out(told_world())
+    candidates = some_candidates(fold)
+    return candidates, ranker.rank(candidates, fold.history, fold.requests)
+
+
+def texts(lists: RankedLists, world: Interactions | None = None) -> list[list[str]]:
+    """Return the texts of the items of each list, in their order."""
+    table = (world or told_world()).items.table["text"]
+    return [
+        [str(table[item]) for item in lists.item[a:b]] for a, b in zip(lists.indptr, lists.indptr[1:], strict=False)
+    ]
+
+
+def no_blank() -> Interactions:
+    made = told_world()
+    made.items.table["text"][-1] = "5 item"
+    return made
+
+
+def one_list(fold: Fold, length: int) -> tuple[RankedLists, Any]:
+    candidates = some_candidates(fold)
+    one = np.flatnonzero(candidates.lengths >= length)[:1]
+    return candidates.take(one).top(length), fold.requests[one]
