@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TRANSFORMER := $(VENV)/.transformer
 PLUGINS := $(VENV)/.plugins
+DOCTREES := docs/site/.doctrees
 RAY := $(VENV)/.ray
 TESTED := transformer lightgbm text bridges implicit graph llm
 # Many tests start Python, which reads compiled code faster, and writes none where PYTHONDONTWRITEBYTECODE is set. The tests
 # of a file share what is made once for them: a worker has neighbouring ones, and takes over some of another's in the end.
 PYTEST := $(BIN)/python -m compileall -q recx && OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: news news-transformer test test-all test-plugins lint bench bench-ranking clean
+.PHONY: news news-transformer test test-all test-plugins lint docs bench bench-ranking clean
 
 news: $(STAMP) ## run the main job on a generated news site; make news ARGS="dataset.path=DIR" for real clicks
 	$(BIN)/python -m recx +experiment=news $(ARGS)
@@ -35,6 +36,9 @@ lint: $(STAMP) ## check style, formatting, types and imports between packages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(STAMP) ## build the site into docs/site, and run its tutorials; python -m recx docs opens it
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d $(DOCTREES) -c docs/sphinx docs docs/site
 
 bench: $(STAMP) ## measure speed and memory, on the data in ../shared/data if present
 	$(BIN)/python benchmarks/run.py $(ARGS)

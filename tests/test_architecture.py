@@ -104,7 +104,7 @@ def test_composing_a_configuration_brings_nothing_heavy() -> None:
 
 
 def test_the_page_on_architecture_names_every_folder_and_no_other() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "concepts" / "architecture.md").read_text(encoding="utf-8")
     folders = page[page.index("## The folders") : page.index("At the top stand")]
     named = set(re.findall(r"^\| `(\w+)/` \|", folders, flags=re.MULTILINE))
     assert named == {folder.parent.name for folder in (ROOT / "recx").glob("*/__init__.py")}

@@ -16,10 +16,9 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recx.config import option_sources
+from recx.cli.commands.help import commands
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean, unexpected
 from recx.core.project import CONFIG_NAME, Project, entered
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 COMMANDS = (
-    *("bridge", "cache", "clicks", "compare", "doctor", "evaluate", "explain", "init"),
+    *("bridge", "cache", "clicks", "compare", "docs", "doctor", "evaluate", "explain", "help", "init"),
     *("list", "new-plugin", "predict", "replay", "report", "reproduce", "runs", "serve", "study", "ui"),
 )
 """The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
@@ -100,13 +99,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
         first = arguments[0] if arguments else ""
         if first in COMMANDS:
             return int(import_module(f"recx.cli.commands.{first.replace('-', '_')}").run(arguments[1:]))
-        if first == "help" or not {"-h", "--help"}.isdisjoint(arguments):
-            return _help()
+        if not {"-h", "--help"}.isdisjoint(arguments):
+            commands()
+            return 0
         if "--version" in arguments:
             echo(f"recx-lab {__version__}")
             return 0
         if first and not first.startswith(("-", "+", "~")) and "=" not in first:
-            near = did_you_mean(first, [*COMMANDS, "help"])
+            near = did_you_mean(first, COMMANDS)
             raise InputError(f"unknown command {first!r}, which is not a KEY=VALUE override either: {near}")
         return _run_hydra(arguments)
 
@@ -135,17 +135,6 @@ def _project_flags(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]
         else:
             config_name = value.removesuffix(".yaml")
     return folders, config_name, others
-
-
-def _help() -> int:
-    options: dict[str, list[str]] = {}
-    for option in option_sources.options():
-        group, slash, name = option.rpartition("/")
-        if slash:
-            options.setdefault(group, []).append(name)
-    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    echo(text.format(groups="\n".join(f"  {group:<15}{', '.join(names)}" for group, names in options.items())))
-    return 0
 
 
 def _run_hydra(arguments: Sequence[str]) -> int:

@@ -34,8 +34,8 @@ _NOISE = ("full_key:", "object_type=", "reference_type=", "See https://", "Confi
 
 OF_PLUGINS = {
     "colorlog": "pip install hydra-colorlog",
-    "submitit_local": "install recx-lab again, with its extra 'slurm' (docs/install.md)",
-    "submitit_slurm": "install recx-lab again, with its extra 'slurm' (docs/install.md)",
+    "submitit_local": "install recx-lab again, with its extra 'slurm' (python -m recx help install)",
+    "submitit_slurm": "install recx-lab again, with its extra 'slurm' (python -m recx help install)",
 }
 """Option of a Hydra plugin that may be missing -> how to install it."""
 
@@ -100,7 +100,7 @@ def _unknown_option(error: MissingConfigException) -> str:
     if plugin is not None:
         return (
             f"{group}={option}: the plugin that has this option, {plugin}, is not installed: run `pip install -c "
-            f"constraints.txt -e plugins/{plugin}` in recx's folder (docs/install.md)"
+            f"constraints.txt -e plugins/{plugin}` in recx's folder (python -m recx help install)"
         )
     if not group:
         near = did_you_mean(option, [stem for folder, _, stem in known if not folder])

@@ -13,7 +13,7 @@ class NotKept:
 
     Attributes:
         what: What it is, for the sentence "the model is not kept, since it contains …".
-        page: The page of the documentation that says more.
+        page: The page of ``recx help`` that says more.
     """
 
     what: str

@@ -59,10 +59,10 @@ class NotStorableError(TypeError):
     """A value contains something that cannot be stored.
 
     Attributes:
-        page: The page of the documentation that says more.
+        page: The page of ``recx help`` that says more.
     """
 
-    def __init__(self, what: str, page: str = "docs/own-part.md") -> None:
+    def __init__(self, what: str, page: str = "own-part") -> None:
         super().__init__(what)
         self.page = page
 

@@ -27,7 +27,7 @@ SWEEP = f"sweep of ranker.l2, n_candidates: {ON.format('')}"
 AXES = ("ranker.l2=0.1 n_candidates=50", "ranker.l2=0.01 n_candidates=50")
 TRIALS = tuple(f"{axes}: {ON.format('')}" for axes in AXES)
 SHOTS = os.environ.get("RECX_SCREENSHOTS")
-"""The folder for the pictures of docs/mlflow.md; without it they are only looked at."""
+"""The folder for the pictures of docs/how-to/mlflow.md; without it they are only looked at."""
 
 
 @pytest.fixture(scope="module")

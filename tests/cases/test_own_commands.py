@@ -47,7 +47,9 @@ def ran(once: list[Path], tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
         (folder / "one.py").write_text(PROGRAM)
         done = command_in(folder, *WORDS, "retriever=external", f"retriever.command=[{sys.executable},one.py]")
         assert (done.code, done.err) == (0, "")
-        said = "contains what an external program has learnt, which is this run's alone: see docs/external.md"
+        said = (
+            "contains what an external program has learnt, which is this run's alone: see python -m recx help external"
+        )
         assert f"the model is not kept, since it {said}, or choose model=off" in " ".join(done.out.split())
         assert runs(folder) == ["fit", "retrieve"]
         once.append(folder)

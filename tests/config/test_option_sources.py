@@ -71,7 +71,7 @@ def test_an_option_of_a_plugin_that_is_not_installed_says_how_to_install_it(plug
         compose([f"{plus}{group}={name}"])
     assert str(raised.value) == (
         f"{group}={name}: the plugin that has this option, {plugin}, is not installed: run `pip install -c "
-        f"constraints.txt -e plugins/{plugin}` in recx's folder (docs/install.md)"
+        f"constraints.txt -e plugins/{plugin}` in recx's folder (python -m recx help install)"
     )
 
 

@@ -1,4 +1,4 @@
-"""What docs/clicks.md shows works as it stands there."""
+"""What docs/how-to/clicks.md shows works as it stands there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from recx.cli import main as cli
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "clicks.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "clicks.md").read_text(encoding="utf-8")
 LOG = pd.DataFrame(
     [
         (of, item, position, int(item == clicked))

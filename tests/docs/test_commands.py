@@ -18,6 +18,7 @@ import made_tools
 import numpy as np
 import pandas as pd
 import pytest
+from repository import COPIES
 
 from recx.cli import main as cli
 from recx.cli.commands import init
@@ -26,7 +27,17 @@ from recx.core.project import Project, entered
 from recx.jobs.sweep.plan import read as read_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+MADE = [DOCS / page for page in COPIES.values()]
+"""Pages that ``make docs`` copies; it makes those of the reference too, and the site."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted(
+        page
+        for page in DOCS.rglob("*.md")
+        if page not in MADE and page.relative_to(DOCS).parts[0] not in ("reference", "site")
+    ),
+]
 EXTRAS = {
     "hydra/sweeper=optuna": "hydra_optuna_sweeper",
     "+sweep=search": "hydra_optuna_sweeper",
@@ -104,10 +115,14 @@ def project(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_example_of_a_part_is_what_new_plugin_writes(mine: Path) -> None:
-    page = ROOT / "docs" / "own-part.md"
+    page = ROOT / "docs" / "how-to" / "own-part.md"
     [option] = blocks(page, "yaml")
     assert option == (mine / "recx_mine" / "conf" / "retriever" / "mine.yaml").read_text(encoding="utf-8")
-    shown = [block for name in ("own-part", "own-dataset") for block in blocks(ROOT / "docs" / f"{name}.md", "python")]
+    shown = [
+        block
+        for name in ("own-part", "own-dataset")
+        for block in blocks(ROOT / "docs" / "how-to" / f"{name}.md", "python")
+    ]
     written = [file.read_text(encoding="utf-8") for file in (mine / "recx_mine").glob("*.py")]
     assert len(shown) == 6
     assert all(any(code in text for text in written) for code in shown)
@@ -120,7 +135,7 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 
 def test_the_example_of_a_project_is_what_init_writes(project: Path) -> None:
-    page = ROOT / "docs" / "own-project.md"
+    page = ROOT / "docs" / "how-to" / "own-project.md"
     [code] = blocks(page, "python")
     assert code in Path("shop/dataset.py").read_text(encoding="utf-8")
     [option] = blocks(page, "yaml")
@@ -314,7 +329,7 @@ def small(line: str, here: Path) -> list[str]:
         recommended = pd.read_parquet(newest(here, "recommendations.parquet") / "recommendations.parquet")
         words = [f"user={recommended['user'].iloc[0]}" if word == "user=ID" else word for word in words]
     if any("next_item.py" in word for word in words):
-        [program] = blocks(ROOT / "docs" / "external.md", "python")
+        [program] = blocks(ROOT / "docs" / "how-to" / "external.md", "python")
         (here / "next_item.py").write_text(program, encoding="utf-8")
         words = [word.replace("[python,", f"[{sys.executable},") for word in words]
     experiment = next((word.removeprefix("+experiment=") for word in words if word.startswith("+experiment=")), "")

@@ -1,4 +1,4 @@
-"""The Python of docs/frames.md works as it stands there."""
+"""The Python of docs/how-to/frames.md works as it stands there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "frames.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "frames.md"
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from made_files import MADE, write
 from recx.jobs.identified import identified
 from recx.parts.dataset.known_files import formats
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "known-data.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "known-data.md").read_text(encoding="utf-8")
 ON_OTHER_PAGES = {"news", "tool_selection", "agents", "ebnerd", "otel"}
 
 

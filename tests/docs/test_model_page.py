@@ -1,4 +1,4 @@
-"""The Python of docs/model.md works as it stands there."""
+"""The Python of docs/how-to/model.md works as it stands there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import recx
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "model.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "model.md"
 NEWS = "+experiment=news dataset.readers=200 dataset.articles=100 n_candidates=20 tracker=console"
 TOOLS = "+experiment=tools dataset.tasks=100 dataset.tools=20 tracker=console"
 

@@ -1,4 +1,4 @@
-"""What docs/compare-runs.md shows of online tests works as it stands there."""
+"""What docs/how-to/compare-runs.md shows of online tests works as it stands there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from recx.cli import main as cli
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "compare-runs.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "compare-runs.md").read_text(encoding="utf-8")
 SECTION = re.split("^## ", PAGE[PAGE.index("## Did an online test") :], flags=re.MULTILINE)[1]
 
 

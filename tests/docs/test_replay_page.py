@@ -1,4 +1,4 @@
-"""The Python of docs/replay.md works as it stands there."""
+"""The Python of docs/how-to/replay.md works as it stands there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 import recx
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "replay.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "replay.md"
 DAY = 86_400_000
 SMALL = "n_candidates=10 retriever=popularity ranker=identity tracker=console cache=off hydra.run.dir=outputs/1"
 

@@ -1,4 +1,4 @@
-"""The code of docs/studies.md works as it stands there, on a finished study."""
+"""The code of docs/how-to/studies.md works as it stands there, on a finished study."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recx.jobs.study.cells import Cell, CellOutcome
 from recx.jobs.study.output import SUMMARY, write_outputs
 from recx.jobs.study.tables import tables_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "studies.md").read_text(encoding="utf-8")
 NDCG = "end_to_end/ndcg_at_10"
 
 

@@ -1,4 +1,4 @@
-"""The files that docs/tool-data.md shows are read as it says."""
+"""The files that docs/how-to/tool-data.md shows are read as it says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recx.parts.dataset.samples import Samples
 from recx.parts.dataset.tool_pool import ToolPool
 from recx.parts.dataset.tool_selection import ToolSelection
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tool-data.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "tool-data.md").read_text(encoding="utf-8")
 SECTIONS = {
     part.partition("\n")[0]: re.findall(r"^```json\n(.*?)^```$", part, flags=re.DOTALL | re.MULTILINE)
     for part in PAGE.split("\n## ")[1:]

@@ -1,4 +1,4 @@
-"""The laws of docs/architecture.md, checked on whole runs of the default parts on a small generated news site.
+"""The laws of docs/concepts/architecture.md, checked on whole runs of the default parts on a small generated news site.
 
 Law 7 (metrics equal a textbook loop) is in tests/evaluation/metrics, law 1 of each feature in tests/parts/feature.
 """

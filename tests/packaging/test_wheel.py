@@ -149,7 +149,7 @@ def needs_of_checkout(text: str, name: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "see [this](docs/own-part.md)",
+        "see [this](docs/how-to/own-part.md)",
         "![a picture](summary.svg)",
         "| a |\n| --- |\n| [b](c.md) |",
         "[a]: b/c.md\n\nsee [a]",
@@ -162,7 +162,7 @@ def test_a_relative_target_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["`make test`", "pip install -e .", "pip install -c constraints.txt ./a.whl", "see docs/cache.md"]
+    "text", ["`make test`", "pip install -e .", "pip install -c constraints.txt ./a.whl", "see docs/concepts/cache.md"]
 )
 def test_a_text_that_needs_the_checkout_is_found(text: str) -> None:
     assert needs_of_checkout(text, "recx-mine")

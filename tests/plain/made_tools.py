@@ -1,4 +1,4 @@
-"""Small files of tools, tasks, graphs, spans and samples, under the names that docs/tool-data.md shows."""
+"""Small files of tools, tasks, graphs, spans and samples, under the names that docs/how-to/tool-data.md shows."""
 
 from __future__ import annotations
 

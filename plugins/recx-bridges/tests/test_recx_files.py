@@ -27,7 +27,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def write_history(folder: Path, history: Interactions, requests: Requests) -> None:
-    """Write the files of a task as docs/external.md describes them."""
+    """Write the files of a task as docs/how-to/external.md describes them."""
     since = Eligibility(history, "keep").since
     times = None if since is None else pa.array(since, mask=since == UNKNOWN_TIME)
     tables = {

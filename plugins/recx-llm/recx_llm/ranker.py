@@ -90,7 +90,7 @@ class Llm:
     gives_probabilities: ClassVar[bool] = False
     cacheable: ClassVar[bool] = False  # what an endpoint answers is no content to compare; ``cache`` keeps it
     written: ClassVar = ("cache",)
-    not_kept: ClassVar = NotKept("an address to which texts would be sent", "docs/security.md")
+    not_kept: ClassVar = NotKept("an address to which texts would be sent", "security")
 
     url: str | None = None
     model: str | None = None

@@ -31,7 +31,8 @@ def run(arguments: Sequence[str]) -> int:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise InputError(
-            f"the server needs {', '.join(missing)}: install recx-lab again, with its extra 'serve' (docs/install.md)"
+            f"the server needs {', '.join(missing)}: install recx-lab again, with its extra 'serve' "
+            "(python -m recx help install)"
         )
 
     from recx.experiment.model.found import model_of

@@ -51,7 +51,9 @@ class Ray:
             InputError: Ray is not installed, this process uses it already, or no server answers at the address.
         """
         if find_spec("ray") is None:
-            raise InputError("engine=ray needs Ray: install recx-lab again, with its extra 'ray' (docs/install.md)")
+            raise InputError(
+                "engine=ray needs Ray: install recx-lab again, with its extra 'ray' (python -m recx help install)"
+            )
         ray = sys.modules.get("ray")
         if ray is not None and ray.is_initialized():
             raise InputError(

@@ -45,7 +45,8 @@ def keep(result: Result, folder: Path, config: Mapping[str, Any], card: Mapping[
         until = fitted_until(result.interactions, result.experiment.splitter, result.experiment.fold)
         return write(chain, folder / MODEL, config, card, until)
     except NotStorableError as error:
-        say(f"  the model is not kept, since it contains {error}: see {error.page}, or choose model=off")
+        way_out = f"see python -m recx help {error.page}, or choose model=off"
+        say(f"  the model is not kept, since it contains {error}: {way_out}")
         return None
 
 

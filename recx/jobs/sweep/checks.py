@@ -85,7 +85,7 @@ def check_installed(kind: str, target: str) -> None:
         extra = next((extra for mark, extra in EXTRAS.items() if mark in package), "sweep")
         raise InputError(
             f"hydra/{kind}: the package {package} is not installed: install recx-lab again, with its extra {extra!r} "
-            "(docs/install.md)"
+            "(python -m recx help install)"
         )
 
 

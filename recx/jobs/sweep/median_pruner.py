@@ -39,7 +39,7 @@ class Median:
         if find_spec("optuna") is None:
             raise InputError(
                 "pruner=median: Optuna is not installed: install recx-lab again, with its extra 'sweep' "
-                "(docs/install.md), or choose pruner=null"
+                "(python -m recx help install), or choose pruner=null"
             )
 
     def prune(self, course: Mapping[int, float], others: Sequence[Mapping[int, float]]) -> bool:

@@ -14,7 +14,7 @@ from recx.parts.shared.program_files import read_rows, scores_of_rows, write_can
 @dataclass(frozen=True)
 @checked("ranker")
 class External(RunsProgram):
-    """Runs a program that scores the candidates of Parquet files (docs/external.md).
+    """Runs a program that scores the candidates of Parquet files (docs/how-to/external.md).
 
     It is run once to learn from the candidates of the past fold and their targets, and once for each block of
     requests. Its settings are those of ``RunsProgram``.

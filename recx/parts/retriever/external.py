@@ -18,7 +18,7 @@ from recx.parts.shared.top_k import Eligibility
 @dataclass(frozen=True)
 @checked("retriever")
 class External(RunsProgram):
-    """Runs a program that reads events from Parquet files and writes lists into one (docs/external.md).
+    """Runs a program that reads events from Parquet files and writes lists into one (docs/how-to/external.md).
 
     It is run once to learn from the events, and once for each block of requests. Its settings are those
     of ``RunsProgram``, and one more.

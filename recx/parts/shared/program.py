@@ -1,6 +1,7 @@
 """A program of another environment that is a part: its command, what it depends on, and how it is run.
 
-It gets a folder with files, and leaves its answer there: see ``recx.parts.shared.program_files`` and docs/external.md.
+It gets a folder with files, and leaves its answer there: see ``recx.parts.shared.program_files`` and
+docs/how-to/external.md.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LONGEST = 200
 """Characters of a command that are shown."""
 NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 """Variables that would have another Python import the packages of this one."""
-NOT_KEPT = NotKept("what an external program has learnt, which is this run's alone", "docs/external.md")
+NOT_KEPT = NotKept("what an external program has learnt, which is this run's alone", "external")
 """Why a part that runs a program is not kept: whoever changes its files would choose what runs, and what it reads."""
 SECRETS = "RECX_SECRET_"
 """How variables with passwords of this command line begin."""
@@ -173,7 +174,7 @@ class Program:
 
 @dataclass(frozen=True)
 class RunsProgram:
-    """The settings of a part that runs a program (docs/external.md), and what follows from them.
+    """The settings of a part that runs a program (docs/how-to/external.md), and what follows from them.
 
     Nothing but this command line, or an option file of the person's own project, can name the command (see
     ``recx.core.project.check_command``).

@@ -1,4 +1,4 @@
-"""The files by which recx and a program of another environment talk: their names and columns are in docs/external.md.
+"""The files by which recx and a program of another environment talk: docs/how-to/external.md names their columns.
 
 Users and items are numbers, those of the rows of ``users.parquet`` and ``items.parquet``; times are ms since 1970.
 """

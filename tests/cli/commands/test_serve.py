@@ -15,7 +15,7 @@ from recx.core.errors import InputError
 from recx.jobs.serve.process import Workers
 from recx.jobs.serve.settings import Settings
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "serve.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "serve.md"
 
 
 @pytest.fixture

@@ -62,6 +62,6 @@ def test_a_part_that_cannot_be_kept_is_said(result: Result, tmp_path: Path) -> N
         assert keep(replace(result, ranker=Unkept()), tmp_path, {"model": "parts"}, {}) is None  # type: ignore[arg-type]
     said = output.getvalue()
     assert "the model is not kept, since it contains a Unkept" in said
-    assert "see docs/own-part.md, or choose model=off" in said
+    assert "see python -m recx help own-part, or choose model=off" in said
     assert list(tmp_path.iterdir()) == []
     assert keep(replace(result, ranker=Identity()), tmp_path, {"model": "parts"}, {})

@@ -1,4 +1,4 @@
-"""The files of recx (docs/external.md) for the scripts beside: NumPy and PyArrow are all that it needs.
+"""The files of recx (docs/how-to/external.md) for the scripts beside: NumPy and PyArrow are all that it needs.
 
 The scripts run in the environment of a library, so this module knows nothing of recx's own.
 """

@@ -1,0 +1,41 @@
+"""The site: ``make docs`` builds it into docs/site. Sphinx reads the pages, MyST-NB runs the tutorials."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from recx import __version__  # noqa: E402
+
+project = "recx"
+author = "The recx authors"
+version = release = __version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "repository", "generated"]
+exclude_patterns = ["site", "sphinx", "package.md"]
+suppress_warnings = ["myst.strikethrough"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+highlight_language = "none"  # a command line is not Python
+
+nb_execution_mode = "cache"  # runs again what has changed
+nb_execution_raise_on_error = True
+nb_execution_timeout = 240
+nb_execution_in_temp = True
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # signatures show them where they matter; the docstrings name shapes and units
+
+copybutton_exclude = ".linenos, .gp, .go"
+
+html_theme = "furo"
+html_title = f"recx {version}"
+html_static_path = ["../pictures"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}

@@ -1,0 +1,73 @@
+"""Links from pages to files of the repository, which a site cannot follow: those that are pages here lead to them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+DOCS = Path(__file__).resolve().parents[1]
+ROOT = DOCS.parent
+COPIES = {
+    "benchmarks/README.md": "benchmarks.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    **{
+        f"plugins/{folder.name}/README.md": f"plugins/{folder.name}.md"
+        for folder in sorted((ROOT / "plugins").iterdir())
+        if (folder / "README.md").is_file() and folder.name != "recx-template"
+    },
+}
+"""File of the repository -> the page under docs that is a copy of it, which git ignores."""
+
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)#\s]+)((?:#[^)\s]*)?)\)")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Copy the pages that lie elsewhere, and change the links of every page that is read."""
+    app.connect("builder-inited", lambda _: copy())
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def copy() -> None:
+    """Write the copies, each with its links as they are from its place; one that is as it was stays untouched."""
+    for source, page in COPIES.items():
+        text = linked((ROOT / source).read_text(encoding="utf-8"), source, f"docs/{page}")
+        target = DOCS / page
+        target.parent.mkdir(exist_ok=True)
+        if not target.is_file() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+
+
+def _read(app: Sphinx, docname: str, source: list[str]) -> None:
+    page = f"docs/{docname}.md"
+    if (ROOT / page).is_file():
+        source[0] = linked(source[0], page, page)
+
+
+def linked(text: str, source: str, page: str) -> str:
+    """Return a text whose links lead to pages of the site; a link to any other file becomes the file's name.
+
+    Args:
+        text: Markdown.
+        source: Where its relative links start from, relative to the repository.
+        page: The page where it will stand.
+    """
+
+    def changed(found: re.Match[str]) -> str:
+        picture, name, target, anchor = found.groups()
+        if "://" in target or target.startswith("mailto:"):
+            return found[0]
+        path = os.path.normpath(Path(source).parent / target)
+        path = f"docs/{COPIES[path]}" if path in COPIES else path
+        if path.startswith("docs/"):
+            return f"{picture}[{name}]({os.path.relpath(path, Path(page).parent)}{anchor})"
+        return name if "`" in name else f"`{name}`"
+
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)  # what is fenced stays as it is
+    return "".join(part if part.startswith("```") else LINK.sub(changed, part) for part in parts)
