@@ -19,7 +19,7 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        return 130
+        return 130  # INTERRUPTED of recx.core.exit_codes, which was perhaps not imported yet
     finally:
         # Where an interrupt passes through a text that Python executes, such as the methods of a dataclass, Python ends
         # the process by a signal, whatever its exit code, unless it executes another text before.

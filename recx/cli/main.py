@@ -1,8 +1,7 @@
 """The command line: ``python -m recx`` or ``recx``.
 
 Arguments with ``=`` compose and run an experiment (Hydra); a command such as ``list`` comes first. Every error is
-reported in one sentence on stderr, with an exit code: 1 for a failed run, 2 for bad input or configuration, 130 for
-an interrupt. ``replay`` ends with 3 where a limit that a person set was crossed.
+reported in one sentence on stderr, with an exit code of ``recx.core.exit_codes``.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ import stat
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from recx.cli.commands.help import commands
+from recx.cli.commands import COMMANDS, module_of
+from recx.cli.commands.help import print_help
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean, unexpected
+from recx.core.exit_codes import DONE, FAILED, INTERRUPTED
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
@@ -29,12 +29,6 @@ from recx.core.version import __version__
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-COMMANDS = (
-    *("bridge", "cache", "clicks", "compare", "docs", "doctor", "evaluate", "explain", "help", "init"),
-    *("list", "new-plugin", "predict", "replay", "report", "reproduce", "runs", "serve", "study", "ui"),
-)
-"""The commands; each has a module in ``recx.cli.commands``, which is imported only when it is called."""
 
 
 def main() -> int:
@@ -58,23 +52,23 @@ def main() -> int:
         return code
     except BrokenPipeError:  # the process that reads the output, such as `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return FAILED
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return _fail("interrupted", INTERRUPTED)
     except RecxError as error:
         return _fail(str(error), error.exit_code)
     except MemoryError as error:
         what = f" ({error})" if str(error) else ""
-        return _fail(f"not enough memory{what}: use less data, a smaller n_candidates or a machine with more", 1)
+        return _fail(f"not enough memory{what}: use less data, a smaller n_candidates or a machine with more", FAILED)
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         reason = os.strerror(error.errno) if error.errno else str(error)
         way_out = "check the disk and its permissions, or run in another folder"
         if error.errno == errno.EMFILE:
             way_out = "allow this process more of them (ulimit -n 4096)"
-        return _fail(f"{file}{reason}: {way_out}", 1)
+        return _fail(f"{file}{reason}: {way_out}", FAILED)
     except Exception as error:
-        return _fail(unexpected(error), 1)
+        return _fail(unexpected(error), FAILED)
 
 
 def _in_utf8() -> None:
@@ -98,13 +92,13 @@ def _dispatch(arguments: Sequence[str]) -> int:
     with entered(Project.of(folders, overrides, config_name)):
         first = arguments[0] if arguments else ""
         if first in COMMANDS:
-            return int(import_module(f"recx.cli.commands.{first.replace('-', '_')}").run(arguments[1:]))
+            return int(module_of(first).run(arguments[1:]))
         if not {"-h", "--help"}.isdisjoint(arguments):
-            commands()
-            return 0
+            print_help()
+            return DONE
         if "--version" in arguments:
             echo(f"recx-lab {__version__}")
-            return 0
+            return DONE
         if first and not first.startswith(("-", "+", "~")) and "=" not in first:
             near = did_you_mean(first, COMMANDS)
             raise InputError(f"unknown command {first!r}, which is not a KEY=VALUE override either: {near}")
@@ -162,7 +156,7 @@ def _run_hydra(arguments: Sequence[str]) -> int:
     if not parsed.cfg:
         check_single(overrides)
     run([*flags, *overrides])
-    return 0
+    return DONE
 
 
 def _parsed(arguments: Sequence[str]) -> Namespace:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from recx.core.exit_codes import FAILED, UNUSABLE
 from recx.core.secrets import hidden
 
 LONGEST_NAME = 80
@@ -18,18 +19,18 @@ LONGEST_NAME = 80
 
 
 class RecxError(Exception):
-    """A run failed for a reason that the message explains (exit code 1)."""
+    """A run failed for a reason that the message explains."""
 
-    exit_code = 1
+    exit_code = FAILED
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(hidden(one) if isinstance(one, str) else one for one in arguments))
 
 
 class InputError(RecxError):
-    """The user's data or configuration cannot be used (exit code 2)."""
+    """The user's data or configuration cannot be used."""
 
-    exit_code = 2
+    exit_code = UNUSABLE
 
 
 def reason(error: BaseException) -> str:

@@ -166,15 +166,6 @@ def test_other_exit_codes(
     assert said.count("\n") == 1
 
 
-def test_help_names_the_commands_and_every_option(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_main(monkeypatch, "--help") == 0
-    words = capsys.readouterr().out.replace(",", " ").split()
-    assert {"list", "ui"} <= set(words)
-    assert {name.rpartition("/")[2] for name in option_sources.options() if "/" in name} <= set(words)
-
-
 def test_list_prints_one_line_per_option(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_main(monkeypatch, "list", "retriever") == 0
     heading, *lines = capsys.readouterr().out.splitlines()

@@ -16,13 +16,7 @@ def run(arguments: Sequence[str]) -> int:
         InputError: No installed plugin has the library, or there is no such Python.
         RecxError: The environment cannot be made.
     """
-    parser = Parser(prog="recx bridge", description="Environments for the models of other libraries.")
-    commands = parser.add_subparsers(dest="command")
-    commands.add_parser("list", help="what there is (the same as without a word)")
-    setup = commands.add_parser("setup", help="make the environment of a library, or make it anew")
-    setup.add_argument("name", metavar="NAME", help="the library, such as rectools")
-    setup.add_argument("--python", help="the Python to make it with (the one that runs recx)")
-    parsed = parser.parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     from recx.jobs.bridges import bridge, bridges
 
     if parsed.command == "setup":
@@ -44,3 +38,14 @@ def run(arguments: Sequence[str]) -> int:
         echo(f"{one.name:<12}{one.state:<10}{one.python:<14}{one.about} ({one.requires[0]})")
     echo(f"folder: {folder_of('NAME')}; python -m recx bridge setup NAME")
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx bridge", description="Environments for the models of other libraries.")
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("list", help="what there is (the same as without a word)")
+    setup = commands.add_parser("setup", help="make the environment of a library, or make it anew")
+    setup.add_argument("name", metavar="NAME", help="the library, such as rectools")
+    setup.add_argument("--python", help="the Python to make it with (the one that runs recx)")
+    return parser

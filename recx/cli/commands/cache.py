@@ -25,11 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: A size or a duration cannot be read, or the folder does not exist.
     """
-    parser = Parser(prog="recx cache", description="Show the size of the stage cache, and prune it.")
-    parser.add_argument("--keep", metavar="SIZE", help="remove the least recently used beyond this size, such as 20GB")
-    parser.add_argument("--older", metavar="DURATION", help="remove what was not used for so long, such as 30d")
-    parser.add_argument("--folder", type=Path, default=Path(CACHE), help="(%(default)s)")
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     keep = None if chosen.keep is None else n_bytes(chosen.keep, "--keep")
     older = None if chosen.older is None else milliseconds(chosen.older, "--older") / 1000
     if not chosen.folder.is_dir() and chosen.folder != Path(CACHE):
@@ -54,6 +50,15 @@ def run(arguments: Sequence[str]) -> int:
     limit = readable(n_bytes(str(StageCache.limit), "cache.limit"))
     echo(f"{'limit':<24}{limit:>12}  by default (cache.limit): a run removes the least recently used beyond its own")
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx cache", description="Show the size of the stage cache, and prune it.")
+    parser.add_argument("--keep", metavar="SIZE", help="remove the least recently used beyond this size, such as 20GB")
+    parser.add_argument("--older", metavar="DURATION", help="remove what was not used for so long, such as 30d")
+    parser.add_argument("--folder", type=Path, default=Path(CACHE), help="(%(default)s)")
+    return parser
 
 
 def _moment(seconds: float) -> str:

@@ -18,16 +18,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The log or a setting cannot be used.
     """
-    parser = Parser(prog="recx clicks", description="Estimate how attractive items are, apart from their positions.")
-    parser.add_argument("log", help="a row an impression: list, item, position from 1, clicked 0 or 1; perhaps query")
-    parser.add_argument("--model", choices=("cascade", "sdbn", "dbn"), default="dbn", help="how users read (dbn)")
-    parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as list=session,position=rank")
-    parser.add_argument(
-        "--continuation", type=float, help="a known chance to read on (dbn); by default it is estimated"
-    )
-    parser.add_argument("--smoothing", type=float, default=1.0, help="clicks, and others, added to those counted (1)")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the table: .csv or .parquet")
-    settings = vars(parser.parse_args(arguments))
+    settings = vars(parser().parse_args(arguments))
     output, settings["columns"] = settings.pop("output"), columns_of(settings["columns"])
     if output is not None and output.suffix not in ENDINGS:
         raise InputError(f"--output {output}: its name must end in {' or '.join(ENDINGS)}")
@@ -44,3 +35,21 @@ def run(arguments: Sequence[str]) -> int:
             else:
                 found.items.to_parquet(temporary, index=False)
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx clicks", description="Estimate how attractive items are, apart from their positions.")
+    parser.add_argument("log", help="a row an impression: list, item, position from 1, clicked 0 or 1; perhaps query")
+    parser.add_argument(
+        "--model", choices=("cascade", "sdbn", "dbn"), default="dbn", help="how users read (%(default)s)"
+    )
+    parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as list=session,position=rank")
+    parser.add_argument(
+        "--continuation", type=float, help="a known chance to read on (dbn); by default it is estimated"
+    )
+    parser.add_argument(
+        "--smoothing", type=float, default=1.0, help="clicks, and others, added to those counted (%(default)s)"
+    )
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the table: .csv or .parquet")
+    return parser

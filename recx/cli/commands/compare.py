@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     if any(word.partition("=")[0] == "--ab" for word in arguments):
         return compare_ab.run(arguments)
-    chosen = _parser().parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     if len(chosen.runs) < 2:
         raise InputError(
             f"recx compare: two runs or more are needed, got {len(chosen.runs)}: give their folders or MLflow run ids, "
@@ -61,11 +61,10 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    about = "Compare runs with the first one, user by user."
-    parser = Parser(
-        prog="recx compare", description=f"{about} --ab LOG compares the arms of an online test (--ab LOG --help)."
-    )
+def parser() -> Parser:
+    """Return the flags."""
+    also = "--ab LOG compares the arms of an online test (--ab LOG --help)."
+    parser = Parser(prog="recx compare", description="Compare runs with the first one, user by user.", epilog=also)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.add_argument("--metrics", metavar="A,B", help=f"full names of metrics (all of {STAGE})")
     parser.add_argument("--by", metavar="SLICE", help="also by quarters of history_length or item_popularity")

@@ -14,7 +14,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The log or a setting cannot be used, or can be read in two ways.
     """
-    settings = vars(_parser().parse_args(arguments))
+    settings = vars(parser().parse_args(arguments))
     form, log = settings.pop("form"), settings.pop("ab")
     settings["columns"], names = columns_of(settings["columns"]), settings["metrics"]
     settings["metrics"] = None if names is None else [name.strip() for name in names.split(",")]
@@ -39,7 +39,8 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Return the flags."""
     parser = Parser(prog="recx compare", description="Compare the two arms of an online test, user by user.")
     parser.add_argument("--ab", required=True, metavar="LOG", help="a log of what was shown and clicked (see docs)")
     parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as user=uid,arm=variant")

@@ -17,10 +17,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: There is no such page, or this installation has no site.
     """
-    parser = Parser(prog="recx docs", description="Open the documentation in a browser; it needs no network.")
-    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to open, such as own-data")
-    parser.add_argument("--print", action="store_true", dest="only_print", help="print the address and open nothing")
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     path = SITE / "index.html"
     if chosen.topic:
         path = (SITE / page_of(chosen.topic).relative_to(DOCS)).with_suffix(".html")
@@ -33,3 +30,11 @@ def run(arguments: Sequence[str]) -> int:
     if not chosen.only_print:
         webbrowser.open(path.as_uri())
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx docs", description="Open the documentation in a browser; it needs no network.")
+    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to open, such as own-data")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="print the address and open nothing")
+    return parser

@@ -20,10 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The configuration or the data cannot be used.
     """
-    parser = Parser(prog="recx doctor", description="Check the data and its split before any training.")
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="the overrides of a run on this data")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    chosen = parser.parse_intermixed_args(arguments)
+    chosen = parser().parse_intermixed_args(arguments)
 
     from recx.config.overrides import readable
     from recx.jobs.doctor import diagnosis
@@ -41,3 +38,11 @@ def run(arguments: Sequence[str]) -> int:
 
     found.print_on(console_of_stdout())
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx doctor", description="Check the data and its split before any training.")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="the overrides of a run on this data")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser

@@ -18,10 +18,29 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: A file, a metric or a setting cannot be used.
     """
+    settings = vars(parser().parse_args(arguments))
+    print_json, metrics = settings.pop("json"), _metrics(settings.pop("metrics"), settings.pop("k"))
+    settings["columns"], by = columns_of(settings["columns"]), settings.pop("by")
+    if by is not None:
+        _print_systems(metrics, by, print_json, settings)
+        return 0
+
+    from recx.evaluation.evaluate import evaluate
+    from recx.report.terminal.console import console_of_stdout
+    from recx.report.terminal.print_evaluation import as_json, print_evaluation
+
+    evaluation = evaluate(settings.pop("recommendations"), settings.pop("relevance"), metrics, **settings)
+    if print_json:
+        echo(as_json(evaluation))
+    else:
+        print_evaluation(console_of_stdout(), evaluation)
+    return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
     defaults = ",".join(DEFAULT_METRICS)
-    parser = Parser(
-        prog="recx evaluate", description="Evaluate lists against the ground truth: CSV, TSV, Parquet or TREC files."
-    )
+    parser = Parser(prog="recx evaluate", description="Evaluate lists from files: CSV, TSV, Parquet, TREC.")
     parser.add_argument("recommendations", help="columns user, item and score or rank; or a TREC run")
     parser.add_argument("relevance", help="columns user, item and, if graded, grade; or TREC qrels")
     parser.add_argument("--metrics", help=f"comma-separated names, see `recx list metric` ({defaults})")
@@ -41,23 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as user=uid,item=sku,score=pred")
     parser.add_argument("--by", metavar="COLUMN", help="the column of the system, whose lists are compared")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    settings = vars(parser.parse_args(arguments))
-    print_json, metrics = settings.pop("json"), _metrics(settings.pop("metrics"), settings.pop("k"))
-    settings["columns"], by = columns_of(settings["columns"]), settings.pop("by")
-    if by is not None:
-        _print_systems(metrics, by, print_json, settings)
-        return 0
-
-    from recx.evaluation.evaluate import evaluate
-    from recx.report.terminal.console import console_of_stdout
-    from recx.report.terminal.print_evaluation import as_json, print_evaluation
-
-    evaluation = evaluate(settings.pop("recommendations"), settings.pop("relevance"), metrics, **settings)
-    if print_json:
-        echo(as_json(evaluation))
-    else:
-        print_evaluation(console_of_stdout(), evaluation)
-    return 0
+    return parser
 
 
 def _print_systems(metrics: Sequence[str], by: str, print_json: bool, settings: dict[str, Any]) -> None:

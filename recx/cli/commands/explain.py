@@ -17,14 +17,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The run or the user does not exist, or the run's data has changed.
     """
-    parser = Parser(prog="recx explain", description="Explain what a run showed a user.")
-    parser.add_argument("run", metavar="RUN", help=RUN)
-    parser.add_argument("user", nargs="?", metavar="user=ID", help="the user's id or name in the data")
-    parser.add_argument("--worst", type=int, metavar="N", help="the N users whose target the ranker moved down most")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="candidates besides the targets (%(default)s)")
-    parser.add_argument("--uri", help=URI)
-    parser.add_argument("--json", action="store_true", help="print JSON, with every candidate and feature")
-    chosen = parser.parse_intermixed_args(arguments)
+    chosen = parser().parse_intermixed_args(arguments)
     if (chosen.worst is not None and chosen.worst < 1) or chosen.top < 0:
         raise InputError(f"recx explain: --worst must be 1 or more, --top 0 or more, got {chosen.worst}, {chosen.top}")
     if (chosen.user is None) == (chosen.worst is None):
@@ -54,3 +47,15 @@ def run(arguments: Sequence[str]) -> int:
         else:
             print_explanation(console_of_stdout(), explanation, chosen.top)
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx explain", description="Explain what a run showed a user.")
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.add_argument("user", nargs="?", metavar="user=ID", help="the user's id or name in the data")
+    parser.add_argument("--worst", type=int, metavar="N", help="the N users whose target the ranker moved down most")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="candidates besides the targets (%(default)s)")
+    parser.add_argument("--uri", help=URI)
+    parser.add_argument("--json", action="store_true", help="print JSON, with every candidate and feature")
+    return parser

@@ -48,12 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The folder is not empty, its name is not one for a package, or the file cannot be used.
     """
-    parser = Parser(prog="recx init", description="Create a project to start from: option files and parts of its own.")
-    parser.add_argument("dir", metavar="DIR", help="the folder to create; its package gets the same name")
-    parser.add_argument("--from", dest="file", metavar="FILE", help="a table of your own data: CSV, TSV or Parquet")
-    for flag, what in FLAGS.items():
-        parser.add_argument(f"--{flag}", help=f"with --from: {what}")
-    parsed = vars(parser.parse_args(arguments))
+    parsed = vars(parser().parse_args(arguments))
     folder = Path(parsed["dir"])
     package = _package(folder)
     given = {name: parsed[name] for flag in FLAGS if parsed[name := flag.replace("-", "_")] is not None}
@@ -69,6 +64,16 @@ def run(arguments: Sequence[str]) -> int:
     steps += [f"python -m recx --config-dir conf +experiment={option}", "python -m pytest"]
     echo("\n".join(f"  {step}" for step in steps))
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx init", description="Create a project to start from: option files and parts of its own.")
+    parser.add_argument("dir", metavar="DIR", help="the folder to create; its package gets the same name")
+    parser.add_argument("--from", dest="file", metavar="FILE", help="a table of your own data: CSV, TSV or Parquet")
+    for flag, what in FLAGS.items():
+        parser.add_argument(f"--{flag}", help=f"with --from: {what}")
+    return parser
 
 
 def _package(folder: Path) -> str:

@@ -19,9 +19,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: The group does not exist.
     """
-    parser = Parser(prog="recx list", description="List the options of every group, one per line.")
-    parser.add_argument("group", nargs="?", metavar="GROUP", help="only this group, such as retriever")
-    wanted = parser.parse_args(arguments).group
+    wanted = parser().parse_args(arguments).group
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for option, (package, file) in option_sources.options().items():
         group, slash, name = option.rpartition("/")
@@ -42,6 +40,13 @@ def run(arguments: Sequence[str]) -> int:
         for name, package, text in groups[group]:
             echo(f"  {name:<{width}}  {package}  {text}".rstrip())
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx list", description="List the options of every group, one per line.")
+    parser.add_argument("group", nargs="?", metavar="GROUP", help="only this group, such as retriever")
+    return parser
 
 
 def _first_comment(file: Path) -> str:

@@ -31,10 +31,7 @@ def run(arguments: Sequence[str]) -> int:
         InputError: The name is not valid for a package, a folder, an option or a plugin has it already, or there is no
             such kind.
     """
-    parser = Parser(prog="recx new-plugin", description="Create a plugin to start from in the folder recx-NAME.")
-    parser.add_argument("name", help="such as mine: the plugin is called recx-mine, its package recx_mine")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; without any: {', '.join(USUAL)}")
-    parsed = parser.parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     name = parsed.name.replace("-", "_")
     for kind in parsed.kinds:
         if kind not in KINDS:
@@ -53,6 +50,14 @@ def run(arguments: Sequence[str]) -> int:
     steps = [f"pip install -e ./{folder}", *_commands(folder), f"python -m pytest {folder}"]
     echo("\n".join(f"  {step}" for step in steps))
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx new-plugin", description="Create a plugin to start from in the folder recx-NAME.")
+    parser.add_argument("name", help="such as mine: the plugin is called recx-mine, its package recx_mine")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; without any: {', '.join(USUAL)}")
+    return parser
 
 
 def _files(kinds: Sequence[str]) -> list[Path]:

@@ -19,8 +19,7 @@ def run(arguments: Sequence[str]) -> int:
         InputError: The run has no model, its data is needed and missing, or a file or an argument cannot be used.
         OSError: The disk is full, or something else is wrong with it.
     """
-    parser = _parser()
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     if chosen.k < 1:
         raise InputError(f"--k {chosen.k}: it must be a whole number from 1 up")
     if chosen.force and chosen.output is None:
@@ -56,7 +55,8 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Return the flags."""
     parser = Parser(prog="recx predict", description="Recommend items to users with the model of a run.")
     parser.add_argument("run", metavar="RUN", help=RUN)
     who = parser.add_mutually_exclusive_group()

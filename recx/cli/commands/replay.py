@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recx.cli.commands.parser import RUN, URI, Parser
-
-ALARM = 3
-"""The exit code where a limit of ``--alarm`` was crossed."""
+from recx.core.exit_codes import ALARM, DONE
 
 
 def run(arguments: Sequence[str]) -> int:
     """Replay a log against a run's model, write its files and print its figures.
 
     Returns:
-        0, or ``ALARM`` where a limit was crossed.
+        ``DONE``, or ``ALARM`` where a limit was crossed.
 
     Raises:
         InputError: The run has no model, or the log or an argument cannot be used.
         RecxError: The MLflow store cannot be opened or written to.
     """
-    chosen = _parser().parse_args(arguments)
+    chosen = parser().parse_args(arguments)
 
     from recx.core.system.durations import milliseconds
     from recx.jobs.replay.alarms import Limit
@@ -58,10 +56,11 @@ def run(arguments: Sequence[str]) -> int:
         where = [f"files: {own.path}", *([f"MLflow: {address}"] if address else [])]
         objective = str(model.kept.config.get("objective"))
         print_replay(console, said["windows"], list(sentences(said)), objective, where)
-    return ALARM if made.alarms else 0
+    return ALARM if made.alarms else DONE
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Return the flags."""
     parser = Parser(
         prog="recx replay", description="Watch what the model of a run does on a log that goes on after its fit."
     )

@@ -23,13 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         InputError: A run does not exist or has nothing to compare, or one of its files is missing or damaged.
     """
-    about = "Write a page: of one run, benchmark or study, of several runs, or of benchmarks on several machines."
-    parser = Parser(prog="recx report", description=about)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
-    parser.add_argument("--uri", help=URI)
-    parser.add_argument("--anyway", action="store_true", help="runs of other folds or data too, without tests")
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
 
     from recx.core.system.atomic import write_text
 
@@ -45,6 +39,17 @@ def run(arguments: Sequence[str]) -> int:
     write_text(path, text)
     echo(path)
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    about = "Write a page: of one run, benchmark or study, of several runs, or of benchmarks on several machines."
+    parser = Parser(prog="recx report", description=about)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    parser.add_argument("--output", type=Path, metavar="FILE", help=f"(RUN/report.html; of several runs: {REPORTS})")
+    parser.add_argument("--uri", help=URI)
+    parser.add_argument("--anyway", action="store_true", help="runs of other folds or data too, without tests")
+    return parser
 
 
 def _refuse_other(path: Path) -> None:

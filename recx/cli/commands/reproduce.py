@@ -9,6 +9,7 @@ from contextlib import nullcontext, redirect_stdout
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE, FAILED
 from recx.core.system.screen import echo
 
 LIST = "list"
@@ -18,21 +19,12 @@ def run(arguments: Sequence[str]) -> int:
     """Reproduce published figures, or list what can be reproduced.
 
     Returns:
-        1 if a measured figure differs from the expected one, else 0.
+        ``FAILED`` if a measured figure differs from the expected one, else ``DONE``.
 
     Raises:
         InputError: There is no such reproduction, or its data is not there or is other data.
     """
-    parser = Parser(prog="recx reproduce", description="Run a published protocol, and compare its figures with ours.")
-    parser.add_argument("name", nargs="?", default=LIST, metavar="NAME", help="a reproduction; list (the default): all")
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="KEY=VALUE",
-        help="data=DIR with its files, or dataset.path=FILE; jobs=N runs at a time; chains=A,B, worlds=A,B: only these",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    chosen = parser.parse_intermixed_args(arguments)
+    chosen = parser().parse_intermixed_args(arguments)
 
     from recx.core.system.serialize import plain
     from recx.jobs.reproduce.output import print_list, print_reproduced
@@ -54,4 +46,18 @@ def run(arguments: Sequence[str]) -> int:
         echo(json.dumps(plain(one.as_dict()), indent=2))
     else:
         print_reproduced(console_of_stdout(), one)
-    return int(any(row.verdict == "differs" for row in one.rows))
+    return FAILED if any(row.verdict == "differs" for row in one.rows) else DONE
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx reproduce", description="Run a published protocol, and compare its figures with ours.")
+    parser.add_argument("name", nargs="?", default=LIST, metavar="NAME", help="a reproduction; list (the default): all")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="data=DIR with its files, or dataset.path=FILE; jobs=N runs at a time; chains=A,B, worlds=A,B: only these",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser

@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
         InputError: A column, metric or setting is unknown, or the limit is below 1.
         RecxError: The store of ``outputs`` cannot be read.
     """
-    chosen = _parser().parse_args(_joined(arguments))
+    chosen = parser().parse_args(_joined(arguments))
     if chosen.limit is not None and chosen.limit < 1:
         raise InputError(f"--limit {chosen.limit}: it must be a whole number of rows from 1 up")
     from recx.jobs.history import past_runs
@@ -59,7 +59,8 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Return the flags."""
     parser = Parser(prog="recx runs", description="List the runs under outputs, newest first.")
     parser.add_argument("--filter", action="append", default=[], metavar="TEXT", help="KEY=VALUE, or text; repeatable")
     parser.add_argument("--sort", metavar="COLUMN", default="-when", help="or a metric; -COLUMN: largest first")

@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
         InputError: The run has no model, an argument cannot be used, or the port is taken.
         KeyboardInterrupt: Ctrl-C.
     """
-    chosen = _parser().parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     limits = _limits(chosen.max_body, chosen.max_users, chosen.timeout)
     if not 1 <= chosen.workers <= 64:
         raise InputError(f"--workers {chosen.workers}: it must be a whole number from 1 to 64")
@@ -56,7 +56,8 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Return the flags."""
     parser = Parser(prog="recx serve", description="Answer requests with a run's model.", allow_abbrev=False)
     parser.add_argument("run", metavar="RUN", help=RUN)
     parser.add_argument("--port", type=int, default=8000, help="(%(default)s)")

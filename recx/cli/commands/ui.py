@@ -9,12 +9,17 @@ from recx.cli.commands.parser import Parser
 
 def run(arguments: Sequence[str]) -> int:
     """Serve MLflow's pages until they are closed; see ``recx.tracking.ui``."""
-    parser = Parser(prog="recx ui", description="Browse all runs in MLflow, on this machine only.")
-    parser.add_argument("run", nargs="?", default="", metavar="RUN", help="open the page of this MLflow run id")
-    parser.add_argument("--port", type=int, default=5000, help="(%(default)s)")
-    parser.add_argument("--uri", help="the tracking store (MLFLOW_TRACKING_URI, else the one under outputs)")
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     from recx.tracking.ui import open_ui
 
     open_ui(chosen.run, chosen.uri, chosen.port)
     return 0
+
+
+def parser() -> Parser:
+    """Return the flags."""
+    parser = Parser(prog="recx ui", description="Browse all runs in MLflow, on this machine only.")
+    parser.add_argument("run", nargs="?", default="", metavar="RUN", help="open the page of this MLflow run id")
+    parser.add_argument("--port", type=int, default=5000, help="(%(default)s)")
+    parser.add_argument("--uri", help="the tracking store (MLFLOW_TRACKING_URI, else the one under outputs)")
+    return parser

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recx.config import factory, option_sources
 from recx.core import project
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE, FAILED
 from recx.core.fold_names import VALID
 from recx.core.metric_names import hint
 from recx.core.run_context import RunContext
@@ -53,8 +54,8 @@ class StudyResult:
 
     @property
     def exit_code(self) -> int:
-        """1 if a cell failed, else 0."""
-        return 1 if any(one.reason for one in self.outcomes) else 0
+        """``FAILED`` if a cell failed, else ``DONE``."""
+        return FAILED if any(one.reason for one in self.outcomes) else DONE
 
 
 def run(plan: Plan, local: Local, workers: Workers, *, resume: bool = False) -> StudyResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.chosen import data_name
+from recx.core.exit_codes import DONE, FAILED
 from recx.core.fold_names import outside_name
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden
@@ -40,7 +41,7 @@ class Outcome:
     Attributes:
         trials: All its trials, sorted by number.
         table: The table of its trials (see ``recx.jobs.sweep.summary.table``).
-        exit_code: 1 if a trial failed, else 0.
+        exit_code: ``FAILED`` if a trial failed, else ``DONE``.
     """
 
     trials: Sequence[Trial]
@@ -83,7 +84,7 @@ def finish(current: plan.Sweep, parent: Run, context: RunContext) -> Outcome:
         echo(f"chosen trial ({conclusion.chosen.done[0].number}), once on test: {result}   {final.folder}")
     if parent.address:
         echo(f"address {parent.address}")
-    return Outcome(trials, tables["trials"], 1 if failed or (final and final.reason) or not trials else 0)
+    return Outcome(trials, tables["trials"], FAILED if failed or (final and final.reason) or not trials else DONE)
 
 
 def _concluded(current: plan.Sweep, trials: Sequence[Trial], context: RunContext) -> Conclusion:

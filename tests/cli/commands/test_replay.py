@@ -13,8 +13,9 @@ import pytest
 
 import recx
 from recx.cli import main
-from recx.cli.commands.replay import ALARM, run
+from recx.cli.commands.replay import run
 from recx.core.errors import InputError
+from recx.core.exit_codes import ALARM
 from recx.jobs.history import past_runs
 
 DAY = 86_400_000
