@@ -1,7 +1,7 @@
 """Matches lists with the targets, once; every metric is then a sum over the few rows that show a target.
 
 truth = GroundTruth.of(fold, rel_threshold=1.0) # the targets, cleaned and counted
-retrieval = truth.judge(candidates)             # the three stages of docs/concepts/architecture.md
+retrieval = truth.judge(candidates)             # the three stages of docs/concepts/stages-and-funnel.md
 end_to_end = truth.judge(recommendations)
 ranking = among_retrieved(end_to_end, retrieval)
 """

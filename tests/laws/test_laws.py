@@ -1,6 +1,6 @@
-"""The laws of docs/concepts/architecture.md, checked on whole runs of the default parts on a small generated news site.
+"""The laws of docs/concepts/laws.md, checked on whole runs of the default parts on a small generated news site.
 
-Law 7 (metrics equal a textbook loop) is in tests/evaluation/metrics, law 1 of each feature in tests/parts/feature.
+Law 7 (metrics equal a textbook loop) is in test_metrics.py, law 1 of each feature in tests/parts/feature.
 """
 
 from __future__ import annotations

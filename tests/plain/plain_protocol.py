@@ -1,6 +1,6 @@
 """The protocol once more, in plain Python: what tests/laws/test_protocol.py holds recx against.
 
-Written from docs/concepts/architecture.md and the docstrings by lists, dicts and loops, for worlds of a few users and
+Written from the pages in docs/concepts and the docstrings by lists, dicts and loops, for worlds of a few users and
 items. It imports nothing of recx. A random draw is NumPy's, as no loop can say what it should be.
 """
 

@@ -47,7 +47,7 @@ class Together:
     Without patience, four clients who ask again and again would be answered in two calls by turns: while the one half
     reads its answers, the other half would be alone. A client without company never waits.
 
-    A user's answer never depends on who else is asked for (a law: see docs/concepts/architecture.md). If a call fails,
+    A user's answer never depends on who else is asked for (a law: see docs/concepts/laws.md). If a call fails,
     each request is answered on its own, so that no request fails for another's sake.
 
     Attributes:
