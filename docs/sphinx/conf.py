@@ -20,6 +20,7 @@ suppress_warnings = ["myst.strikethrough"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+smartquotes = False  # quotes and dashes of settings are typed as they stand
 highlight_language = "none"  # a command line is not Python
 
 nb_execution_mode = "cache"  # runs again what has changed

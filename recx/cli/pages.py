@@ -15,10 +15,20 @@ SITE = DOCS / "site"
 
 
 def topics() -> Mapping[str, Path]:
-    """Return topic -> its page. A page's topic is its file's name, that of a section's first page its folder's."""
+    """Return topic -> its page.
+
+    A page's topic is its file's name, that of a section's first page its folder's. Of pages in a folder of a section
+    it is both, ``options/ranker``, and of the first of them those of section and folder, ``reference/options``.
+    """
     others = (DOCS / "index.md", DOCS / "package.md")
     pages = [page for page in sorted(DOCS.rglob("*.md")) if SITE not in page.parents and page not in others]
-    return {page.parent.name if page.stem == "index" else page.stem: page for page in pages}
+    return {_topic(page): page for page in pages}
+
+
+def _topic(page: Path) -> str:
+    parts = page.relative_to(DOCS).with_suffix("").parts
+    named = parts[:-1] if parts[-1] == "index" else parts
+    return named[-1] if len(parts) <= 2 else "/".join(named[-2:])
 
 
 def page_of(topic: str) -> Path:

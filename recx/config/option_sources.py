@@ -110,6 +110,13 @@ def options() -> dict[str, tuple[str, Path]]:
     return found
 
 
+def description(file: Path) -> str:
+    """Return what an option file says that it is: its first comment besides Hydra's ``@package``; "" without one."""
+    with file.open(encoding="utf-8") as lines:
+        comments = (line[1:].strip() for line in lines if line.startswith("#"))
+        return next((comment for comment in comments if not comment.startswith("@")), "")
+
+
 def content_hash() -> str:
     """Return a hash of the names and contents of all option files."""
     digest = hashlib.blake2b(digest_size=16)

@@ -140,7 +140,7 @@ def coerce(value: Any, hint: Any, key: str) -> Any:
     elif not isinstance(value, bool | int | float | str | list | dict | NoneType):
         return value  # another part; a protocol is not checked before it is used
     quoted = f""": write "{key}='{value}'\"""" if hint in (str, Path) and type(value) in (int, float) else ""
-    raise InputError(f"{key}={_value_text(value)}: it must be {_type_text(hint)}{quoted}")
+    raise InputError(f"{key}={_value_text(value)}: it must be {type_text(hint)}{quoted}")
 
 
 def _is_within(value: Any, marks: Sequence[Any]) -> bool:
@@ -167,18 +167,21 @@ def _value_text(value: Any) -> str:
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _type_text(hint: Any) -> str:
+def type_text(hint: Any) -> str:
+    """Return what an annotation allows, in words: ``a whole number (1 or more) or null``."""
+    if hint is Any:
+        return "any value"
     origin, args = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
-        return f"{_type_text(args[0])} ({_bounds_text(args[1:])})"
+        return f"{type_text(args[0])} ({_bounds_text(args[1:])})"
     if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_type_text(option) for option in args))
+        return " or ".join(dict.fromkeys(type_text(option) for option in args))
     if origin is Literal:
         return f"one of {', '.join(str(known) for known in args)}"
     if _is_fixed(origin, args):
-        return f"a list of {len(args)}: {', '.join(_type_text(option) for option in args)}"
+        return f"a list of {len(args)}: {', '.join(type_text(option) for option in args)}"
     if origin in (tuple, list, Sequence):
-        return f"a list (each of it {_type_text(args[0])})" if args else "a list"
+        return f"a list (each of it {type_text(args[0])})" if args else "a list"
     if origin in (dict, Mapping):
-        return f"a mapping of names (each to {_type_text(args[1])})" if args else "a mapping"
+        return f"a mapping of names (each to {type_text(args[1])})" if args else "a mapping"
     return _NAMES.get(origin, "a part with its _target_")

@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-PAGES: tuple[Callable[[], Mapping[str, str]], ...] = ()
+from reference_pages import features, options
+
+PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (options.pages, features.pages)
 """The functions; a page's name is its path under docs/reference, without ``.md``."""

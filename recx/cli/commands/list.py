@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
@@ -24,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     for option, (package, file) in option_sources.options().items():
         group, slash, name = option.rpartition("/")
         if slash:
-            groups.setdefault(group, []).append((name, package, _first_comment(file)))
+            groups.setdefault(group, []).append((name, package, option_sources.description(file)))
     # recx's own metrics need no option files, those of plugins have some
     new = untried()
     groups["dataset"] = [
@@ -47,9 +46,3 @@ def parser() -> Parser:
     parser = Parser(prog="recx list", description="List the options of every group, one per line.")
     parser.add_argument("group", nargs="?", metavar="GROUP", help="only this group, such as retriever")
     return parser
-
-
-def _first_comment(file: Path) -> str:
-    with file.open(encoding="utf-8") as lines:
-        comments = (line[1:].strip() for line in lines if line.startswith("#"))
-        return next((comment for comment in comments if not comment.startswith("@")), "")  # @package is Hydra's

@@ -1,4 +1,7 @@
-"""Whether a candidate stands for no answer: its weight is what any answer must beat, learned with all others."""
+"""Whether a candidate stands for no answer: its weight is what any answer must beat, learned with all others.
+
+Known: which item of the data stands for no answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is known of the item, compared with what the user has had: classes, texts, numbers."""
+"""What is known of the item, compared with what the user has had: classes, texts, numbers.
+
+Known: the user's events before the request, the data's table of items, and to ``PopularityInClass`` the events of
+all users before the request.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Co-clicks of the item with the user's last clicks, as of the request."""
+"""Co-clicks of the item with the user's last clicks, as of the request.
+
+Known: the events of all users before the request; without times, all of the history.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The columns that the data provides for each candidate."""
+"""The columns that the data provides for each candidate.
+
+Known: what the data says of each candidate, whenever it was written.
+"""
 
 from __future__ import annotations
 

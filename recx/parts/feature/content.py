@@ -1,4 +1,8 @@
-"""Properties of the item, compared with what the user has read."""
+"""Properties of the item, compared with what the user has read.
+
+Known: the user's events before the request, the data's table of items, and of an item without a creation time when it
+was first clicked.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 The root of a graph represents the user; the tools of a graph are those of the nodes below the root. The correct graphs
 of the past are the events of the history. No feature depends on the name or the position of a graph.
+
+Known: the task, the graphs of its list, and to those that count the past all of the history, which is why they refuse
+data with times.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Votes of similar past tasks: the tools and edges of the graphs that answered them."""
+"""Votes of similar past tasks: the tools and edges of the graphs that answered them.
+
+Known: the task and all tasks of the history, which is why data with times is refused.
+"""
 
 from __future__ import annotations
 

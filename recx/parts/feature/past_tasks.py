@@ -1,7 +1,9 @@
 """Features of the past tasks that the tool answered, from the history only.
 
-The words of a task may have little in common with the tool's description and much with past tasks. All features are 0
-if the data has times: they use the whole history, part of which may be later than the request.
+The words of a task may have little in common with the tool's description and much with past tasks.
+
+Known: the task and all tasks of the history. All features are 0 if the data has times, since part of the history may
+be later than the request then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Clicks on the item, as of the request."""
+"""Clicks on the item, as of the request.
+
+Known: the events of all users before the request; without times, all of the history.
+"""
 
 from __future__ import annotations
 

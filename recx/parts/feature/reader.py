@@ -2,6 +2,8 @@
 
 A linear model over the candidates of one user cannot use a value that is the same for all of them, but it can use its
 product with a feature that differs between them.
+
+Known: the user's events before the request, its time, and what the other feature knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Score and rank of each candidate in its retriever's list, and the length of the list."""
+"""Score and rank of each candidate in its retriever's list, and the length of the list.
+
+Known: what the retriever knows.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,8 @@ class Score:
 @checked("feature")
 class Rank:
     """1 / (smoothing + rank in the list); 0 if the source lacks the item.
+
+    The weight of a rank in reciprocal rank fusion: Cormack, Clarke, Büttcher, SIGIR 2009, with a smoothing of 60.
 
     Attributes:
         source: Name of a source of a union, or None for the rank in the list itself.

@@ -1,6 +1,9 @@
 """The four classic features of tool selection, which compare the tool with the task.
 
 The users are tasks and the items are tools, but the features work for any users and items with texts.
+
+Known: the task, the data's table of tools, and to ``Usage`` the events of all users before the request; without times,
+all of the history.
 """
 
 from __future__ import annotations

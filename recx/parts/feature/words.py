@@ -1,4 +1,7 @@
-"""Features of the item's text and the user's."""
+"""Features of the item's text and the user's.
+
+Known: the texts of the user and of the items.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ from recx.parts.shared.texts import texts_of
 @checked("feature")
 class Bm25:
     """BM25 divided by the largest of the list, comparable across queries of any length; 0 if all are 0.
+
+    Robertson, Zaragoza: The probabilistic relevance framework, 2009, with the idf of Lucene.
 
     Attributes:
         k1: Term frequency saturation: how long repetitions of a word keep adding to the score.
