@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,8 +15,16 @@ project = "recx"
 author = "The recx authors"
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "repository", "generated"]
-exclude_patterns = ["site", "sphinx", "package.md"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "repository",
+    "generated",
+    "streams",
+]
+exclude_patterns = ["site", "sphinx", "jupyter_execute", "package.md"]
 suppress_warnings = ["myst.strikethrough"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -23,11 +32,14 @@ myst_heading_anchors = 4
 smartquotes = False  # quotes and dashes of settings are typed as they stand
 highlight_language = "none"  # a command line is not Python
 
-nb_execution_mode = "cache"  # runs again what has changed
+nb_execution_mode = "cache"  # runs again the tutorials that have changed
+nb_execution_cache_path = str(HERE.parent / "site" / ".jupyter_cache")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 240
 nb_execution_in_temp = True
 nb_merge_streams = True
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+"""The ``python`` that a cell of a tutorial starts is the one that builds the site."""
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures show them where they matter; the docstrings name shapes and units

@@ -67,7 +67,7 @@ OWN = "--config-dir conf"
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return [block for of, block in fenced if of == language]
 
 

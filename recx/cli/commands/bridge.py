@@ -20,12 +20,11 @@ def run(arguments: Sequence[str]) -> int:
     from recx.jobs.bridges import bridge, bridges
 
     if parsed.command == "setup":
-        from rich.console import Console
-
         from recx.core.progress import shown_on
+        from recx.report.terminal.console import console_of_stdout
 
         chosen = bridge(parsed.name)
-        with shown_on(Console()):
+        with shown_on(console_of_stdout()):
             folder = chosen.set_up(parsed.python)
         echo(f"{folder} is ready: python -m recx +experiment=NAME retriever={chosen.name}")
         return 0

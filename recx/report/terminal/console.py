@@ -35,12 +35,20 @@ class _Stdout(Console):
 def console_of_stdout() -> Console:
     """Return where progress and the summary are printed: as wide as the terminal, or 100 columns of plain text.
 
-    In a notebook it is plain text too, since rich would show every line as an output of its own there.
+    In a notebook it is plain text too, since rich would show every line as an output of its own there. A pipe is no
+    terminal where FORCE_COLOR is set, as notebooks do for the programs that they start: it gets colours, whole tables
+    and no moving lines.
     """
     tolerant(sys.stdout)
-    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    forced = False if in_notebook() else None  # also where the kernel sets FORCE_COLOR
-    return _Stdout(width=WIDEST if plain else None, highlight=False, force_jupyter=False, force_terminal=forced)
+    notebook, terminal = in_notebook(), sys.stdout.isatty()
+    plain = not terminal and "COLUMNS" not in os.environ
+    return _Stdout(
+        width=WIDEST if plain else None,
+        highlight=False,
+        force_jupyter=False,
+        force_terminal=None if terminal and not notebook else False,
+        color_system="standard" if os.environ.get("FORCE_COLOR") and not notebook and not terminal else "auto",
+    )
 
 
 def print_summary(console: Console, result: Result, folder: Path, run: Run, advice: Sequence[str] = ()) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from recx.report.terminal.console import print_summary
+from recx.core.progress import Stages, shown_on
+from recx.report.terminal.console import console_of_stdout, print_summary
+from recx.report.terminal.text_table import UNLIMITED, room
 
 MEANS = {
     "retrieval/users": 1234.0,
@@ -134,6 +136,21 @@ def test_a_terminal_gets_colour_and_the_same_words(tmp_path: Path) -> None:
     coloured = printed(tmp_path, force_terminal=True)
     assert "\x1b" in coloured
     assert Text.from_ansi(coloured).plain.split() == printed(tmp_path).split()
+
+
+@pytest.mark.parametrize(("forced", "colour"), [("", False), ("1", True)], ids=["a pipe", "a pipe with FORCE_COLOR"])
+def test_a_pipe_is_no_terminal_whatever_its_colours(
+    forced: str, colour: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", forced)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    console = console_of_stdout()
+    with shown_on(console), Stages()("load"):
+        console.print("[red]done[/red]")
+    printed = capsys.readouterr().out
+    assert ("\x1b[31mdone" in printed) == colour
+    assert not set("…\r") & set(printed)  # what a moving line would have written
+    assert room(console) == UNLIMITED
 
 
 def test_a_prediction_lists_the_files_written(tmp_path: Path) -> None:
