@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from myst_nb.core import render
 from myst_nb.core.utils import coalesce_streams
-from nbformat import NotebookNode
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -22,17 +21,18 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+def joined(outputs: list[Any]) -> list[Any]:
     """Return the outputs of a cell with one plain stream of each name, where the first piece of it stood."""
     text: dict[str, str] = {}
     for output in outputs:
         if output["output_type"] == "stream":
             text[output["name"]] = text.get(output["name"], "") + output["text"]
-    kept = []
+    kept: list[Any] = []
     for output in outputs:
         if output["output_type"] != "stream":
             kept.append(output)
         elif output["name"] in text:
-            kept.append(NotebookNode({**output, "text": ESCAPE.sub("", text.pop(output["name"]))}))
-    whole: list[NotebookNode] = coalesce_streams(kept)
+            output["text"] = ESCAPE.sub("", text.pop(output["name"]))
+            kept.append(output)
+    whole: list[Any] = coalesce_streams(kept)
     return whole

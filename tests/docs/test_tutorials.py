@@ -63,12 +63,14 @@ def test_no_output_is_typed(page: Path) -> None:
 
 @of_each
 def test_what_a_shell_runs_fails_where_a_command_does(page: Path) -> None:
-    """Of ``%%bash`` only the last exit code counts, and ``!`` ignores it."""
+    """Of ``%%bash`` only the last exit code counts, as in a pipe; ``!`` ignores it."""
     for cell in cells(page):
         assert not re.search(r"^!", cell, flags=re.MULTILINE), cell
         lines = cell.replace("\\\n", " ").splitlines()
         if lines[0] == "%%bash" and len(lines) > 2:
-            assert lines[1] == "set -e", cell
+            assert lines[1].startswith("set -e"), cell
+        if lines[0] == "%%bash" and " | " in cell:
+            assert "pipefail" in lines[1], cell
 
 
 def test_the_index_names_each_in_its_list_and_its_tree() -> None:
