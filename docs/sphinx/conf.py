@@ -48,7 +48,9 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "furo"
 html_title = f"recx {version}"
-html_static_path = ["../pictures"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # it is read from the page found, which a browser refuses to a page that is a file
 html_theme_options = {"navigation_with_keys": True}
