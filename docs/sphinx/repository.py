@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ COPIES = {
 """File of the repository -> the page under docs that is a copy of it, which git ignores."""
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)#\s]+)((?:#[^)\s]*)?)\)")
+NAMED_BY_FILE = re.compile(r"(?<!!)\[`?(?:[\w-]+/)*([\w-]+\.md)`?\]\(((?:[^)\s]*/)?\1(?:#[^)\s]*)?)\)")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -47,7 +49,12 @@ def copy() -> None:
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     page = f"docs/{docname}.md"
     if (ROOT / page).is_file():
-        source[0] = linked(source[0], page, page)
+        source[0] = titled(linked(source[0], page, page))
+
+
+def titled(text: str) -> str:
+    """Return a text in which a link that is called by the file of its page has no name: Sphinx puts the title there."""
+    return _outside_fences(text, lambda part: NAMED_BY_FILE.sub(r"[](\2)", part))
 
 
 def linked(text: str, source: str, page: str) -> str:
@@ -69,5 +76,10 @@ def linked(text: str, source: str, page: str) -> str:
             return f"{picture}[{name}]({os.path.relpath(path, Path(page).parent)}{anchor})"
         return name if "`" in name else f"`{name}`"
 
-    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)  # what is fenced stays as it is
-    return "".join(part if part.startswith("```") else LINK.sub(changed, part) for part in parts)
+    return _outside_fences(text, lambda part: LINK.sub(changed, part))
+
+
+def _outside_fences(text: str, change: Callable[[str], str]) -> str:
+    """Return a text in which all is changed but what is fenced."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if part.startswith("```") else change(part) for part in parts)

@@ -1,4 +1,4 @@
-"""The site in docs/site, which ``make docs`` builds: every link leads somewhere, and nothing comes from another host."""
+"""The site in docs/site, which ``make docs`` builds: every link leads somewhere, nothing comes from another host."""
 
 from __future__ import annotations
 

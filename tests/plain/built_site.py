@@ -9,13 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+_BY_SOURCE = ("audio", "embed", "iframe", "img", "input", "script", "source", "track", "video")
 LOADS = {
-    **{
-        tag: ("src", "srcset", "poster")
-        for tag in ("audio", "embed", "iframe", "img", "input", "script", "source", "track", "video")
-    },
+    **dict.fromkeys(_BY_SOURCE, ("src", "srcset", "poster")),
+    **dict.fromkeys(("feimage", "image", "use"), ("href", "xlink:href")),
     "object": ("data",),
-    **{tag: ("href", "xlink:href") for tag in ("feimage", "image", "use")},
 }
 """Tag -> the attributes whose address a browser loads by itself."""
 LOADED_RELATIONS = {
