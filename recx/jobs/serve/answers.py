@@ -49,7 +49,8 @@ class Answers:
         user = history.users.ids[history.user[0]]
         self.model.recommend([user])
         time = None if history.time is None else int(history.time[0])
-        event = schema.Event(item=history.items.ids[history.item[0]].item(), time=time)
+        [item] = history.items.ids[history.item[:1]].tolist()  # of any kind of array: a number, or a text
+        event = schema.Event(item=item, time=time)
         self.recommend(schema.Recommend(history=[event]))
 
     @cached_property

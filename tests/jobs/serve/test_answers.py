@@ -49,6 +49,21 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return served(replace(world, users=users, items=items), Bm25(), tmp_path_factory.mktemp("texts"))
 
 
+@pytest.mark.parametrize(("of", "kind"), [("i4", "i4"), ("U4", "U4"), ("U4", "O")], ids=["numbers", "texts", "objects"])
+def test_a_model_serves_ids_of_every_kind(ask: Any, tmp_path: Path, of: str, kind: str) -> None:
+    world = tiny_world()
+    named = [replace(one, ids=np.arange(len(one)).astype(of).astype(kind)) for one in (world.users, world.items)]
+    app, model = served(replace(world, users=named[0], items=named[1]), Identity(), tmp_path)
+    [user] = model.known.history.users.ids[:1].tolist()
+    [item] = model.known.history.items.ids[:1].tolist()
+    expected = model.recommend([user], k=3)["item"].tolist()
+    [listed] = ask(app, "/recommend", {"users": [user], "k": 3}).json["recommendations"]
+    assert (listed["user"], [one["item"] for one in listed["items"]]) == (user, expected)
+    assert expected
+    new = ask(app, "/recommend", {"history": [{"item": item, "time": 1}], "k": 3})
+    assert new.status == 200, new.error
+
+
 def test_similar_items_are_those_of_the_model(ask: Any, texts: Any) -> None:
     app, model = texts
     body = ask(app, "/similar", {"item": 100, "k": 3})
