@@ -194,7 +194,8 @@ def test_every_field_of_the_card_has_its_row(result: Result) -> None:
     named = [name for row in table("protocol-card", "fields") for name in re.findall(r"\w+", row["field"])]
     assert sorted(named) == sorted(card(result, {"seed": 0}))
     source = "".join(
-        (ROOT / "recx" / "experiment" / f"{name}.py").read_text() for name in ("protocol_card", "card_facts")
+        (ROOT / "recx" / "experiment" / f"{name}.py").read_text(encoding="utf-8")
+        for name in ("protocol_card", "card_facts")
     )
     others = re.search(r"More fields appear.*?\n\n", text("protocol-card"), flags=re.DOTALL)
     assert others is not None
@@ -207,9 +208,9 @@ def test_every_law_has_its_tests_and_every_test_its_law() -> None:
     rows = table("laws", "laws")
     tests = (ROOT / "tests" / "laws" / "test_laws.py").read_text(encoding="utf-8")
     numbers = sorted({int(number) for number in re.findall(r"def test_law_(\d)", tests)})
-    held = [int(row[""]) for row in rows if "tests/laws/test_laws.py" in row["held by"]]
+    held = [int(row["number"]) for row in rows if "tests/laws/test_laws.py" in row["held by"]]
     assert held == numbers
-    assert [int(row[""]) for row in rows] == list(range(1, 8))
+    assert [int(row["number"]) for row in rows] == list(range(1, 8))
     named = re.findall(r"`(tests/[\w/.]+)`", text("laws"))
     assert len(named) > 10
     assert all((ROOT / name).exists() for name in named)
