@@ -24,7 +24,7 @@ news-transformer: $(TRANSFORMER) ## run the main job with a Transformer among th
 test: $(STAMP) ## run the fast tests
 	$(PYTEST) $(ARGS)
 
-test-all: $(RAY) ## run every test, including the slow ones; installs Ray
+test-all: $(RAY) docs ## build the site and run every test, including the slow ones; installs Ray
 	$(PYTEST) -m "slow or not slow" $(ARGS)
 
 test-plugins: $(PLUGINS) ## check the types and run the tests of the plugins
@@ -37,8 +37,10 @@ lint: $(STAMP) ## check style, formatting, types and imports between packages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Sphinx warns of a page when it reads it: after a failure all are read again, or the next build would find nothing wrong.
 docs: $(STAMP) ## build the site into docs/site, and run its tutorials; python -m recx docs opens it
-	$(BIN)/sphinx-build -W --keep-going -q -b html -d $(DOCTREES) -c docs/sphinx docs docs/site
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d $(DOCTREES) -c docs/sphinx docs docs/site \
+		|| { rm -rf $(DOCTREES); exit 1; }
 
 bench: $(STAMP) ## measure speed and memory, on the data in ../shared/data if present
 	$(BIN)/python benchmarks/run.py $(ARGS)
@@ -47,6 +49,7 @@ bench-ranking: $(STAMP) ## measure the ranking stage: tools, agents, documents, 
 	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## remove what the commands above created, except runs
+	git clean -fdXq docs
 	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml constraints.txt

@@ -30,6 +30,8 @@ PACKAGES = {
     },
 }
 """Distribution -> its folder."""
+SITE = {"index.html": "<h1>recx</h1>", "_static/site.css": "p {}", ".doctrees/index.doctree": "", ".buildinfo": ""}
+"""File -> content of a small site in place of the one that ``make docs`` builds."""
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
@@ -37,19 +39,31 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the wheel of each distribution, built from a plain copy so that nothing is left in the checkout."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
-    for name in ("pyproject.toml", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    for name in ("recx", "conf", "docs", "examples", "plugins"):
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "outputs")
-        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    copy(source)
+    for name, text in SITE.items():
+        (source / "docs" / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / "docs" / "site" / name).write_text(text, encoding="utf-8")
     for folder in PACKAGES.values():
-        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, source / folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        build(source / folder, target)
     shutil.rmtree(source)
     found = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in target.glob("*.whl")}
     assert set(found) == set(PACKAGES)
     return found
+
+
+def copy(target: Path) -> None:
+    """Copy what wheels are built from, but the site."""
+    for name in ("pyproject.toml", "LICENSE"):
+        shutil.copy(ROOT / name, target / name)
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "outputs", "site")
+    for name in ("recx", "conf", "docs", "examples", "plugins"):
+        shutil.copytree(ROOT / name, target / name, ignore=ignored)
+
+
+def build(folder: Path, target: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +123,48 @@ def test_every_module_and_option_file_is_in_the_wheel(unpacked: Path) -> None:
         for file in (ROOT / here).rglob(f"*{kind}")
         if not any(part.endswith(".egg-info") for part in file.parts)
     } | {Path("recx/template/recx_template/py.typed"), Path("recx/py.typed")}
-    packed = [file for file in (unpacked / "recx").rglob("*") if file.suffix in KINDS or file.name == "py.typed"]
-    assert {file.relative_to(unpacked) for file in packed} == expected
+    packed = {
+        file.relative_to(unpacked)
+        for file in (unpacked / "recx").rglob("*")
+        if file.suffix in KINDS or file.name == "py.typed"
+    }
+    assert {file for file in packed if file.parts[1] != "docs"} == expected
     assert (unpacked / f"recx_lab-{__version__}.dist-info").is_dir()
     assert (unpacked / "recx" / "constraints.txt").read_text(encoding="utf-8") == (ROOT / "constraints.txt").read_text(
         encoding="utf-8"
     )
+
+
+def pages() -> set[Path]:
+    """Return the pages and pictures, as they lie in a wheel."""
+    files = [file for file in (ROOT / "docs").rglob("*.md") if ROOT / "docs" / "site" not in file.parents]
+    return {Path("recx") / file.relative_to(ROOT) for file in (*files, *(ROOT / "docs" / "pictures").iterdir())}
+
+
+@pytest.mark.slow
+def test_every_page_and_the_site_are_in_the_wheel(unpacked: Path) -> None:
+    packed = {file.relative_to(unpacked) for file in (unpacked / "recx" / "docs").rglob("*") if file.is_file()}
+    shown = {Path("recx/docs/site") / name for name in SITE if not name.startswith(".")}
+    assert packed == pages() | shown
+
+
+@pytest.mark.slow
+def test_a_wheel_without_a_site_has_every_page(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    copy(tmp_path / "source")
+    build(tmp_path / "source", tmp_path)
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {Path(name) for name in archive.namelist() if name.startswith("recx/docs/")}
+    assert packed == pages()
+
+
+@pytest.mark.slow
+def test_the_pages_and_the_site_are_found_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
+    assert "How do I run recx on my own data?" in run([python, "-m", "recx", "help", "own-data"], tmp_path)
+    address = run([python, "-m", "recx", "docs", "--print"], tmp_path).strip()
+    [site] = python.parents[1].glob("lib/python*/site-packages")
+    assert address == (site / "recx" / "docs" / "site" / "index.html").as_uri()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recx.cli.commands import COMMANDS, module_of
 from recx.cli.commands.parser import Parser
-from recx.cli.pages import title_of, topics
+from recx.cli.pages import text_of, title_of, topics
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
 from recx.core.exit_codes import DONE, EXIT_CODES
@@ -85,12 +85,11 @@ def print_topics() -> None:
 
 
 def _show(page: Path) -> None:
-    from rich.markdown import Markdown
-
     from recx.report.terminal.console import console_of_stdout
+    from recx.report.terminal.manual import Manual
     from recx.report.terminal.text_table import show
 
-    show(console_of_stdout(), [Markdown(page.read_text(encoding="utf-8"), hyperlinks=False)])
+    show(console_of_stdout(), [Manual(text_of(page), hyperlinks=False)])
 
 
 WORDS = {"commands": print_commands, "options": print_options, "topics": print_topics}

@@ -76,3 +76,14 @@ def test_an_unknown_topic_names_the_nearest_word(
     monkeypatch.setattr(sys, "argv", ["recx", "help", "toppics"])
     assert main.main() == 2
     assert capsys.readouterr().err == "there is no page 'toppics': did you mean 'topics'?\n"
+
+
+def test_a_page_in_a_pipe_of_80_columns_has_no_wider_prose_and_whole_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = said(monkeypatch, capsys, "help", "own-data").splitlines()
+    commands = [line for line in lines if line.startswith("  python -m recx")]
+    assert any(len(line) > 80 and line.endswith(" dataset.time_unit=s") for line in commands)
+    assert max(len(line) for line in lines if line not in commands) <= 80
+    assert not any("](" in line or ".md)" in line for line in lines)
