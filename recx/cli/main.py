@@ -31,6 +31,26 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 
+FLAGS = {
+    "--help, -h": "show what recx is, and the usual commands",
+    "--version": "print the version of recx",
+    "--config-dir, -cd": "a folder of option files of yours, the home of your own parts; repeatable; of every command",
+    "--config-name, -cn": "a primary configuration of yours, of the name in such a folder; of every command",
+}
+"""The flags that mean what recx says; all others are Hydra's own."""
+REFUSED = {
+    "experimental_rerun": (
+        "--experimental-rerun: a run of recx keeps its own config.yaml and no .hydra folder: repeat its command, which "
+        "its report.html shows"
+    ),
+    "config_path": (
+        "--config-path={value}: recx's own option files always come first: add a folder of yours with --config-dir, and "
+        "choose a primary configuration in it with --config-name"
+    ),
+}
+"""Flags of Hydra that mean nothing here, by their names in its parser, and why."""
+
+
 def main() -> int:
     """Run the command line.
 
@@ -171,16 +191,9 @@ def _parsed(arguments: Sequence[str]) -> Namespace:
     for override in parsed.overrides:
         if "=" not in override.lstrip("=") and not override.startswith("~"):
             raise InputError(f"{override!r} is not a KEY=VALUE override: write for example ranker.l2=0.1")
-    if parsed.experimental_rerun is not None:
-        raise InputError(
-            "--experimental-rerun: a run of recx keeps its own config.yaml and no .hydra folder: repeat its command, "
-            "which its report.html shows"
-        )
-    if parsed.config_path is not None:
-        raise InputError(
-            f"--config-path={parsed.config_path}: recx's own option files always come first: add a folder of yours "
-            "with --config-dir, and choose a primary configuration in it with --config-name"
-        )
+    for name, why in REFUSED.items():
+        if (value := getattr(parsed, name)) is not None:
+            raise InputError(why.format(value=value))
     return parsed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference_pages import features, options
+from reference_pages import commands, features, options
 
-PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (options.pages, features.pages)
+PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (commands.pages, features.pages, options.pages)
 """The functions; a page's name is its path under docs/reference, without ``.md``."""

@@ -57,7 +57,7 @@ def parser() -> Parser:
     parser = Parser(prog="recx cache", description="Show the size of the stage cache, and prune it.")
     parser.add_argument("--keep", metavar="SIZE", help="remove the least recently used beyond this size, such as 20GB")
     parser.add_argument("--older", metavar="DURATION", help="remove what was not used for so long, such as 30d")
-    parser.add_argument("--folder", type=Path, default=Path(CACHE), help="(%(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path(CACHE), help="the folder of the stage cache (%(default)s)")
     return parser
 
 

@@ -60,7 +60,7 @@ def parser() -> Parser:
     """Return the flags."""
     parser = Parser(prog="recx serve", description="Answer requests with a run's model.", allow_abbrev=False)
     parser.add_argument("run", metavar="RUN", help=RUN)
-    parser.add_argument("--port", type=int, default=8000, help="(%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="the port to listen on; 0: a free one (%(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="what requests must bring (RECX_TOKEN)")

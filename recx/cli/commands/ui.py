@@ -20,6 +20,6 @@ def parser() -> Parser:
     """Return the flags."""
     parser = Parser(prog="recx ui", description="Browse all runs in MLflow, on this machine only.")
     parser.add_argument("run", nargs="?", default="", metavar="RUN", help="open the page of this MLflow run id")
-    parser.add_argument("--port", type=int, default=5000, help="(%(default)s)")
+    parser.add_argument("--port", type=int, default=5000, help="the port of the pages (%(default)s)")
     parser.add_argument("--uri", help="the tracking store (MLFLOW_TRACKING_URI, else the one under outputs)")
     return parser
