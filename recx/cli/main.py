@@ -44,8 +44,8 @@ REFUSED = {
         "its report.html shows"
     ),
     "config_path": (
-        "--config-path={value}: recx's own option files always come first: add a folder of yours with --config-dir, and "
-        "choose a primary configuration in it with --config-name"
+        "--config-path={value}: recx's own option files always come first: add a folder of yours with --config-dir, "
+        "and choose a primary configuration in it with --config-name"
     ),
 }
 """Flags of Hydra that mean nothing here, by their names in its parser, and why."""

@@ -21,8 +21,8 @@ from reference_pages.markdown import code, fenced, prose, table
 PAGE = "command-line"
 SECURITY = ROOT / "docs" / "security.md"
 INTRO = (
-    "`python -m recx` and `recx` are the same. Arguments with `=` compose and run an experiment; a command comes first. "
-    "An error is one sentence on stderr."
+    "`python -m recx` and `recx` are the same. Arguments with `=` compose and run an experiment; a command comes "
+    "first. An error is one sentence on stderr."
 )
 COLUMN = 55
 """Where the lines of ``recx help commands`` begin to say what they do."""
@@ -46,11 +46,10 @@ def rows_of_security() -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in lines[2:]]
 
 
-def lines_of_help(start: str) -> list[str]:
-    """Return the lines of ``recx help commands`` that begin like this, or with more words."""
-    found = [
-        line for line in ALL.read_text(encoding="utf-8").splitlines() if line.startswith(f"  python -m recx {start}")
-    ]
+def lines_of_help(*starts: str) -> list[str]:
+    """Return the lines of ``recx help commands`` that begin with one of these."""
+    lines = ALL.read_text(encoding="utf-8").splitlines()
+    found = [line for line in lines if line.startswith(tuple(f"  python -m recx {start}" for start in starts))]
     said = [line[COLUMN:] if line[COLUMN - 1 : COLUMN] == " " else "" for line in found]
     words = [line.removesuffix(text).strip() for line, text in zip(found, said, strict=True)]
     width = max(map(len, words), default=0)
@@ -71,7 +70,7 @@ def rows_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, str]]:
 
 def _experiment() -> Iterator[str]:
     yield "## An experiment, or a sweep\n"
-    yield fenced("\n".join(lines_of_help("[") + lines_of_help("-m") + lines_of_help("+")), "text")
+    yield fenced("\n".join(lines_of_help("[", "-m", "+")), "text")
     yield _reached([row for row in rows_of_security() if not names_of(row) & {*COMMANDS}], named=True)
     own = {name for names in FLAGS for name in names.split(", ")}
     flags = [

@@ -42,9 +42,7 @@ def run(arguments: Sequence[str]) -> int:
 def parser() -> Parser:
     """Return the flags."""
     parser = Parser(prog="recx compare", description="Compare the two arms of an online test, user by user.")
-    parser.add_argument(
-        "--ab", required=True, metavar="LOG", help="a log of what was shown and clicked (see help compare-runs)"
-    )
+    parser.add_argument("--ab", required=True, metavar="LOG", help="a log of what was shown and clicked")
     parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as user=uid,arm=variant")
     parser.add_argument("--control", metavar="ARM", help="the control, where its name does not say so")
     parser.add_argument("--treatment", metavar="ARM", help="the other arm, of more than two")
