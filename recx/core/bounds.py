@@ -32,13 +32,19 @@ from recx.core.errors import InputError, did_you_mean
 Kind = TypeVar("Kind", bound=type)
 
 PositiveInt = Annotated[int, Ge(1)]
+"""A whole number from 1 up."""
 NonNegativeInt = Annotated[int, Ge(0)]
+"""A whole number from 0 up."""
 PositiveFloat = Annotated[float, Gt(0)]
+"""A number above 0."""
 NonNegativeFloat = Annotated[float, Ge(0)]
+"""A number from 0 up."""
 Share = Annotated[float, Interval(gt=0, lt=1)]
+"""A number between 0 and 1, without these."""
 Decay = Annotated[float, Interval(gt=0, le=1)]
 """The weight of each element relative to the one before it; 1: equal weights."""
 Unit = Annotated[float, Interval(ge=0, le=1)]
+"""A number from 0 to 1."""
 Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
 """A seed that every library accepts."""
 
@@ -68,7 +74,11 @@ def check(part: Any, stage: str = "") -> None:
 
 
 def checked(stage: str) -> Callable[[Kind], Kind]:
-    """Give a class a ``__post_init__`` that calls ``check`` and nothing else: a decorator below ``@dataclass``."""
+    """Give a class a ``__post_init__`` that calls ``check`` and nothing else: a decorator below ``@dataclass``.
+
+    Args:
+        stage: The kind of part, which begins the name of a setting in an error: ``retriever``.
+    """
 
     def with_check(kind: Kind) -> Kind:
         setattr(kind, "__post_init__", lambda part: check(part, stage))  # noqa: B010  # mypy knows no such method

@@ -74,7 +74,11 @@ def run_name(config: Mapping[str, Any], varied: str = "") -> str:
 
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a person compares runs by as name -> text: options, fold, cut of the candidates, chosen settings."""
+    """Return what a person compares runs by as name -> text: options, fold, cut of the candidates, chosen settings.
+
+    Args:
+        config: The composed configuration of a run.
+    """
     found = config.get(CHOSEN)
     if found is None:
         return flat(config)  # no configuration of a chain, such as the few words of a sweep

@@ -82,7 +82,11 @@ class Entities:
         return ~np.isnan(self.embedding[:, 0])
 
     def take(self, numbers: npt.NDArray[np.int64]) -> Entities:
-        """Return some of the entities, in the given order."""
+        """Return some of the entities, in the given order.
+
+        Args:
+            numbers: Their numbers [m].
+        """
         return replace(
             self,
             ids=self.ids[numbers],

@@ -16,7 +16,11 @@ def folder_of(name: str) -> Path:
 
 
 def python_of(name: str) -> Path | None:
-    """Return the Python of a complete environment; None if there is none."""
+    """Return the Python of a complete environment; None if there is none.
+
+    Args:
+        name: The name of the environment, such as ``rectools``.
+    """
     folder = folder_of(name)
     python = folder / "bin" / "python"
     return python if (folder / MARK).is_file() and python.exists() else None

@@ -47,7 +47,12 @@ def unexpected(error: BaseException) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error message: the closest of the known names, or else the first dozen of them."""
+    """Return the end of an error message: the closest of the known names, or else the first dozen of them.
+
+    Args:
+        name: What was given.
+        known: The names that there are.
+    """
     names = sorted(one if len(one) <= LONGEST_NAME else f"{one[: LONGEST_NAME - 1]}…" for one in known)
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     if near:

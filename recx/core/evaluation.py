@@ -125,7 +125,17 @@ class Evaluation:
     def intervals(
         self, names: Sequence[str] | None = None, level: float = 0.95, resamples: int = 10_000, seed: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return ``interval`` of several metrics (None: of all), for little more than the cost of one."""
+        """Return ``interval`` of several metrics (None: of all), for little more than the cost of one.
+
+        Args:
+            names: Full names of metrics; None: all.
+            level: The level of the intervals, such as 0.95.
+            resamples: How many bootstrap samples of users are drawn.
+            seed: The seed of the draws.
+
+        Raises:
+            InputError: A metric is unknown, or a setting is out of range.
+        """
         Procedure(level, resamples, seed=seed)  # raises if an argument is out of range
         if isinstance(names, str):
             raise InputError(f"names={names!r}: give a list, such as [{names!r}]")

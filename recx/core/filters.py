@@ -28,6 +28,9 @@ class Filter(Protocol):
     def apply(self, interactions: Interactions) -> Interactions:
         """Return the data that is left, or the same object if nothing is left out.
 
+        Args:
+            interactions: All events, before the split.
+
         Raises:
             InputError: The data lacks what the filter needs, such as times.
         """

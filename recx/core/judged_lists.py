@@ -122,7 +122,11 @@ class JudgedLists:
         return np.bincount(self.hit_user[self.relevant_hits(k)], minlength=self.n_users)
 
     def at(self, rel_threshold: float) -> JudgedLists:
-        """Return the same for another relevance threshold, limited to users who have a relevant target."""
+        """Return the same for another relevance threshold, limited to users who have a relevant target.
+
+        Args:
+            rel_threshold: The lowest grade of a relevant target.
+        """
         rel_threshold = float(rel_threshold)  # a NumPy float64 would widen the float32 that it is compared with
         if rel_threshold == self.rel_threshold:
             return self

@@ -26,7 +26,11 @@ class Nouns:
     items: str = "items"
 
     def say(self, text: str) -> str:
-        """Return a sentence about users and items in these words."""
+        """Return a sentence about users and items in these words.
+
+        Args:
+            text: A sentence with user, users, item and items.
+        """
         return _WORD.sub(self._said, text)
 
     def _said(self, found: re.Match[str]) -> str:

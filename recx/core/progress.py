@@ -40,7 +40,11 @@ def shown_on(console: Console) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print one line of progress."""
+    """Print one line of progress.
+
+    Args:
+        text: The line.
+    """
     console, live = _console.get(), _live.get()
     if live is not None:
         live.keep(visible(text))

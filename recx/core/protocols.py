@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FoldName = Literal["predict", "test", "valid"]
+"""The last step, the one before it, or the time after the data."""
 Seen = Literal["drop", "keep"]
+"""Whether items may be shown that a user has seen."""
 CacheMode = Literal["off", "on", "read"]
 
 
@@ -53,7 +55,7 @@ class Splitter(Protocol):
     """
 
     def split(self, interactions: Interactions, fold: FoldName) -> Split:
-        """Return the fold of this name and, if a ranker can be trained, the fold one step earlier."""
+        """Return the fold of this name of the interactions and, if a ranker can be trained, the one a step earlier."""
 
 
 def ignores_time(splitter: Splitter) -> bool:
@@ -66,7 +68,7 @@ class FittedRetriever(Protocol):
     """A retriever that has been fitted."""
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return at most ``k`` items for each request, best first."""
+        """Return at most ``k`` items for each of the requests, best first; the history is that of all users."""
 
 
 class Retriever(Protocol):
@@ -106,7 +108,7 @@ class FittedRanker(Protocol):
     """A ranker that can score candidates."""
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the same candidates in a new order, made with ``candidates.reorder(score)``."""
+        """Return the candidates of the requests in the order ``candidates.reorder(score)``; history: of all users."""
 
 
 @runtime_checkable
@@ -117,7 +119,7 @@ class Ranker(Protocol):
     """
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
-        """Learn to put ``fold.target`` first."""
+        """Learn to put ``fold.target`` first among the candidates, the lists for the fold one step back."""
 
 
 def is_trained(ranker: Ranker | FittedRanker) -> TypeIs[Ranker]:
@@ -143,7 +145,7 @@ class Explainable(Protocol):
         """The names of the features."""
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
-        """Return the contribution of each feature to the score of each row [n_rows, n_names].
+        """Return what each feature adds to each score [n_rows, n_names]; candidates, history, requests: see ``rank``.
 
         Raises:
             InputError: The ranker was fitted with features other than those in its settings.
@@ -225,7 +227,7 @@ class FittedEncoder(Protocol):
     """An encoder that has been fitted."""
 
     def encode(self, texts: Array) -> Vectors:
-        """Return a vector for each text [n, d], of length 1, or 0 for a text without content."""
+        """Return a vector [n, d] for each of the texts [n], of length 1, or 0 for a text without content."""
 
 
 class Encoder(Protocol):
@@ -268,7 +270,7 @@ class Evaluator(Protocol):
     """Computes the figures of a chain."""
 
     def evaluate(self, candidates: RankedLists, recommendations: RankedLists, fold: Fold) -> Evaluation:
-        """Return the figures of both lists on a fold with targets."""
+        """Return the figures of the candidates and of the recommendations, made of them, on a fold with targets."""
 
 
 @runtime_checkable

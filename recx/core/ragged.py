@@ -39,12 +39,20 @@ def check_numbers(numbers: Array, n: int) -> None:
 
 
 def group_of_rows(indptr: Longs) -> Longs:
-    """Return the group of every row [n_rows]."""
+    """Return the group of every row [n_rows].
+
+    Args:
+        indptr: Borders of the groups' rows [n_groups + 1].
+    """
     return np.arange(len(indptr) - 1).repeat(indptr[1:] - indptr[:-1])
 
 
 def position_of_rows(indptr: Longs) -> Longs:
-    """Return every row's position in its group, from 0 [n_rows]."""
+    """Return every row's position in its group, from 0 [n_rows].
+
+    Args:
+        indptr: Borders of the groups' rows [n_groups + 1].
+    """
     start = indptr[:-1]
     position: Longs = np.arange(indptr[-1] - indptr[0])
     position -= (start - indptr[0]).repeat(indptr[1:] - start)
@@ -52,7 +60,12 @@ def position_of_rows(indptr: Longs) -> Longs:
 
 
 def rows_of_groups(indptr: Longs, groups: Array) -> Longs:
-    """Return the rows of the chosen groups, group after group in the given order."""
+    """Return the rows of the chosen groups, group after group in the given order.
+
+    Args:
+        indptr: Borders of the groups' rows [n_groups + 1].
+        groups: Numbers of groups.
+    """
     chosen = np.arange(len(indptr) - 1)[groups] if groups.dtype == bool else groups
     lengths = indptr[chosen + 1] - indptr[chosen]
     return indptr[chosen].repeat(lengths) + position_of_rows(indptr_of(lengths))
@@ -68,7 +81,12 @@ def first_rows(indptr: Longs, k: int) -> tuple[Longs | slice, Longs]:
 
 
 def sum_of_groups(values: Array, indptr: Longs) -> Array:
-    """Return each group's sum [n_groups]; 0 for an empty group."""
+    """Return each group's sum [n_groups]; 0 for an empty group.
+
+    Args:
+        values: A value for each row [n_rows].
+        indptr: Borders of the groups' rows [n_groups + 1].
+    """
     return _reduced(np.add, 0.0, values, indptr)
 
 
@@ -79,7 +97,12 @@ def prefixes(lengths: Longs, indptr: Longs) -> npt.NDArray[np.bool_]:
 
 
 def max_of_groups(values: Array, indptr: Longs) -> Array:
-    """Return each group's largest value [n_groups]; -inf for an empty group."""
+    """Return each group's largest value [n_groups]; -inf for an empty group.
+
+    Args:
+        values: A value for each row [n_rows].
+        indptr: Borders of the groups' rows [n_groups + 1].
+    """
     return _reduced(np.maximum, -np.inf, values, indptr)
 
 
@@ -221,6 +244,11 @@ def order_in_groups(score: Array, indptr: Longs, cells: int = 500_000) -> Longs:
     and sorted row by row, in blocks of about ``cells`` cells that fit into the processor's cache: on 100 million rows
     this takes a twentieth of the time of one ``lexsort``. Groups are processed by length, so that one long group does
     not pad the others.
+
+    Args:
+        score: A score for each row [n_rows].
+        indptr: Borders of the groups' rows [n_groups + 1].
+        cells: The size of a block, in padded cells.
     """
     order = np.arange(indptr[-1])
     rising = rises(score, indptr)

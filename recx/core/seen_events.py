@@ -75,7 +75,11 @@ class SeenEvents:
         return {**counts, "digest": digest.hexdigest()}
 
     def save(self, folder: Path) -> None:
-        """Write ``seen_events.npy``, one row per user."""
+        """Write ``seen_events.npy``, one row per user.
+
+        Args:
+            folder: Where to write it.
+        """
         rows = np.empty(len(self.user), dtype=ROW)
         for name in ("user", "count", "digest"):
             rows[name] = getattr(self, name)

@@ -27,7 +27,13 @@ class Similar:
 
     @classmethod
     def best(cls, item: Array, score: Reals, k: int) -> Similar:
-        """Return the ``k`` items [n] of the largest scores [n], ties broken by number."""
+        """Return the ``k`` items [n] of the largest scores [n], ties broken by number.
+
+        Args:
+            item: The items [n].
+            score: Their scores [n].
+            k: How many are returned at most.
+        """
         order = np.lexsort((item, -score))[:k]
         return cls(np.asarray(item[order], dtype=np.int32), score[order])
 

@@ -15,6 +15,10 @@ def with_events(interactions: Interactions, rows: Bools) -> Interactions:
     """Return the events for which ``rows`` [n] is true, without the users who lose all of theirs; all items stay.
 
     Users without events before stay as they are: they may have lists or columns of their own.
+
+    Args:
+        interactions: The data.
+        rows: Which events stay [n].
     """
     if rows.all():
         return interactions

@@ -22,22 +22,44 @@ class Run(Protocol):
         """Where a person can look at this run, or the command that shows it; None if there is neither."""
 
     def log_metrics(self, metrics: Mapping[str, float]) -> None:
-        """Log numbers by name; those of ``fold=valid`` are called ``valid/…``."""
+        """Log numbers by name; those of ``fold=valid`` are called ``valid/…``.
+
+        Args:
+            metrics: Full name -> value.
+        """
 
     def log_curves(self, curves: Mapping[str, Sequence[float]]) -> None:
-        """Log series by name, one value per step."""
+        """Log series by name, one value per step.
+
+        Args:
+            curves: Name -> its value at each step.
+        """
 
     def log_table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """Log a table, given as columns by name."""
 
     def log_tags(self, tags: Mapping[str, str]) -> None:
-        """Log texts by name."""
+        """Log texts by name.
+
+        Args:
+            tags: Name -> text.
+        """
 
     def log_dataset(self, name: str, digest: str, source: str) -> None:
-        """Log which data the run has read: its name, the hash of its content, and its file or folder ("": made up)."""
+        """Log which data the run has read: its name, the hash of its content, and its file or folder ("": made up).
+
+        Args:
+            name: The name of the data.
+            digest: The hash of its content.
+            source: Its file or folder.
+        """
 
     def describe(self, text: str) -> None:
-        """Log the summary of the run, in Markdown."""
+        """Log the summary of the run, in Markdown.
+
+        Args:
+            text: Markdown.
+        """
 
     def log_files(self, folder: Path, *, inner: bool = True) -> None:
         """Log the files of a folder and, if ``inner``, of the folders in it."""
@@ -128,7 +150,11 @@ class ModelRun(Protocol):
     """A run of a tracker that keeps models, not only their files."""
 
     def log_model(self, model: KeptModel) -> None:
-        """Log the chain that the run has kept; the files of the run are logged already."""
+        """Log the chain that the run has kept; the files of the run are logged already.
+
+        Args:
+            model: The chain, in a folder.
+        """
 
 
 class Tracker(Protocol):

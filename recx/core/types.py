@@ -33,6 +33,7 @@ Array = npt.NDArray[Any]
 Vectors = Any
 """float32 [n, d]: a NumPy array, or a SciPy CSR array where most numbers are 0 (see ``recx.parts.shared.texts``)."""
 Notes = Mapping[str, float]
+"""Name -> count of what was dropped, repaired or is unusual; a run shows them as ``data/…``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class Interactions:
         slates: Lists offered by the data itself, or None.
         to_predict: Users of ``fold: predict``, in the file's order (None: all); in other folds they are history only.
         given_fold: The fold that the data itself gives each event [n], a code of ``recx.core.given_folds``, or None.
+        notes: Counts of what was dropped, repaired or is unusual.
     """
 
     indptr: Longs
@@ -67,10 +69,12 @@ class Interactions:
 
     @property
     def n_users(self) -> int:
+        """The number of users."""
         return len(self.indptr) - 1
 
     @property
     def n_items(self) -> int:
+        """The number of items."""
         return len(self.items)
 
     @cached_property
@@ -214,6 +218,7 @@ class RankedLists:
         item: The item of each row [n].
         score: The score of each row [n], finite, never increasing within a list.
         columns: Name -> further values [n], such as each source's score and rank in a union (NaN: not from there).
+        notes: Counts for the protocol card.
     """
 
     user: Ints
@@ -228,6 +233,7 @@ class RankedLists:
 
     @property
     def n_lists(self) -> int:
+        """The number of lists."""
         return len(self.user)
 
     @property
@@ -284,6 +290,6 @@ class RankedLists:
         return replace(self, item=item, score=new, columns=dict(zip(self.columns, columns, strict=True)))
 
     def picked(self, rows: Array | slice, **lists: Any) -> RankedLists:
-        """Return chosen rows (numbers, a slice or a mask [n]), with ``user`` and ``indptr`` as given if they change."""
+        """Return chosen rows (numbers, a slice or a mask [n]); ``lists`` are ``user`` and ``indptr`` if they change."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         return replace(self, item=self.item[rows], score=self.score[rows], columns=columns, **lists)

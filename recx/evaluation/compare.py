@@ -109,7 +109,11 @@ class Comparison:
         return None if self.within is None else self.within()
 
     def crossings(self, metric: str) -> list[str]:
-        """Return a sentence for all pairs of which one run is higher in some slices, and the other one in others."""
+        """Return a sentence for all pairs of which one run is higher in some slices, and the other one in others.
+
+        Args:
+            metric: A metric of the table.
+        """
         return [] if self.slices is None else crossings(self.slices, metric)
 
     def __repr__(self) -> str:

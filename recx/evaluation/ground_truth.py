@@ -73,7 +73,10 @@ class GroundTruth:
     def of_pairs(
         cls, user: Array, item: Array, weight: Array, history: Interactions, rel_threshold: float = 1.0
     ) -> GroundTruth:
-        """Clean targets given as pairs of user and item with weights [n each]; see ``of``."""
+        """Clean targets given as pairs of user and item with their weight [n each]; the history counts users and items.
+
+        ``rel_threshold`` and what is raised, an InputError, are those of ``of``.
+        """
         n_rows = len(user)
         if not np.isfinite(weight).all():
             row = int(np.argmax(~np.isfinite(weight)))
@@ -123,7 +126,7 @@ class GroundTruth:
         return digest.hexdigest()
 
     def of_users(self, chosen: slice | Array) -> GroundTruth:
-        """Return the targets of some users (consecutive, or numbers in rising order); the notes stay those of all."""
+        """Return the targets of the chosen users (consecutive, or numbers in rising order); notes stay those of all."""
         indptr = indptr_of(np.diff(self.indptr)[chosen])
         if isinstance(chosen, slice):
             start, stop, _ = chosen.indices(len(self.user))
@@ -167,7 +170,7 @@ class GroundTruth:
         return WeakKeyDictionary()
 
     def check_users(self, lists: RankedLists) -> None:
-        """Raise InputError if no user with a target has a list."""
+        """Raise InputError if no user with a target has one of the lists."""
         if not np.isin(self.user, lists.user).any():
             raise InputError(
                 f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "

@@ -126,8 +126,8 @@ class Experiment:
             return interactions, drawn(check_type(split, Split, "the splitter's split"), self.ranker)
 
     def fit(self, split: Split, stage: Stages) -> tuple[FittedRetriever, FittedRanker]:
-        """Return what serves, fitted; the ranker learns one step back, from labels that its retriever has not seen."""
-        past, fitted, ranker = split.past, None, self.ranker
+        """Return what serves the split, fitted, each stage timed; raises InputError where a ranker cannot learn."""
+        past, fitted, ranker = split.past, None, self.ranker  # which learns labels that its retriever has not seen
         if is_trained(ranker):
             if past is None:
                 raise InputError(

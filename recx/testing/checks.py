@@ -139,6 +139,9 @@ def check_feature(feature: Feature, interactions: Interactions | None = None) ->
     Args:
         feature: The part to check.
         interactions: The data to check it with; default: ``tiny_world()``.
+
+    Raises:
+        AssertionError: A law of features is violated.
     """
     declares_what_counts(feature)
     world = tiny_world() if interactions is None else interactions

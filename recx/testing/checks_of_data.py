@@ -96,6 +96,10 @@ def check_splitter(splitter: Splitter, interactions: Interactions | None = None)
     """Raise AssertionError unless every fold keeps the invariants of ``Fold`` and ``Split``.
 
     A split that says that it ``ignores_time`` may hold out events that are older than the same user's history.
+
+    Args:
+        splitter: The part to check.
+        interactions: The data to check it with; default: ``tiny_world()``.
     """
     declares_what_counts(splitter)
     world = tiny_world() if interactions is None else interactions

@@ -11,6 +11,9 @@ from recx.config.factory import build
 def config_of(*overrides: str) -> dict[str, Any]:
     """Return the configuration of ``python -m recx OVERRIDES``, every interpolation resolved.
 
+    Args:
+        *overrides: Words of the command line, such as ``retriever=ease``.
+
     Raises:
         InputError: An override, an option or a key does not exist.
     """

@@ -73,7 +73,11 @@ def _tiny_slates(world: Interactions, rng: np.random.Generator) -> RankedLists:
 
 
 def everyone_asks(world: Interactions) -> tuple[Interactions, Requests]:
-    """Return a history without the last event of every user with at least two, and a request of every user."""
+    """Return a history without the last event of every user with at least two, and a request of every user.
+
+    Args:
+        world: The data.
+    """
     fold = last_out(world)
     everyone = np.arange(world.n_users, dtype=np.int32)
     if world.time is None or fold.requests.time is None:
@@ -84,7 +88,11 @@ def everyone_asks(world: Interactions) -> tuple[Interactions, Requests]:
 
 
 def last_out(world: Interactions) -> Fold:
-    """Return the fold whose targets are the last events of the users with at least two events."""
+    """Return the fold whose targets are the last events of the users with at least two events.
+
+    Args:
+        world: The data.
+    """
     last = np.zeros(len(world), dtype=bool)
     last[world.indptr[1:][world.lengths > 1] - 1] = True
     target = world.keep(last)
@@ -110,7 +118,11 @@ def other_future(history: Interactions, requests: Requests) -> tuple[Interaction
 
 
 def some_candidates(fold: Fold) -> RankedLists:
-    """Return lists of 0 to 9 eligible items drawn at random, with columns as from a union of retrievers."""
+    """Return lists of 0 to 9 eligible items drawn at random, with columns as from a union of retrievers.
+
+    Args:
+        fold: The fold whose requests get lists.
+    """
     rng = np.random.default_rng(len(fold.history))
     shown = ~Eligibility(fold.history, "keep").hidden(fold.requests)
     noise = np.where(shown, rng.random(shown.shape), -1)

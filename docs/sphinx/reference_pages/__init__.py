@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference_pages import commands, features, options
+from reference_pages import commands, features, options, python_names
 
-PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (commands.pages, features.pages, options.pages)
+PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (commands.pages, features.pages, options.pages, python_names.pages)
 """The functions; a page's name is its path under docs/reference, without ``.md``."""

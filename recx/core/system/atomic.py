@@ -32,6 +32,11 @@ def final_name(name: str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8, atomically."""
+    """Write a text as UTF-8, atomically.
+
+    Args:
+        path: The file, which is replaced.
+        text: What it holds.
+    """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

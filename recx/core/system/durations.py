@@ -11,7 +11,9 @@ from annotated_types import Predicate, doc
 from recx.core.bounds import coerce
 
 SECOND = 1_000
+"""In ms."""
 HOUR = 3_600 * SECOND
+"""In ms."""
 _UNITS = {"ms": 1, "s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": 24 * HOUR, "w": 7 * 24 * HOUR}
 
 LONGEST = 10**15
@@ -29,6 +31,7 @@ Duration = Annotated[
     Predicate(lambda text: 1 <= _parsed(text) <= LONGEST),
     doc(f"a positive number and a unit, such as 30m, 3h or 1d, and at most {LONGEST // _UNITS['d']:,} days"),
 ]
+"""A positive number and a unit, such as ``30m``, ``3h`` or ``1d``."""
 
 
 @lru_cache(maxsize=1000)

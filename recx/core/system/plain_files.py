@@ -48,7 +48,16 @@ def check_plain(path: Path, largest: int | None = None, *, own: bool = False) ->
 
 
 def read_text(path: Path, largest: int = LARGEST, *, own: bool = False) -> str:
-    """Return the text of a plain file; the arguments and errors are those of ``check_plain``."""
+    """Return the text of a plain file; the arguments and errors are those of ``check_plain``.
+
+    Args:
+        path: The file.
+        largest: The size in bytes that is still read.
+        own: Whether it must be a file of this user, or of root.
+
+    Raises:
+        InputError: It is no plain file, too large, or not UTF-8.
+    """
     check_plain(path, largest, own=own)
     return path.read_text(encoding="utf-8")
 

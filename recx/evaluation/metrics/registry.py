@@ -125,6 +125,7 @@ class NamedMetric:
 
     @property
     def name(self) -> str:
+        """The full name, such as ``ndcg_at_10``: the label, where there is one."""
         if self.label is not None:
             return self.label
         if self.figure == _TOP:
@@ -167,7 +168,11 @@ class NamedMetric:
         return judged.spread(value, at) if isinstance(value, np.ndarray) else value
 
     def notes(self, judged: JudgedLists) -> Notes:
-        """Return the counts that belong to this metric, such as the users it leaves out."""
+        """Return the counts that belong to this metric, such as the users it leaves out.
+
+        Args:
+            judged: The lists with their targets.
+        """
         count = NOTES.get(self.figure)
         return {} if count is None else count(judged.at(self.rel_threshold or judged.rel_threshold), self.k)
 

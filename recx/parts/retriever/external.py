@@ -59,6 +59,11 @@ class FittedExternal:
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
         """Return the lists of the program, checked and without what may not be shown, which is counted.
 
+        Args:
+            history: The past events, of all users.
+            requests: The requests, in the order of the lists.
+            k: The length of a list, at most.
+
         Raises:
             RecxError: The program fails, or its lists are not valid.
         """
@@ -74,7 +79,16 @@ class FittedExternal:
 
 
 def fit_program(program: Program, seen: Seen, history: Interactions) -> FittedExternal:
-    """Return a program that has learnt from the events (raises RecxError if it fails)."""
+    """Return a program that has learnt from the events (raises RecxError if it fails).
+
+    Args:
+        program: The program, which has a task ``fit``.
+        seen: Whether items may be shown that a user has seen: ``drop`` or ``keep``.
+        history: The events to learn from.
+
+    Raises:
+        RecxError: The program fails.
+    """
     workplace = Workplace()
     with workplace.task() as folder:
         write_history(folder, history)

@@ -65,13 +65,21 @@ class Keeper:
         return self.folder is not None and time.monotonic() - self._last > self.minutes * 60
 
     def save(self, saved: Saved) -> None:
-        """Write a checkpoint, replacing the previous one."""
+        """Write a checkpoint, replacing the previous one.
+
+        Args:
+            saved: The state of the training.
+        """
         if self.folder is not None:
             self._write(self.folder / f"{self._key}{RUNNING}", saved)
             self._last = time.monotonic()
 
     def finish(self, saved: Saved) -> None:
-        """Write the result, replacing the last checkpoint."""
+        """Write the result, replacing the last checkpoint.
+
+        Args:
+            saved: The state at the end.
+        """
         if self.folder is not None:
             self._write(self.folder / f"{self._key}{DONE}", saved)
             self.forget()

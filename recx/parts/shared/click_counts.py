@@ -33,6 +33,7 @@ class EventCounter:
     time: Longs
 
     def check_read(self) -> None:
+        """Check what was read from a file; raises ValueError."""
         check_borders(self.indptr, len(self.time))
 
     @classmethod
@@ -68,7 +69,7 @@ class EventCounter:
         return counts
 
     def between(self, kind: Array, start: Longs, stop: Longs, indptr: Longs | None = None) -> Longs:
-        """Return the number of events of each kind [m] at or after ``start`` and before ``stop``; see ``before``."""
+        """Return how many events of each kind [m] are from ``start`` until ``stop``; ``indptr`` as in ``before``."""
         return self.before(kind, stop, indptr) - self.before(kind, start, indptr)
 
 

@@ -34,12 +34,22 @@ class ClickedItems:
 
     @classmethod
     def of(cls, history: Interactions) -> ClickedItems:
+        """Return the items that have a click.
+
+        Args:
+            history: The events of the fit.
+        """
         return cls(np.flatnonzero(history.clicks).astype(np.int32), history.n_items)
 
     def __len__(self) -> int:
         return len(self.items)
 
     def check_read(self) -> None:
+        """Check what was read from a file.
+
+        Raises:
+            ValueError: They are not numbers of items in rising order.
+        """
         items = self.items
         if items.dtype.kind not in "iu" or items.ndim != 1 or not (np.diff(items) > 0).all():
             raise ValueError("numbers of items that do not increase")
@@ -47,7 +57,13 @@ class ClickedItems:
             raise ValueError(f"numbers of items that are not all among {self.n_items}")
 
     def matrix(self, history: Interactions, users: Ints, value: PairValue) -> Any:
-        """Return what some users have clicked of these items, a CSR [n_users, n] of float32 with sorted columns."""
+        """Return what some users have clicked of these items, a CSR [n_users, n] of float32 with sorted columns.
+
+        Args:
+            history: The events.
+            users: Numbers of users [n_users].
+            value: What a pair of user and item counts.
+        """
         rows = rows_of_groups(history.indptr, users)
         column = np.full(self.n_items, -1, dtype=np.int32)
         column[self.items] = np.arange(len(self.items), dtype=np.int32)
@@ -74,7 +90,15 @@ class ClickedItems:
         return Similar.best(self.items[others], cosine[others], k)
 
     def check_same(self, history: Interactions, option: str) -> None:
-        """Raise InputError where a history has other items than the one of the fit."""
+        """Check that a history has the items of the fit.
+
+        Args:
+            history: The events that are asked about.
+            option: The word of the part, for the error.
+
+        Raises:
+            InputError: The items are others.
+        """
         if history.n_items != self.n_items:
             raise InputError(
                 f"retriever={option} was fitted on {self.n_items} items, and this history has {history.n_items}: use "

@@ -32,14 +32,24 @@ class Course:
     curves: dict[str, list[float]] = field(default_factory=dict)
 
     def close(self, figures: Mapping[str, float], part: str) -> None:
-        """Record an epoch that has ended; figures of the refit are named ``PART/refit_NAME``."""
+        """Record an epoch that has ended; figures of the refit are named ``PART/refit_NAME``.
+
+        Args:
+            figures: Name -> value of the epoch.
+            part: The word of the part, such as ``ranker``.
+        """
         self.epoch += 1
         prefix = f"{part}/refit_" if self.phase == "refit" else f"{part}/"
         for name, value in figures.items():
             self.curves.setdefault(f"{prefix}{name}", []).append(float(value))
 
     def judge(self, name: str, ndcg: float) -> bool:
-        """Record the validation of the epoch that has ended; return whether it is the best so far."""
+        """Record the validation of the epoch that has ended; return whether it is the best so far.
+
+        Args:
+            name: The name of the curve.
+            ndcg: The validation's NDCG.
+        """
         self.curves.setdefault(name, []).append(ndcg)
         if ndcg <= self.best:
             return False
@@ -47,7 +57,12 @@ class Course:
         return True
 
     def goes_on(self, patience: int, limit: float) -> bool:
-        """Return whether another epoch begins; ``limit`` in seconds."""
+        """Return whether another epoch begins; ``limit`` in seconds.
+
+        Args:
+            patience: How many epochs may pass without a better one.
+            limit: The time for all epochs, in seconds.
+        """
         waited = self.phase == "choose" and self.best_epoch > 0 and self.epoch - self.best_epoch >= patience
         if self.epoch >= self.epochs or waited:
             return False

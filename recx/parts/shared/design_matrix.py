@@ -24,6 +24,7 @@ LISTS = 5_000  # lists whose features are computed together, which bounds the in
 LARGEST = float(np.finfo(np.float32).max)
 
 Features = Mapping[str, Feature | FeatureSet]
+"""Name -> feature; a set has several columns, named after it."""
 
 
 @cache
@@ -38,6 +39,10 @@ def _names_in(feature: Feature | FeatureSet, candidates: RankedLists) -> Sequenc
 
 def names_of(features: Features, candidates: RankedLists) -> tuple[str, ...]:
     """Return the column names of the design matrix of these candidates.
+
+    Args:
+        features: Feature name -> feature.
+        candidates: The candidates to rank.
 
     Raises:
         InputError: Two columns have the same name.
@@ -60,6 +65,9 @@ def check_names(features: Features, candidates: RankedLists, names: Sequence[str
         candidates: The candidates to rank.
         names: The names at the fit.
         ranker: The word of the ranker, for the error.
+
+    Raises:
+        InputError: The columns are others.
     """
     found = names_of(features, candidates)
     if found != tuple(names):
@@ -77,7 +85,14 @@ def fitted_on(history: Interactions, feature: Feature | FeatureSet) -> FittedFea
 
 
 def design_matrix(features: Features, candidates: RankedLists, history: Interactions, requests: Requests) -> Reals:
-    """Return the design matrix [n_rows, n_columns]; see ``design_blocks``."""
+    """Return the design matrix [n_rows, n_columns]; see ``design_blocks``.
+
+    Args:
+        features: Feature name -> feature.
+        candidates: The candidates to rank.
+        history: The past events, of all users.
+        requests: The requests, in the order of the lists.
+    """
     table: Reals = np.zeros((len(candidates), len(names_of(features, candidates))), dtype=np.float32)
     for rows, block in design_blocks(features, candidates, history, requests):
         table = table.astype(np.result_type(table, block), copy=False)

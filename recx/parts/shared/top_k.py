@@ -79,7 +79,11 @@ class Eligibility:
 
     @property
     def since(self) -> Longs | None:
-        """Time in ms when each item was created or first clicked [n_items]; None if the data has no times."""
+        """Time in ms when each item was created or first clicked [n_items]; None if the data has no times.
+
+        Raises:
+            ValueError: An array of times was given that does not have a time for each item.
+        """
         if self.history.time is None:
             return None
         since = _eligible_since(self.history)
@@ -107,7 +111,11 @@ class Eligibility:
         return Rules(since, now, requests.user, *events)
 
     def hidden(self, requests: Requests) -> Bools:
-        """Return the mask of the items that are not eligible [n_lists, n_items]."""
+        """Return the mask of the items that are not eligible [n_lists, n_items].
+
+        Args:
+            requests: The requests [n_lists].
+        """
         if self.since is not None and requests.time is not None:
             mask: Bools = self.since >= requests.time[:, None]
         else:

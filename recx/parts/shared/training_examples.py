@@ -15,6 +15,7 @@ from recx.evaluation.ground_truth import ANY_GAIN, GroundTruth
 from recx.storage.values import storable
 
 Unretrieved = Literal["drop", "add"]
+"""Whether targets that are no candidates are left out of the training, or added to its lists."""
 
 
 @storable

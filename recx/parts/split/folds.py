@@ -287,7 +287,7 @@ def older_targets(fold: Fold) -> int:
 
 
 def may_be_target(interactions: Interactions) -> Bools:
-    """Return which users may have targets [n_users]: not those with requests only in ``fold: predict``."""
+    """Return which users of the interactions may have targets [n_users]: not those asked about only in ``predict``."""
     allowed = np.ones(interactions.n_users, dtype=bool)
     if interactions.to_predict is not None:
         allowed[interactions.to_predict] = False
