@@ -69,7 +69,7 @@ class EventCounter:
         return counts
 
     def between(self, kind: Array, start: Longs, stop: Longs, indptr: Longs | None = None) -> Longs:
-        """Return how many events of each kind [m] are from ``start`` until ``stop``; ``indptr`` as in ``before``."""
+        """Return the number of events of each kind [m] in [start, stop); ``indptr`` as in ``before``."""
         return self.before(kind, stop, indptr) - self.before(kind, start, indptr)
 
 
