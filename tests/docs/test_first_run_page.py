@@ -73,7 +73,10 @@ def test_the_first_two_runs_print_what_the_page_shows(
     for words, name in ([], "figures"), (["ranker=identity"], "second"):
         monkeypatch.setattr("sys.argv", ["recx", "+experiment=news", *words])
         assert cli.main() == 0
-        printed = figures(capfd.readouterr().out.partition("learned weights")[0].splitlines())
+        out = capfd.readouterr().out
+        printed = figures(out.partition("learned weights")[0].splitlines())
         for line, numbers in figures(shown(name)).items():
             assert printed[line][: len(numbers)] == pytest.approx(numbers, abs=CLOSE), line
+        for count in (line.split() for line in shown("counts")[1:] if "…" not in line):
+            assert re.search(rf"  {' '.join(count[:-1])} +{count[-1]}\b", out), count
     assert list(here.glob("outputs/2*/*_news/report.html"))
