@@ -45,6 +45,7 @@ EXTRAS = {
     "hydra/launcher=ray": "hydra_ray_launcher",
     "engine=ray": "ray",
     "hydra/launcher=submitit_local": "hydra_submitit_launcher",
+    "hydra/launcher=submitit_slurm": "hydra_submitit_launcher",
 }
 """Words of a command that need what an extra installs: word -> the distribution."""
 INSTALLED = {distribution.name.replace("-", "_") for distribution in distributions()}
@@ -366,7 +367,7 @@ def small(line: str, here: Path) -> list[str]:
     elif path:
         clicks(here, path)
         beside(here)
-    if "ranker=callable" in words:
+    if any(word.endswith("=callable") for word in words):
         (here / "my_module.py").write_text(RERANKER, encoding="utf-8")
     words = [word.replace("dataset.path=DIR", f"dataset.path={here}") for word in words]
     search = ["hydra.sweeper.n_trials=2"] if {"+sweep=search", "hydra/sweeper=optuna"} & set(words) else []
