@@ -32,7 +32,7 @@ PLUGINS = {
     ),
     "recx-graph": ("retriever/lightgcn",),
     "recx-implicit": ("retriever/als", "retriever/bpr", "retriever/lmf"),
-    "recx-lightgbm": ("ranker/lambdamart",),
+    "recx-lightgbm": ("ranker/lambdamart", "ranker/linear_lambdamart"),
     "recx-llm": ("ranker/llm",),
     "recx-text": ("encoder/sentence_transformer", "ranker/cross_encoder"),
     "recx-transformer": (

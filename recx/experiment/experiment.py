@@ -19,6 +19,7 @@ from recx.core.evaluation import Evaluation
 from recx.core.filters import Filter
 from recx.core.fit_summary import summary_of
 from recx.core.judged_lists import JudgedLists
+from recx.core.preflight import preflight
 from recx.core.progress import Stages
 from recx.core.protocols import (
     Dataset,
@@ -27,7 +28,6 @@ from recx.core.protocols import (
     FittedRanker,
     FittedRetriever,
     FoldName,
-    Preflight,
     Ranker,
     Retriever,
     Splitter,
@@ -95,9 +95,7 @@ class Experiment:
             RecxError: A part violated its protocol.
         """
         stage = Stages()
-        for part in (self.retriever, self.ranker, self.engine):
-            if isinstance(part, Preflight):
-                part.preflight()
+        preflight(self.retriever, self.ranker, self.engine)
         interactions, split = self.load_and_split(stage)
         late, ranker = self.fit(split, stage)
         now = split.fold

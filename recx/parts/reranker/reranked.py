@@ -12,13 +12,13 @@ from recx.core.contracts import check_same_pairs
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.per_user import for_users
 from recx.core.precision import floats_of
+from recx.core.preflight import preflight
 from recx.core.protocols import (
     Feature,
     Featured,
     FeatureSet,
     FittedRanker,
     HasDiagnostics,
-    Preflight,
     Ranker,
     Sampling,
     is_trained,
@@ -56,7 +56,7 @@ class TrainedThenReranked:
         return self.ranker.sample if isinstance(self.ranker, Sampling) else None
 
     def preflight(self) -> None:
-        _preflight(self.ranker, self.reranker)
+        preflight(self.ranker, self.reranker)
 
     def without_diagnostics(self) -> TrainedThenReranked:
         """Return the same with a ranker that computes no more than its lists need."""
@@ -94,7 +94,7 @@ class Reranked:
         return summary_of(self.ranker)
 
     def preflight(self) -> None:
-        _preflight(self.ranker, self.reranker)
+        preflight(self.ranker, self.reranker)
 
     def for_users(self, history: Interactions) -> Reranked:
         return Reranked(for_users(self.ranker, history), for_users(self.reranker, history))
@@ -105,9 +105,3 @@ class Reranked:
         check_same_pairs(candidates, lists)
         before = {"ranker_rank": lists.rank.astype(np.float32), "ranker_score": floats_of(lists.score, "scores")}
         return self.reranker.rank(replace(lists, columns={**lists.columns, **before}), history, requests)
-
-
-def _preflight(*parts: object) -> None:
-    for part in parts:
-        if isinstance(part, Preflight):
-            part.preflight()

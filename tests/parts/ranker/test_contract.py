@@ -9,6 +9,7 @@ from recx.parts.feature.coclick import CoClicks
 from recx.parts.feature.content import Age, CategoryShare, ContentSimilarity, Words
 from recx.parts.feature.popularity import Clicks
 from recx.parts.feature.retrieval import Rank, Score
+from recx.parts.ranker.blend import Blend
 from recx.parts.ranker.identity import Identity
 from recx.parts.ranker.linear import Linear
 from recx.testing import check_ranker, tiny_world
@@ -35,6 +36,8 @@ RANKERS: dict[str, Ranker | FittedRanker] = {
     "linear, logistic": Linear(FEATURES, loss="logistic"),
     "linear, logistic of a sample": Linear(FEATURES, loss="logistic", negative_share=0.5, class_weight="balanced"),
     "linear, logistic, sgd": Linear(FEATURES, loss="logistic", optimizer="sgd", epochs=3, non_negative=True),
+    "blend": Blend({"a": Linear(FEATURES), "b": Linear(FEATURES, loss="logistic"), "c": Identity()}, {"c": 0.5}),
+    "blend, not trained": Blend({"a": Identity(), "b": Identity()}),
     "linear, logistic, platt": Linear(FEATURES, loss="logistic", probabilities="platt"),
 }
 

@@ -1,0 +1,172 @@
+"""Several rankers as one: their scores are standardised within each list and added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from recx.core.bounds import NonNegativeFloat, check
+from recx.core.contracts import check_same_pairs
+from recx.core.errors import InputError
+from recx.core.fit_summary import FitSummary, summary_of
+from recx.core.per_user import for_users
+from recx.core.preflight import preflight
+from recx.core.protocols import FittedRanker, HasDiagnostics, Ranker, Sampling, is_trained
+from recx.core.ragged import group_of_rows, max_of_groups, sum_of_groups
+from recx.core.types import Array, Doubles, Fold, Interactions, Longs, RankedLists, Requests
+
+EQUAL = 1e-12
+"""Standard deviation, as a share of a list's largest score, up to which its scores count as equal: it is rounding."""
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Adds up the scores of several rankers, each standardised within the list.
+
+    This is Z-score fusion (Renda and Straccia, SAC 2003). Rankers of different kinds, such as a linear model and
+    boosted trees, err in different places.
+
+    Attributes:
+        rankers: Name -> ranker.
+        weights: Name -> weight of a ranker; 1 for a ranker without an entry.
+    """
+
+    rankers: Mapping[str, Ranker | FittedRanker]
+    weights: Mapping[str, NonNegativeFloat] = field(default_factory=dict)
+    gives_probabilities: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check(self, "ranker")
+        if not self.rankers:
+            raise InputError("ranker.rankers is empty: name at least one ranker")
+        if unknown := set(self.weights) - set(self.rankers):
+            known = ", ".join(self.rankers)
+            raise InputError(f"ranker.weights names {sorted(unknown)}, which is not a ranker: choose from {known}")
+        if not any(self._weights.values()):
+            raise InputError("ranker.weights are all 0, so that nothing is ranked: give at least one ranker a weight")
+
+    @property
+    def _weights(self) -> dict[str, float]:
+        return {name: self.weights.get(name, 1.0) for name in self.rankers}
+
+    @property
+    def trains(self) -> bool:
+        """Whether any of the rankers is one that is trained."""
+        return any(is_trained(ranker) for ranker in self.rankers.values())
+
+    @property
+    def sample(self) -> tuple[int, int] | None:
+        """The largest number of users that all learn from, and the seed of their draw; None: one learns from all."""
+        trained = [ranker for ranker in self.rankers.values() if is_trained(ranker)]
+        samples = {ranker.sample if isinstance(ranker, Sampling) else None for ranker in trained}
+        return samples.pop() if len(samples) == 1 else None
+
+    def preflight(self) -> None:
+        preflight(*self.rankers.values())
+
+    def without_diagnostics(self) -> Blend:
+        """Return the same with rankers that compute no more than their lists need."""
+        plain = {
+            name: ranker.without_diagnostics() if isinstance(ranker, HasDiagnostics) else ranker
+            for name, ranker in self.rankers.items()
+        }
+        return replace(self, rankers=plain)
+
+    def fit(self, candidates: RankedLists, fold: Fold) -> FittedBlend:
+        """Train those of the rankers that are trained.
+
+        Args:
+            candidates: The candidates of the past fold.
+            fold: The past fold, with its targets.
+
+        Raises:
+            InputError: A ranker cannot learn from the data.
+        """
+        fitted = {
+            name: ranker.fit(candidates, fold) if is_trained(ranker) else ranker
+            for name, ranker in self.rankers.items()
+        }
+        return FittedBlend(fitted, self._weights)
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates in the order of rankers of which none is trained; see ``FittedBlend.rank``."""
+        rankers = {name: ranker for name, ranker in self.rankers.items() if not is_trained(ranker)}
+        return FittedBlend(rankers, self._weights).rank(candidates, history, requests)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBlend:
+    """The fitted rankers.
+
+    Attributes:
+        rankers: Name -> fitted ranker.
+        weights: Name -> weight.
+    """
+
+    rankers: Mapping[str, FittedRanker]
+    weights: Mapping[str, float]
+    gives_probabilities: ClassVar[bool] = False
+
+    @property
+    def summary(self) -> FitSummary:
+        """The counts and curves of all rankers, each under ``<ranker>_`` or ``<ranker>/``.
+
+        Weights, with their tables, and importances are those of the only ranker that has some, since those of several
+        cannot be compared.
+        """
+        of = {name: summary_of(ranker) for name, ranker in self.rankers.items()}
+        weighted = [summary for summary in of.values() if summary.weights]
+        important = [summary for summary in of.values() if summary.importances]
+        return FitSummary(
+            notes={
+                note if note.startswith(f"{name}_") else f"{name}_{note}": count
+                for name, one in of.items()
+                for note, count in one.notes.items()
+            },
+            curves={
+                f"{name}/{figure.rpartition('/')[2]}": values
+                for name, one in of.items()
+                for figure, values in one.curves.items()
+            },
+            tables=weighted[0].tables if len(weighted) == 1 else {},
+            weights=weighted[0].weights if len(weighted) == 1 else {},
+            collinear=weighted[0].collinear if len(weighted) == 1 else (),
+            importances=important[0].importances if len(important) == 1 else {},
+        )
+
+    def for_users(self, history: Interactions) -> FittedBlend:
+        return replace(self, rankers={name: for_users(ranker, history) for name, ranker in self.rankers.items()})
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        """Return the candidates by the weighted sum of the standardised scores.
+
+        A standardised score is 0 at the mean of the list and 1 a standard deviation above it; in a list of equal scores
+        all are 0.
+        """
+        place, group = _by_item(candidates), group_of_rows(candidates.indptr)
+        total = np.zeros(len(candidates))
+        for name, ranker in self.rankers.items():
+            ranked = ranker.rank(candidates, history, requests)
+            check_same_pairs(candidates, ranked)
+            standard = _standardised(ranked.score, candidates.indptr, group)
+            total[place] += self.weights[name] * standard[_by_item(ranked)]
+        return candidates.reorder(total)
+
+
+def _by_item(lists: RankedLists) -> Longs:
+    """Return the rows, list after list, each list's by item [n_rows]."""
+    return np.lexsort((lists.item, group_of_rows(lists.indptr)))
+
+
+def _standardised(score: Array, indptr: Longs, group: Longs) -> Doubles:
+    """Return scores [n_rows] less their list's mean, over its standard deviation; 0 where all are equal."""
+    largest = max_of_groups(np.abs(score.astype(np.float64)), indptr)
+    share = score / np.where(largest > 0, largest, 1.0)[group]  # squares of which are finite
+    n = np.maximum(np.diff(indptr), 1)
+    centred = share - (sum_of_groups(share, indptr) / n)[group]
+    deviation = np.sqrt(sum_of_groups(centred**2, indptr) / n)
+    varies = deviation > EQUAL
+    return np.asarray(np.where(varies[group], centred / np.where(varies, deviation, 1.0)[group], 0.0))
