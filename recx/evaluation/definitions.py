@@ -23,9 +23,13 @@ CLICKS: dict[str, str] = _TEXTS["clicks"]
 """The same for the figures of evaluator=ctr, over the rows of all requests together."""
 FUNNEL: dict[str, str] = _TEXTS["funnel"]
 """The same for the figures of a search and between the stages."""
+CALIBRATION: dict[str, str] = _TEXTS["calibration"]
+"""The same for ``calibration/``, over the rows of all held-out users together."""
+DRIFT: dict[str, str] = _TEXTS["drift"]
+"""The same for how far a distribution has moved."""
 
 
 def definition(bare: str) -> str:
     """Return the definition of a metric by its name without stage and without ``_at_k`` at its end; "" if unknown."""
     sampled = re.sub(r"(_at_\d+)?_sampled_\d+", "_sampled_N", bare)
-    return {**METRICS, **CLICKS, **TRACES, **FUNNEL, **SAMPLED}.get(sampled, "")
+    return {**METRICS, **CLICKS, **TRACES, **FUNNEL, **SAMPLED, **CALIBRATION}.get(sampled, "")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference_pages import commands, features, options, python_names
+from reference_pages import commands, features, metrics, options, python_names
 
-PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (commands.pages, features.pages, options.pages, python_names.pages)
+PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (
+    commands.pages,
+    features.pages,
+    metrics.pages,
+    options.pages,
+    python_names.pages,
+)
 """The functions; a page's name is its path under docs/reference, without ``.md``."""
