@@ -199,6 +199,15 @@ def test_every_experiment_that_does_not_run_here_composes(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in commands() if "mine_all_shown" in line or "ranker=mine" in line])
+def test_every_experiment_with_a_part_of_the_plugin_runs(
+    line: str, mine: Path, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ran(small(line, here), here) == 0
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("line", [line for line in commands() if line.startswith("evaluate ")])
 def test_every_evaluation_judges_files_of_those_names(
     line: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
