@@ -90,7 +90,8 @@ def _fence(info: str, body: str, page: Path) -> str:
     if info == "{toctree}" and ":hidden:" in body.split():
         return ""
     if info == "{toctree}":
-        entries = [line for line in body.splitlines() if line and not line.startswith(":")]
+        lines = [line for line in body.splitlines() if line and not line.startswith(":")]
+        entries = [line.rpartition("<")[2].removesuffix(">") for line in lines]  # "Title <page>" or "page"
         below = {path for entry in entries for path in page.parent.glob(f"{entry}.md")} - {page}
         return "\n".join(f"- `help {topic_of(path)}`: {title_of(path)}" for path in sorted(below))
     if info.startswith("{code-cell}"):

@@ -111,4 +111,6 @@ def test_what_only_the_site_understands_is_put_in_words(folder: Path) -> None:
     assert pages.text_of(folder / "how-to" / "index.md") == "# How-to\n- `help frames`: Title of how-to/frames\n"
     cell = "```{code-cell} ipython3\n:tags: [hide-input]\nrows = a[:1]\n```\n"
     assert text(folder, cell) == "```python\nrows = a[:1]\n```\n"
+    titled = "```{toctree}\nFrames <frames>\n```\n"
+    assert text(folder, titled) == "- `help frames`: Title of how-to/frames\n"
     assert text(folder, "```{toctree}\n:hidden:\n\nframes\n```\n") == "\n"
