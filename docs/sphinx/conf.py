@@ -23,6 +23,7 @@ extensions = [
     "repository",
     "generated",
     "streams",
+    "cells",
 ]
 exclude_patterns = ["site", "sphinx", "jupyter_execute", "package.md"]
 suppress_warnings = ["myst.strikethrough"]

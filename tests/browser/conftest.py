@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import PATIENCE
 
 from recx.cli.main import main
 
@@ -39,6 +40,7 @@ def chromium() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=server))
     driver.set_page_load_timeout(60)
+    driver.set_script_timeout(PATIENCE)  # axe reads every element of a page, and some have thousands
     yield driver
     driver.quit()
 
