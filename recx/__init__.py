@@ -93,3 +93,7 @@ def __getattr__(name: str) -> object:
     if name in ("clicks", "results"):  # so that recx.results.load("last") works without another import
         return import_module(f"recx.{name}")
     raise AttributeError(f"module 'recx' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

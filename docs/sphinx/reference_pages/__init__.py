@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference_pages import commands, features, metrics, options, python_names
+from reference_pages import commands, features, files_and_tracking, metrics, options, python_names
 
 PAGES: tuple[Callable[[], Mapping[str, str]], ...] = (
     commands.pages,
     features.pages,
+    files_and_tracking.pages,
     metrics.pages,
     options.pages,
     python_names.pages,
