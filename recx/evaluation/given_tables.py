@@ -51,7 +51,9 @@ def frame_of(given: Any, name: str, columns: Mapping[str, str] | None = None, by
     lists.check_columns(names, name, columns or {}, name)
     refuse_headers(given, name)
     if not columns:
-        return given
+        called = lists.roles_of(names, name) or {}  # as in a file, user_id and movie_id may be users and items
+        others = {column: role for role, column in called.items() if column != role}
+        return given.rename(columns=others) if others else given
     for column in names:
         frames.require(given, column, name)
     known = lists.renamed(names, name, columns)

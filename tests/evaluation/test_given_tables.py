@@ -97,6 +97,19 @@ def test_columns_may_have_other_names(form: str, here: Path) -> None:
     assert found.means == pytest.approx(MEANS)
 
 
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "views"])
+@pytest.mark.parametrize(("user", "item"), [("user_id", "item_id"), ("userId", "movieId"), ("qid", "docno")])
+def test_names_that_say_user_and_item_need_no_columns(form: str, user: str, item: str, here: Path) -> None:
+    names = {"user": user, "item": item}
+    lists, truth = LISTS.rename(columns=names), TRUTH.rename(columns=names)
+    if item == "docno":  # Terrier's own number of a document stands beside its name
+        lists["docid"] = range(len(lists))
+    if form == "category":
+        lists, truth = lists.astype({user: "category"}), truth.astype({user: "category"})
+        form = "pandas"
+    assert recx.evaluate(FORMS[form](lists), FORMS[form](truth), METRICS).means == pytest.approx(MEANS)
+
+
 def test_lists_without_scores_are_in_order(here: Path) -> None:
     lists = folded(LISTS.drop(columns="score"))
     assert recx.evaluate(lists, TRUTH, METRICS).means == pytest.approx(MEANS)
@@ -131,6 +144,12 @@ WRONG: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         "the column 'p' has a number for each item of the lists, which could be its score or grade",
     ),
     "lazy": (type("Lazy", (), {"collect": None})(), TRUTH, {}, r"lazy frame.*recommendations\.collect\(\)"),
+    "model": (
+        pd.concat([LISTS[:3].assign(model="a"), LISTS[3:].assign(model="b")]),  # as RecTools and LensKit call it
+        TRUTH,
+        {},
+        r"column 'model' \(a, b\) could say which system made each list",
+    ),
     "text": ([1], TRUTH, {}, "recommendations must be a data frame .* or the path of a file, not list"),
     "role": (LISTS, TRUTH, {"columns": {"usr": "user"}}, "there is no such role: did you mean 'user'"),
     "column": (LISTS, TRUTH, {"columns": {"score": "scor"}}, r"'scor' \(score\) is missing; did you mean 'score'"),

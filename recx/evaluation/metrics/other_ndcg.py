@@ -23,9 +23,9 @@ LARGEST_CUT = 10_000_000
 def ndcg_lenskit_java(judged: JudgedLists, k: int | None) -> Doubles:
     """NDCG of LensKit for Java and of Järvelin and Kekäläinen: rank 2 is not discounted.
 
-    DCG = sum of gain / max(1, log2(rank)); / the DCG of the ideal list of all targets, cut at k. LensKit for Python has
-    it with ``discount=np.log2``, once its default. Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR
-    techniques, TOIS 2002.
+    DCG = sum of gain / max(1, log2(rank)); / the DCG of the ideal list of all targets, cut at k. LensKit for
+    Python (2025.8) has it by default, where every target counts 1, and on ratings with ``gain="rating"``. Järvelin,
+    Kekäläinen: Cumulated gain-based evaluation of IR techniques, TOIS 2002.
     """
     owner = group_of_rows(judged.ideal_indptr)
     shown, best = (

@@ -7,7 +7,7 @@ or as a list), ``text``, ``time`` and ``none``, which leaves it out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -26,6 +26,7 @@ from recx.storage.readers.names import ITEMS, TIMES, USERS, recognised
 from recx.storage.readers.raw_columns import raw_columns, words_of
 from recx.storage.readers.sources import Source
 from recx.storage.readers.tables import columns_of
+from recx.storage.readers.vectors import NUMBER, numbered_columns, stacked, vectors_of
 
 Kind = Literal["number", "class", "classes", "text", "time", "none"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -35,13 +36,10 @@ CODES = (
     "device|status|level"
 )
 TEXTS = "titles?|names?|text|description|abstract|body|content|summary|headline|plot|overview|review|keywords"
-EMBEDDED = re.compile(r"(e|emb|embedding|dim|vec|vector)[_.]?(\d+)", re.IGNORECASE)
-"""The columns of an embedding: e0, e1 and so on."""
 FEW = 0.01
 """The largest share of values in a column of numbers that may be none."""
 _BORN = rf"created|published|released?|launch(ed)?|upload(ed)?|listed|{TIMES}"
 _TYPED = {"token": "class", "token_seq": "classes", "float": "number"}
-_NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _DATE = r"^(19|20)\d\d-\d{1,2}(-\d{1,2})?([ T].*)?$"
 
 
@@ -105,7 +103,7 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
     for name in given:
         if name not in names:
             raise InputError(f"{setting}={{{name}: …}}: {source.path} has no such column: {did_you_mean(name, names)}")
-    vectors = _vectors([name for name in names if name not in given])
+    vectors = numbered_columns([name for name in names if name not in given])
     notes: dict[str, int] = {}
     unread = {id_name, *(name for name, kind in given.items() if kind == "none")}
     columns = raw_columns(source, [id_name, *(name for name in names if name not in unread)], notes)
@@ -115,8 +113,9 @@ def read_attributes(source: Source, id_name: str, given: Mapping[str, str], sett
     embedding = [convert(columns.pop(name), "number?", where.format(name)) for name in vectors]
     dense: Floats | None = np.stack(embedding, axis=1).astype(np.float32) if embedding else None
     for name, column in columns.items():
-        if name not in given and pa.types.is_nested(column.type) and _is_vector(column):
-            dense = _stacked(column, dense, where.format(name))
+        vector = None if name in given else vectors_of(name, column, where.format(name))
+        if vector is not None:
+            dense = stacked(vector, dense, where.format(name))
             continue
         kind = given.get(name) or kind_of(name, column)
         if name not in given and kind in ("class", "text") and _with_unclear_commas(column):
@@ -154,7 +153,7 @@ def kind_of(name: str, column: pa.ChunkedArray) -> str:
     coded = bool(recognised(CODES, [plain])) or plain.lower().endswith("id")
     if not len(words):
         return "none"
-    if _all(words, _NUMBER) or (with_decimal_commas(words) and not with_thousands(words)):
+    if _all(words, NUMBER) or (with_decimal_commas(words) and not with_thousands(words)):
         return "class" if coded else "number"
     if _all(words, _DATE):
         return "time"
@@ -189,42 +188,11 @@ def _all(words: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(words, pattern)).as_py())
 
 
-def _vectors(names: Sequence[str]) -> list[str]:
-    """Return the columns of an embedding in order: at least two, numbered from 0 or 1 without a gap."""
-    found: dict[str, dict[int, str]] = {}
-    for name in names:
-        if match := EMBEDDED.fullmatch(name):
-            found.setdefault(match[1], {})[int(match[2])] = name
-    for numbered in found.values():
-        places = sorted(numbered)
-        if len(places) > 1 and places[0] in (0, 1) and places == list(range(places[0], places[0] + len(places))):
-            return [numbered[place] for place in places]
-    return []
-
-
-def _is_vector(column: pa.ChunkedArray) -> bool:
-    is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-    is_list = bool(is_list or pa.types.is_fixed_size_list(column.type))
-    return is_list and bool(pa.types.is_floating(column.type.value_type))
-
-
-def _stacked(column: pa.ChunkedArray, before: Floats | None, where: str) -> Floats:
-    if before is not None:
-        raise InputError(f"{where} holds vectors, and another column does too: leave one of them out")
-    lengths = pc.unique(pc.list_value_length(column).drop_null())
-    if len(lengths) != 1:
-        raise InputError(f"{where} holds vectors of different lengths: write all of one length")
-    d, known = int(lengths[0].as_py()), np.asarray(pc.is_valid(column))
-    vectors = np.full((len(column), d), np.nan, dtype=np.float32)
-    vectors[known] = np.asarray(pc.list_flatten(column).cast(pa.float32())).reshape(-1, d)
-    return vectors
-
-
 def _numbers(column: pa.ChunkedArray, where: str) -> Array:
     """Return numbers; a few values that are none, such as unknown, count as missing, which is said."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         words = words_of(column)
-        odd = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(words, _NUMBER)), False))
+        odd = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(words, NUMBER)), False))
         if 0 < odd.sum() <= FEW * len(odd) and not with_decimal_commas(words.drop_null()):
             shown = words[int(np.argmax(odd))].as_py()
             say(f"  {where}: {int(odd.sum())} values are no numbers, such as {shown!r}, and count as missing")

@@ -34,7 +34,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 """Table -> its columns and their kinds (see ``recx.storage.readers.columns``)."""
 
 QUERY_ID = ("query_id", "qid", "query-id")
-DOCUMENT_ID = ("document_id", "doc_id", "docid", "docno", "corpus-id", "pid")
+DOCUMENT_ID = ("document_id", "doc_id", "docno", "docid", "corpus-id", "pid")
 TELLING = {**dict.fromkeys(("relevance", "history"), f"{GRADES}|{WEIGHTS}"), "recommendations": RANKS}
 """Table -> words by which further columns are recognised that it cannot leave unread."""
 

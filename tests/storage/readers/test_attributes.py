@@ -57,14 +57,17 @@ def test_the_kind_that_is_set_is_taken(tmp_path: Path) -> None:
 
 def test_types_of_recbole(tmp_path: Path) -> None:
     (tmp_path / "x.item").write_text(
-        "item_id:token\tmovie_title:token_seq\trelease_year:token\tclass:token_seq\tscore:float\n"
-        "1\tToy Story\t1995\tAnimation Comedy\t2\n2\tHeat\tunknown\tAction\t3\n"
+        "item_id:token\tmovie_title:token_seq\trelease_year:token\tclass:token_seq\tscore:float\tvec:float_seq\n"
+        "1\tToy Story\t1995\tAnimation Comedy\t2\t0.5 1\n2\tHeat\tunknown\tAction\t3\t-2 0.25\n"
     )
     found = read(tmp_path / "x.item")
     assert found.texts["movie_title:token_seq"].tolist() == ["Toy Story", "Heat"]
     assert found.classes["release_year:token"].tolist() == [0, 1]
     assert found.lists["class:token_seq"].code.tolist() == [1, 2, 0]
     assert found.numbers["score:float"].tolist() == [2, 3]
+    assert found.embedding is not None
+    assert found.embedding.tolist() == [[0.5, 1], [-2, 0.25]]
+    assert read(tmp_path / "x.item", vec="none").embedding is None
     with pytest.raises(InputError, match=r"column 'release_year:token', row 2: 'unknown' is not a number"):
         read(tmp_path / "x.item", release_year="number")
 
