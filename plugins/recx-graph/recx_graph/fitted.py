@@ -84,7 +84,10 @@ class FittedLightGCN:
         return replace(lists, notes={"lightgcn_requests_without_vector": int((~known).sum())})
 
     def vectors(self, history: Interactions, users: Ints) -> tuple[Floats, Bools]:
-        """Return the last vectors of users [n, d], and who has one [n]; that of others is 0."""
+        """Return the last vectors of users [n, d], and who has one [n]; that of others is 0.
+
+        Without layers no item passes anything on, so that only users of the fit have a vector.
+        """
         edges = edges_of(self.clicked, history, users, self.settings.value)
         degree = np.asarray(edges.sum(axis=1), dtype=np.float64).ravel()
         clicked = degree > 0
@@ -94,4 +97,4 @@ class FittedLightGCN:
         at = np.minimum(np.searchsorted(self.users, ids), max(0, len(self.users) - 1))
         of_fit = self.users[at] == ids if len(self.users) else np.zeros(len(ids), dtype=bool)
         found[of_fit] += self.own[at[of_fit]]
-        return found, clicked | of_fit
+        return found, of_fit | (clicked & (self.settings.layers > 0))

@@ -52,11 +52,15 @@ class Propagation:
         return cls(adjacency, layers)
 
     def __call__(self, vectors: Tensor) -> Tensor:
-        """Return M times the vectors [n_nodes, d]."""
+        """Return M times the vectors [n_nodes, d]; without layers, the vectors themselves."""
+        if not self.layers:
+            return vectors
         return self._add(vectors, self.sum_of_layers(vectors, self.layers - 1), 1 / (self.layers + 1))
 
     def sum_of_layers(self, vectors: Tensor, last: int) -> Tensor:
-        """Return ``I + A + ... + A^last`` times the vectors [n_nodes, d], by Horner's rule."""
+        """Return ``I + A + ... + A^last`` times the vectors [n_nodes, d], by Horner's rule; 0 if last is -1."""
+        if last < 0:
+            return torch.zeros_like(vectors)
         found = vectors
         for _ in range(last):
             found = self._add(vectors, found, 1.0)

@@ -37,7 +37,7 @@ class LightGCN(Epochs):
 
     Attributes:
         factors: Length of the vectors.
-        layers: Number of steps of propagation.
+        layers: Number of steps of propagation; with 0 it is matrix factorisation by BPR (Rendle et al. 2009).
         learning_rate: Learning rate of Adam.
         l2: Penalty on half the squared first vectors of a pair's user, item and negative.
         batch_size: Pairs per step.
@@ -48,7 +48,7 @@ class LightGCN(Epochs):
     """
 
     factors: PositiveInt = 64
-    layers: PositiveInt = 3
+    layers: NonNegativeInt = 3
     learning_rate: PositiveFloat = 1e-3
     l2: NonNegativeFloat = 1e-4
     batch_size: PositiveInt = 2048

@@ -94,6 +94,21 @@ def test_a_user_who_was_not_there_gets_one_step_of_propagation(history: Interact
     assert lists.notes == {"lightgcn_requests_without_vector": 0}
 
 
+def test_without_layers_it_is_matrix_factorisation_and_knows_the_users_of_the_fit_alone(history: Interactions) -> None:
+    settings = replace(SMALL, layers=0)
+    training = Training.of(settings, history)
+    for epoch in range(settings.epochs):
+        training.epoch(epoch)
+    weight, users, n_users = training.weight.numpy(), np.flatnonzero(history.lengths), training.graph.n_users
+    fitted, later = settings.fit(history), with_clicks(with_clicks(history, 5, [1, 3]), 4, [1, 3])
+    for clicks in (history, later):  # of the fit, and after it
+        found, known = fitted.vectors(clicks, np.arange(history.n_users, dtype=np.int32))
+        assert np.array_equal(found[users], weight[:n_users])
+        assert np.flatnonzero(~known).tolist() == [5]
+    assert np.array_equal(fitted.item_vectors, weight[n_users:])
+    assert fitted.retrieve(later, everyone(later), 5).lengths[5] == 0
+
+
 def test_clicks_on_items_without_a_vector_count_nothing(history: Interactions) -> None:
     fitted = SMALL.fit(history)
     assert np.array_equal(vectors_of(fitted, history), vectors_of(fitted, with_clicks(history, 4, [7])))
