@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
+from textwrap import dedent
 
 import made_tools
 import numpy as np
@@ -68,8 +69,8 @@ OWN = "--config-dir conf"
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    fenced = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [block for of, block in fenced if of == language]
+    fence = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", flags=re.DOTALL | re.MULTILINE)  # in a list it is indented
+    return [dedent(block) for _, of, block in fence.findall(page.read_text(encoding="utf-8")) if of == language]
 
 
 def commands() -> list[str]:
@@ -265,6 +266,10 @@ def in_other_forms(folder: Path) -> None:
         **{"release_year:token": range(1970, 1995), "class:token_seq": ["Drama Comedy", "Action"] * 12 + ["War"]}
     )
     items.to_csv(folder / "ml-100k.item", sep="\t", index=False)
+    users = pd.DataFrame({"user_id:token": range(40), "age:token": [20 + n % 30 for n in range(40)]})
+    users.assign(**{"occupation:token": ["tailor", "baker"] * 20}).to_csv(
+        folder / "ml-100k.user", sep="\t", index=False
+    )
 
 
 def judged_texts(folder: Path) -> None:

@@ -17,7 +17,7 @@ FILE = Path(os.environ.get("RECX_DATA", ROOT.parent / "shared" / "data")) / "ml-
 @pytest.mark.slow
 @pytest.mark.skipif(not FILE.is_file(), reason=f"{FILE} is not there: set RECX_DATA")
 def test_recboles_quick_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the three seeds of ``reproduce recbole_quick_start``, and what docs/coming-from/recbole.md says of them."""
+    """One of the seeds of ``reproduce recbole_quick_start``, and what docs/coming-from/recbole.md says of them."""
     monkeypatch.chdir(tmp_path)
     told = spec.load("recbole_quick_start")
     assert told.study is not None
