@@ -159,9 +159,10 @@ def _metric(name: str) -> str:
     if function is not None and not isinstance(function, partial):
         parts += map(docstring, said(function))
     if "example" in about:
-        value = worked_out(about["steps"])
+        steps = about["steps"]
+        value = "" if steps.isdecimal() else f" = {worked_out(steps):.6g}"
         of = "" if about.get("of") == "all" else f" of {about.get('of', 'ada')}"
-        parts.append(f"Example: {code(about['example'])}{of} = {code(about['steps'])} = {value:.6g}.\n")
+        parts.append(f"Example: {code(about['example'])}{of} = {code(steps)}{value}.\n")
     notes = [about["cases"]] if "cases" in about else []
     notes += [f"Refused: {text}" for text in refused(function)]
     notes += ["It takes no cut."] if name in registry.UNCUT else []
