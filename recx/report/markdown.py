@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recx.core.chosen import chain, data_name, params
 from recx.core.fold_names import outside_name
 from recx.core.metric_names import by_stage
+from recx.core.nouns import nouns_of
 from recx.report.terminal.formats import QUESTIONS, count, figure, percent, words
 
 if TYPE_CHECKING:
@@ -22,20 +23,20 @@ OF_BENCHMARK = ("name", "status", "latency/p95_ms", "cost/total", "balance", "re
 
 
 def of_run(result: Result, config: Mapping[str, Any], advice: Sequence[str]) -> str:
-    """Return the summary of a run: what ran, the figures of each stage, and advice.
+    """Return the summary of a run, in the words of its dataset: what ran, the figures of each stage, and advice.
 
     Args:
         result: The run.
         config: Its plain configuration.
         advice: Sentences on what the figures suggest to do.
     """
-    fold = result.experiment.fold
-    users = "" if result.report is None else f", {count(len(result.report.users))} users"
+    fold, say = result.experiment.fold, nouns_of(result.experiment.dataset).say
+    users = "" if result.report is None else say(f", {count(len(result.report.users))} users")
     parts = [f"**{escaped(chain(config))}** on {escaped(data_name(config))}, fold {fold}{users}"]
     if result.report is not None:
-        parts += [*_stages(result.report.means, fold), *_lost(result.report.means)]
+        parts += [*_stages(result.report.means, fold, say), *map(say, _lost(result.report.means))]
     if advice:
-        parts.append("\n".join(f"- {escaped(sentence)}" for sentence in advice))
+        parts.append("\n".join(f"- {escaped(say(sentence))}" for sentence in advice))
     rows = [[f"`{name}`", escaped(text)] for name, text in params(config).items()]
     parts.append(table(["setting", "value"], rows))
     return "\n\n".join(parts)
@@ -90,15 +91,15 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\|`*_<\[\]~#&])", r"\\\1", " ".join(text.split()))
 
 
-def _stages(means: Mapping[str, float], fold: str) -> Iterator[str]:
+def _stages(means: Mapping[str, float], fold: str, say: Callable[[str], str]) -> Iterator[str]:
     """Yield a table per stage: a row per metric, a column per cut; what users get first, as pages cut the rest off."""
     for stage, rows in sorted(by_stage(means).items(), key=lambda block: block[0] != "end_to_end"):
         users = rows.pop("users", {}).get(math.inf)
-        counted = "" if users is None else f" ({count(users)} users)"
+        counted = "" if users is None else say(f" ({count(users)} users)")
         cuts = sorted({cut for cells in rows.values() for cut in cells})
         head = [f"**{outside_name(stage, fold)}**", *("uncut" if cut == math.inf else f"at {cut:.0f}" for cut in cuts)]
         body = [[words(name), *(figure(cells[k]) if k in cells else "" for k in cuts)] for name, cells in rows.items()]
-        yield f"{QUESTIONS.get(stage, words(stage))}{counted}\n\n{table(head, body)}"
+        yield f"{say(QUESTIONS.get(stage, words(stage)))}{counted}\n\n{table(head, body)}"
 
 
 def _lost(means: Mapping[str, float]) -> Iterator[str]:

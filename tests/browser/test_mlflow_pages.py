@@ -152,12 +152,13 @@ def test_the_page_of_a_run_begins_with_its_summary(
     local: Any, pages: str, runs: dict[str, str], tmp_path: Path
 ) -> None:
     local.get(f"{pages}/experiments/1/runs/{runs[ALONE]}?workflowType=machine_learning")
-    wait(local, "do users get the right items?", "must not order runs with different retrievers", "news (made up) (")
+    said = "do readers get the right articles?", "must not order runs with different retrievers", "news (made up) ("
+    wait(local, *said)
     assert "protocol." not in shown(local)
     assert local.execute_script("return document.querySelectorAll('table').length") >= 4, "tables are rendered"
     more = "[...document.querySelectorAll('button')].filter(one => one.innerText == 'Show more')[0]"
     local.execute_script(f"{more}?.click()")
-    see(local, "do users get the right items?")
+    see(local, "do readers get the right articles?")
     picture(local, "run", tmp_path)
 
 

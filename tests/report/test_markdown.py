@@ -20,7 +20,8 @@ def test_the_summary_of_a_run_says_what_ran_how_good_it_is_and_whom_ranking_coun
     ndcg = [f"{means[f'end_to_end/ndcg_at_{k}']:.4f}" for k in (5, 10)]
     assert f"\n| ndcg | {ndcg[0]} | {ndcg[1]} |  |\n" in text
     share = 100 * (1 - means["funnel/lost_in_retrieval"])
-    assert f"`ranking/` counts the {means['ranking/users']:.0f} users ({share:.1f} %) with a retrieved target" in text
+    assert f"`ranking/` counts the {means['ranking/users']:.0f} readers ({share:.1f} %) with a retrieved target" in text
+    assert f"do readers get the right articles? ({means['end_to_end/users']:.0f} readers)" in text
     assert "- mrr of the ranking is low: look at the features" in text
     assert "| `dataset.readers` | 80 |" in text
 

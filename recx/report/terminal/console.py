@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from recx.core.live_output import in_notebook
 from recx.core.metric_names import by_stage
+from recx.core.nouns import nouns_of
 from recx.core.system.screen import tolerant
 from recx.report.terminal.formats import QUESTIONS, count, figure, percent, words
 from recx.report.terminal.text_table import WIDEST, bullets, entries, section, show, where
@@ -54,6 +55,8 @@ def console_of_stdout() -> Console:
 def print_summary(console: Console, result: Result, folder: Path, run: Run, advice: Sequence[str] = ()) -> None:
     """Print the results of a run: a table of its figures (or the files written, when predicting), then the rest.
 
+    Users and items are called what the dataset calls them.
+
     Args:
         console: Where to print.
         result: The run.
@@ -61,22 +64,24 @@ def print_summary(console: Console, result: Result, folder: Path, run: Run, advi
         run: Its entry in the tracker.
         advice: Sentences on what the figures suggest to do (see ``recx.experiment.advice``).
     """
+    say = nouns_of(result.experiment.dataset).say
     together = {name for group in result.collinear for name in group}
     strongest = sorted(result.weights.items(), key=lambda named: -abs(named[1]))
-    counts = {name: value for name, value in result.metrics.items() if name.startswith("data/") and value}
+    data = {name: value for name, value in result.metrics.items() if name.startswith("data/") and value}
+    counts = {words(name.removeprefix("data/")): count(value) for name, value in data.items()}
     sections = {
         "written": entries(_sizes(folder)) if not result.report else [],
         f"learned weights (standardised features{COLLINEAR if together else ''})": entries(
             {name: f"{weight:+.3f}{'*' if name in together else ' ' * bool(together)}" for name, weight in strongest}
         ),
-        "counts": entries({words(name.removeprefix("data/")): count(value) for name, value in counts.items()}),
+        "counts": entries({say(name) if say(name) not in counts else name: value for name, value in counts.items()}),
         "seconds": entries({stage: _seconds(result, stage) for stage in result.seconds}),
-        "advice": bullets(advice),
+        "advice": bullets(map(say, advice)),
         "where": where(folder, run.address),
     }
     with console:  # written at once, so that it is one output of a notebook's cell
         if result.report:
-            show(console, ["", *_figures(result.report.means)])
+            show(console, ["", *_figures(result.report.means, say)])
         for title, parts in sections.items():
             show(console, section(title, parts))
 
@@ -93,8 +98,8 @@ def _sizes(folder: Path) -> dict[str, str]:
     return {path.name: f"{path.stat().st_size / 1000:,.1f} kB" for path in files}
 
 
-def _figures(means: Mapping[str, float]) -> Iterator[Text]:
-    """Yield the text lines of the table: a block per stage, a row per metric, a column per cut."""
+def _figures(means: Mapping[str, float], say: Callable[[str], str]) -> Iterator[Text]:
+    """Yield the lines of the table, in a dataset's words: a block per stage, a row per metric, a column per cut."""
     blocks = by_stage(means)
     users = {stage: rows.pop("users")[math.inf] for stage, rows in blocks.items() if "users" in rows}
     cuts = sorted({cut for rows in blocks.values() for cells in rows.values() for cut in cells})
@@ -102,8 +107,9 @@ def _figures(means: Mapping[str, float]) -> Iterator[Text]:
     yield Text(" " * NAME + head, "dim")
     for stage, rows in blocks.items():
         share = users[stage] / max(users.values()) if stage in users else 1.0
-        counted = f"{users[stage]:,.0f} users{'' if share == 1 else f' ({percent(share)})'}" if stage in users else ""
-        title = Text.assemble((f"{words(stage):<12}", "bold cyan"), (QUESTIONS.get(stage, ""), "dim"))
+        counted = f"{users[stage]:,.0f} {say('users')}" if stage in users else ""
+        counted += "" if share == 1 else f" ({percent(share)})"
+        title = Text.assemble((f"{words(stage):<12}", "bold cyan"), (say(QUESTIONS.get(stage, "")), "dim"))
         gap = max(2, NAME + len(head) - len(title) - len(counted))
         yield title.append(" " * gap + counted, "dim")
         for metric, cells in rows.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from recx.core.nouns import OF_NEWS, Nouns
 from recx.core.progress import Stages, shown_on
 from recx.report.terminal.console import console_of_stdout, print_summary
 from recx.report.terminal.text_table import UNLIMITED, room
@@ -36,15 +38,19 @@ def printed(
     address: str | None = ADDRESS,
     advice: tuple[str, ...] = (),
     collinear: tuple[tuple[str, ...], ...] = (),
+    nouns: Nouns | None = None,
     **of_console: Any,
 ) -> str:
     result: Any = SimpleNamespace(
+        experiment=SimpleNamespace(dataset=SimpleNamespace(nouns=nouns)),
         report=None if means is None else SimpleNamespace(means=means),
         weights={"weak": 0.1, "strong": -2.0, "middle": 1.0},
         collinear=collinear,
         metrics={
             "data/users": 1234.0,
             "data/duplicate_rows": 0.0,
+            "data/items": 60.0,
+            "data/articles": 59.0,
             "data/articles_without_embedding": 17.0,
             "data/tied_at_5": 0.0123,
         },
@@ -56,6 +62,20 @@ def printed(
     run: Any = SimpleNamespace(address=address)
     print_summary(Console(file=out, width=width, **of_console), result, folder, run, advice)
     return out.getvalue()
+
+
+def test_users_and_items_are_called_what_the_dataset_calls_them(tmp_path: Path) -> None:
+    advice = ("give users more items, such as by dataset.items=FILE",)
+    text = printed(tmp_path, nouns=OF_NEWS, advice=advice)
+    lines = text.splitlines()
+    assert "are the right articles among the candidates?" in text
+    assert "do readers get the right articles?" in text
+    assert next(line for line in lines if line.startswith("ranking")).endswith("617 readers (50.0 %)")
+    assert "give readers more articles, such as by dataset.items=FILE" in text
+    assert re.search(r"^  readers +1,234 ", text, flags=re.MULTILINE)
+    assert re.findall(r"^.*(?<!dataset\.)\b(?:users?|items?)\b.*$", text, flags=re.MULTILINE) == [
+        line for line in lines if re.match(r"  items +60\b", line)
+    ], "but for a count that has another's name"
 
 
 def test_figures_are_aligned_with_their_cut(tmp_path: Path) -> None:
