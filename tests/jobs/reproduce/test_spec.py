@@ -21,7 +21,17 @@ PLUGINS = {
     "retriever=lightgcn": "recx_graph",
     "retriever=transformer": "recx_transformer",
 }
-AT_HAND = ("beauty", "beauty_transformer", "lightgbm_example", "metatool", "mind_5k", "ml_100k", "mq2008", "trec_eval")
+AT_HAND = (
+    "beauty",
+    "beauty_transformer",
+    "lightgbm_example",
+    "metatool",
+    "mind_5k",
+    "ml_100k",
+    "mq2008",
+    "recbole_quick_start",
+    "trec_eval",
+)
 """Reproductions whose data was at hand."""
 
 
