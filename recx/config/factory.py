@@ -110,7 +110,8 @@ def _place_in_project(target: str, where: str) -> Path:
         packages = ", ".join(source.package for source in option_sources.packages())
         raise InputError(
             f"{where}: parts come from {packages} only: choose an option with `python -m recx list`, install the "
-            "plugin that has this part, or give --config-dir=DIR if it lies beside the folder DIR of your option files"
+            "plugin that has this part, or give --config-dir=DIR if it lies beside the folder DIR of your option files "
+            "(python -m recx help own-project)"
         )
     try:
         return own.check(target)

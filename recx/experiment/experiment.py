@@ -130,7 +130,7 @@ class Experiment:
             if past is None:
                 raise InputError(
                     "the ranker learns from the step before the fold, and this split has none: choose ranker=identity, "
-                    "or a split with a past"
+                    "or a split with a past (python -m recx help splits-and-filters)"
                 )
             fitted = self._fit_retriever(past, stage, "past")
             [candidates] = self._serve(fitted, None, past, stage, "past")

@@ -80,7 +80,8 @@ def identified(overrides: Sequence[str]) -> Identified | None:
     if len({"".join(path.suffixes) for path in files.paths}) > 1:
         raise InputError(
             f"{files.name.parent}: none of its files is of a known format, and they are not parts of one table: name "
-            f"the file of the events, or a pattern, such as {PATH}='{files.name.parent}/*{files.paths[0].suffix}'"
+            f"the file of the events, or a pattern, such as {PATH}='{files.name.parent}/*{files.paths[0].suffix}' "
+            "(python -m recx help own-data)"
         )
     if len(files.paths) == 1 and (known := known_as(files.paths[0])) is not None:
         return _of_known(known, overrides)

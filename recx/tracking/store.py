@@ -103,7 +103,8 @@ def open_experiment(
         assert experiment is not None
         if experiment.lifecycle_stage != "active":
             raise InputError(
-                f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another name"
+                f"name={name!r}: the MLflow experiment of this name was deleted: restore it, or choose another "
+                "name (python -m recx help mlflow)"
             )
         for tag, text in tags(experiment.tags).items():
             if experiment.tags.get(tag) != text:

@@ -125,7 +125,7 @@ def check_token(token: str, host: str, address: str) -> None:
     if not token and not is_loopback(address):
         raise InputError(
             f"--host {host}: other machines can reach it, so requests need a token: give --token-file FILE or the "
-            f"variable {TOKEN}, or listen on 127.0.0.1"
+            f"variable {TOKEN}, or listen on 127.0.0.1 (python -m recx help serve)"
         )
 
 

@@ -120,7 +120,8 @@ def _plan(content: Mapping[str, Any], file: Path, request: Request) -> tuple[Pla
         changed = [one for one in words if not any(one in cell["overrides"] for cell in content["cells"])]
         if changed:
             raise InputError(
-                f"{changed[0]}: a lock file says what its cells run: leave this out, or run the study itself"
+                f"{changed[0]}: a lock file says what its cells run: leave this out, or run the study "
+                "itself (python -m recx help studies)"
             )
         plan = lock.plan_of(content, file, local, request.selection, words)
         for sentence in lock.differences(content):

@@ -102,7 +102,8 @@ class Sweep:
             if earlier["words"] != overrides:
                 raise InputError(
                     f"sweep_id={self.id}: this sweep was started with different overrides "
-                    f"({' '.join(earlier['words'])}): give the same, or another sweep_id"
+                    f"({' '.join(earlier['words'])}): give the same, or another sweep_id "
+                    "(python -m recx help sweeps)"
                 )
             before = [one for one in self.overrides if one.startswith("hydra.searchpath=")]
             if before or earlier.get("options") != option_sources.content_hash():

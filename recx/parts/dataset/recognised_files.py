@@ -91,7 +91,7 @@ def require_format(paths: Sequence[Path], name: str) -> None:
         shown = lines[0][:80] if lines else ", ".join(columns[:6])
         raise InputError(
             f"{path}: {seems} something else ({shown!r}): choose dataset=table and name its columns, or set "
-            "dataset.format=null if it has the same columns nevertheless"
+            "dataset.format=null if it has the same columns nevertheless (python -m recx help own-data)"
         )
 
 
