@@ -112,8 +112,8 @@ def _whole(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     odd = (numbers != np.floor(numbers)) | (np.abs(numbers) >= most)
     if odd.any():
         raise InputError(
-            f"column {name!r}: the id {numbers[odd][0]!r} is a decimal number, or has lost digits as one: convert the "
-            "ids to whole numbers or to text where they are read"
+            f"column {name!r}: the id {numbers[odd].tolist()[0]!r} is a decimal number, or has lost digits as one: "
+            "convert the ids to whole numbers or to text where they are read"
         )
     return column.astype(np.int64)
 

@@ -109,8 +109,8 @@ def _common(pair: list[Grouped]) -> tuple[Array, list[Longs], dict[str, float]]:
     both = np.flatnonzero(place >= 0)
     if not len(both):
         raise InputError(
-            f"the two tables have no user in common (such as {one[0]!r} and {other[0]!r}): use lists of the same "
-            "users, and read ids as text or as numbers in both"
+            f"the two tables have no user in common (such as {one.tolist()[0]!r} and {other.tolist()[0]!r}): use lists "
+            "of the same users, and read ids as text or as numbers in both"
         )
     counts = {f"users_only_in_{name}": len(lists.users) - len(both) for name, lists in zip(NAMES, pair, strict=True)}
     notes: dict[str, float] = {name: count for name, count in counts.items() if count}

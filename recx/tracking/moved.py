@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from recx.core.errors import RecxError
 from recx.core.system.screen import echo
 
 PATIENCE = 20.0
@@ -24,7 +25,17 @@ def bring_along(database: Path, artifacts: Path) -> None:
     Args:
         database: The sqlite file, which no other process opens for the first time meanwhile.
         artifacts: The folder for files that belongs to it.
+
+    Raises:
+        RecxError: Another program keeps the file locked, or it is damaged.
     """
+    try:
+        _bring_along(database, artifacts)
+    except sqlite3.Error as error:
+        raise RecxError(f"the MLflow store {database} failed: {error} (tracker=console runs without it)") from error
+
+
+def _bring_along(database: Path, artifacts: Path) -> None:
     with closing(sqlite3.connect(database, timeout=PATIENCE)) as store, store:
         rows = store.execute("SELECT experiment_id, name, artifact_location FROM experiments").fetchall()
         for experiment, name, location in rows:

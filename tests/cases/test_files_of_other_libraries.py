@@ -212,7 +212,7 @@ def test_whole_numbers_that_pandas_made_floats_are_ids() -> None:
     "users", [[1.0, 1.5, 2.0], [1.0, 2.0**53, 2.0], [1.0, np.inf, 2.0], np.array([1, 2**24 + 2, 3], np.float32)]
 )
 def test_decimal_numbers_are_no_ids_of_a_frame(users: Any) -> None:
-    with pytest.raises(InputError, match=r"column 'user': the id .* is a decimal number, or has lost digits as one"):
+    with pytest.raises(InputError, match=r"column 'user': the id (\d+\.\d|inf) is a decimal number, or has lost"):
         Interactions.from_frame(pd.DataFrame({"user": users, "item": [3, 1, 2]}))
 
 

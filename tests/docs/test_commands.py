@@ -339,7 +339,8 @@ def small(line: str, here: Path) -> list[str]:
         goes_on(run, here)
         words = [str(run) if word == "RUN" else word for word in words]
     if "RUN" in words:
-        words = [str(newest(here, "metrics.json")) if word == "RUN" else word for word in words]
+        file = "recommendations.parquet" if words[0] == "explain" else "metrics.json"  # some keep no lists
+        words = [str(newest(here, file)) if word == "RUN" else word for word in words]
     if "user=ID" in words:
         recommended = pd.read_parquet(newest(here, "recommendations.parquet") / "recommendations.parquet")
         words = [f"user={recommended['user'].iloc[0]}" if word == "user=ID" else word for word in words]
@@ -429,11 +430,12 @@ def own_files(folder: Path) -> None:
 
 
 def beside(folder: Path) -> None:
-    """Write users, lists and items for the log of ``clicks``; five of the items have no clicks."""
+    """Write users, their countries, lists and items for the log of ``clicks``; five of the items have no clicks."""
     rng = np.random.default_rng(0)
     items = {"sku": range(30), "category": ["tea", "coffee", "milk"] * 10, "created": "2023-11-01"}
     vectors = {f"e{place}": rng.normal(size=30).round(3) for place in range(4)}
     pd.DataFrame({**items, **vectors}).to_csv(folder / "items.csv", index=False)
+    pd.DataFrame({"uid": range(40), "country": ["de", "fr"] * 20}).to_csv(folder / "people.csv", index=False)
     users = range(0, 60, 2)
     (folder / "users.txt").write_text("\n".join(map(str, users)), encoding="utf-8")
     rows = [f"{user},{item},{item}" for user in users for item in range(5, 25)]
@@ -534,13 +536,13 @@ def test_every_reproduction_runs_or_says_where_to_get_its_data(
 def test_the_commands_of_studies_run_one_after_the_other(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lines = [line for line in commands() if line.startswith("study ")]
     assert len(lines) > 4
+    [five] = blocks(DOCS / "how-to" / "many-models.md", "yaml")
+    (here / "five.yaml").write_text(five, encoding="utf-8")
+    for name in ("log.parquet", "u.data", "Beauty.txt"):
+        clicks(here, name)
     for line in lines:
-        small = [
-            "dataset.readers=60",
-            "dataset.articles=50",
-            "tracker=console",
-            *([] if "seeds=" in line else ["seeds=0"]),
-        ]
+        small = [] if "five.yaml" in line else ["dataset.readers=60", "dataset.articles=50"]
+        small += ["tracker=console", *([] if "seeds=" in line else ["seeds=0"])]
         words = [word for word in shlex.split(line) if not word.startswith("jobs=")]
         assert ran([*words, "jobs=1", *(["tracker=console"] if "lock" in line else small)], here) == 0, line
         assert capfd.readouterr().err == ""

@@ -91,7 +91,7 @@ def test_files_and_runs(tmp_path: Path) -> None:
 
 def test_mistakes_end_in_one_sentence() -> None:
     one = table({1: "ab"})
-    with pytest.raises(InputError, match="no user in common"):
+    with pytest.raises(InputError, match=r"no user in common \(such as 1 and 2\)"):
         recx.agreement(one, table({2: "ab"}))
     with pytest.raises(InputError, match="other: a list has an item twice"):
         recx.agreement(one, table({1: "aa"}))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from recx.core.errors import RecxError
 from recx.core.run_context import ALONE
 from recx.experiment.tracked_runs import tracked_folder
+from recx.tracking import moved
 from recx.tracking.mlflow import MLflow
 from recx.tracking.moved import folder_here
 from recx.tracking.store import open_client
@@ -100,3 +104,15 @@ def test_the_folder_of_a_run_is_the_one_beside_the_store(tmp_path: Path) -> None
     database = new / "outputs" / "mlflow.db"
     for elsewhere in ("", "/data/run", "/data/outputs", "/data/outputs/2024-05-01/13-00-00_news"):
         assert folder_here(elsewhere, database) == elsewhere
+
+
+def test_a_store_that_another_program_keeps_locked_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mlflow.db"
+    monkeypatch.setattr(moved, "PATIENCE", 0.01)
+    with closing(sqlite3.connect(file, isolation_level=None)) as store:
+        store.execute("CREATE TABLE experiments (experiment_id, name, artifact_location)")
+        store.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(RecxError, match=r"mlflow\.db failed: database is locked \(tracker=console"):
+            moved.bring_along(file, tmp_path / "artifacts")

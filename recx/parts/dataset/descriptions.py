@@ -193,8 +193,9 @@ def _rows(ids: Array, known: Array, odd: Array) -> Longs:
 def _refuse_none(row: Longs, where: str, whose: str, ids: Array, described: Array) -> None:
     if (row < 0).all():
         raise InputError(
-            f"{where} describes none of the {whose} of the events, whose ids are such as {ids[0]!r} and there "
-            f"{described[0]!r}: name the file that does, or set dataset.{whose}_id to its column of such ids"
+            f"{where} describes none of the {whose} of the events, whose ids are such as {ids.tolist()[0]!r} and "
+            f"there {described.tolist()[0]!r}: name the file that does, or set dataset.{whose}_id to its column of "
+            "such ids"
         )
 
 
