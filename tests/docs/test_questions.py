@@ -15,7 +15,7 @@ HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 QUESTION = re.compile(r"^- \[([^]]+)\]\(([\w./-]+\.md)(?:#([\w-]+))?\)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
-PROGRAMS = ("rows-and-ids", "metrics", "results", "explain", "troubleshooting", "compare-runs")
+PROGRAMS = ("rows-and-ids", "change-metrics", "results", "explain", "troubleshooting", "compare-runs")
 """Pages with whole programs in Python, which begin with an import, and run below."""
 RUN_ELSEWHERE = ("frames", "model")
 """Pages whose Python another test of this folder runs."""
@@ -72,13 +72,13 @@ def test_an_answer_without_a_command_is_found() -> None:
     assert not is_run("serve.md", "## How?\n\n```sh\npython -m recx serve\n```\n\n```python\nimport recx\n```\n")
     assert is_run("serve.md", "## How?\n\n```\npython -m recx serve\n```\n")
     with pytest.raises(ValueError, match="not enough values"):
-        section("metrics.md", "no-such-heading")
+        section("change-metrics.md", "no-such-heading")
 
 
 def test_a_heading_ends_a_section_and_a_comment_in_code_does_not() -> None:
     assert "resume=last" in section("resume.md", "a-sweep")
     assert "study" not in section("resume.md", "a-sweep")
-    assert section("metrics.md", "how-do-i-add-a-metric").count("```") == 2
+    assert section("change-metrics.md", "how-do-i-add-a-metric").count("```") == 2
 
 
 def test_every_page_stands_in_one_list_of_the_site() -> None:
