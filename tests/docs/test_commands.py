@@ -331,11 +331,11 @@ def small(line: str, here: Path) -> list[str]:
         if not place.exists():
             shutil.copytree(newest(here, "benchmark.json"), place)
     if words[0] == "predict":
-        run = newest(here, "recommendations.parquet", "*_news")
+        run = with_model(here)
         user = to_predict(pd.read_parquet(run / "recommendations.parquet"), here)
         words = [{"RUN": str(run), "ID": user}.get(word, word) for word in words]
     if words[0] == "replay":
-        run = newest(here, "recommendations.parquet", "*_news")
+        run = with_model(here)
         goes_on(run, here)
         words = [str(run) if word == "RUN" else word for word in words]
     if "RUN" in words:
@@ -459,6 +459,14 @@ def synthetic(sizes: list[str], folder: Path) -> None:
 
 def newest(folder: Path, file: str, name: str = "*") -> Path:
     return max(folder.glob(f"outputs/2*/{name}/{file}"), key=lambda path: path.stat().st_mtime).parent
+
+
+def with_model(folder: Path) -> Path:
+    """Return the newest run on news that kept its lists and its model."""
+    runs = [path.parent.parent for path in folder.glob("outputs/2*/*_news/model/model.json")]
+    return max(
+        filter(lambda run: (run / "recommendations.parquet").is_file(), runs), key=lambda run: run.stat().st_mtime
+    )
 
 
 @pytest.fixture(scope="module")
