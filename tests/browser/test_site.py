@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SITE = Path(__file__).resolve().parents[2] / "docs" / "site"
 TOO_WIDE = """
 const whole = [document.documentElement, ...document.querySelectorAll(".content")];
-const inside = "pre, .highlight, .table-wrapper, .math, .output";
+const inside = "pre, .highlight, .table-wrapper, .math, .cell_output";
 return whole.every((part) => part.scrollWidth <= part.clientWidth) ? [] : [...document.querySelectorAll("article *")]
   .filter((part) => part.getBoundingClientRect().right > whole[0].clientWidth + 1)
   .filter((part) => !part.parentElement.closest(inside))
@@ -141,8 +141,7 @@ def test_the_search_finds_pages(
     box = browser.find_element("css selector", ".sidebar-search")
     until(box.is_displayed)
     box.send_keys("data frame", Keys.ENTER)
-    found = until(lambda: browser.execute_script(RESULTS))
-    assert any(link.startswith("how-to/frames.html") for link in found)
+    until(lambda: any(link.startswith("how-to/frames.html") for link in browser.execute_script(RESULTS)))
     assert {address for address in requested() if not address.startswith(SITE.as_uri())} == set()
     assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     browser.find_element("css selector", "#search-results li a").click()

@@ -14,7 +14,7 @@ document.querySelectorAll("article th").forEach((head) => {
 
 // A keyboard must reach what scrolls inside itself, to scroll it.
 const reach = () =>
-  document.querySelectorAll("article pre, article .table-wrapper, article .math").forEach((part) => {
+  document.querySelectorAll("article pre, article .table-wrapper, article .math, article .cell_output").forEach((part) => {
     if (part.scrollWidth > part.clientWidth) part.setAttribute("tabindex", "0");
     else part.removeAttribute("tabindex");
   });
