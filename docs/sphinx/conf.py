@@ -17,8 +17,6 @@ version = release = __version__
 
 extensions = [
     "myst_nb",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "repository",
     "generated",
@@ -28,7 +26,7 @@ extensions = [
 exclude_patterns = ["site", "sphinx", "jupyter_execute", "package.md"]
 suppress_warnings = ["myst.strikethrough"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]  # formulas are plain text: MathJax would come from another host
 myst_heading_anchors = 4
 smartquotes = False  # quotes and dashes of settings are typed as they stand
 highlight_language = "none"  # a command line is not Python
@@ -41,9 +39,6 @@ nb_execution_in_temp = True
 nb_merge_streams = True
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 """The ``python`` that a cell of a tutorial starts is the one that builds the site."""
-
-autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # signatures show them where they matter; the docstrings name shapes and units
 
 copybutton_exclude = ".linenos, .gp, .go"
 

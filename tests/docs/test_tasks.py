@@ -1,4 +1,4 @@
-"""The tasks of docs/tasks.md: each that is solved names a page, and its Python works (commands: test_commands.py)."""
+"""The tasks of docs/tasks.md: each names the page that solves it, and its Python works (commands: test_commands.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
 TASKS = {
     int(number): text
-    for number, text in re.findall(r"^(\d+)\. (.*?)(?=^\d+\. |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
+    for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
 }
 
 
@@ -23,7 +23,8 @@ def test_there_are_twenty() -> None:
 @pytest.mark.parametrize("number", TASKS)
 def test_a_task_is_solved_by_a_page_and_by_what_is_typed(number: int) -> None:
     task = TASKS[number]
-    assert ("```" in task) == bool(re.search(r"^ *Page: \[", task, flags=re.MULTILINE))
+    assert "\n```" in task
+    assert re.search(r"^Page: \[", task, flags=re.MULTILINE)
 
 
 @pytest.mark.slow
