@@ -12,7 +12,7 @@ import pytest
 from recx.cli import main as cli
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "compare-runs.md").read_text(encoding="utf-8")
-SECTION = re.split("^## ", PAGE[PAGE.index("## Did an online test") :], flags=re.MULTILINE)[1]
+SECTION = re.split("^## ", PAGE[PAGE.index("## Which arm of an online test") :], flags=re.MULTILINE)[1]
 
 
 def log() -> pd.DataFrame:

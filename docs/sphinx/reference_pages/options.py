@@ -44,7 +44,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "Reproductions",
         "Published protocols with their figures: `python -m recx reproduce NAME data=DIR`.",
     ),
-    "hydra/launcher": ("Launchers", "How the trials of a sweep are started, `hydra/launcher=NAME`."),
+    "hydra/launcher": ("Launchers", "How the trials of a sweep are started, `hydra/launcher=NAME`. The extra `slurm` adds `submitit_slurm` and `submitit_local`."),
     "hydra/sweeper": ("Sweepers", "How a sweep chooses its trials, `hydra/sweeper=NAME`."),
 }
 """Group -> title of its page, and what its options are; ``feature`` has a page of its own."""
@@ -98,8 +98,9 @@ def _page(group: str, chosen: Iterable[Option]) -> str:
     rows = [(f"[`{one.name}`](#{one.name})", prose(one.description), _package(one)) for one in chosen]
     parts = [f"# {title}\n", f"{text}\n", table(("option", "is", "package"), rows)]
     first: dict[str, str] = {}
-    for one in chosen:
-        parts.append(_section(one, first.setdefault(one.target, one.name)))
+    for one in sorted(chosen, key=lambda one: len(one.bases)):  # what others start from comes first
+        first.setdefault(one.target, one.name)
+    parts += [_section(one, first[one.target]) for one in chosen]
     return "\n".join(parts)
 
 
