@@ -49,7 +49,7 @@ bench-ranking: $(STAMP) ## measure the ranking stage: tools, agents, documents, 
 	for name in tools agents rerank linear; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## remove what the commands above created, except runs
-	git clean -fdXq docs
+	-git clean -fdXq docs # the pages that are made, and the site
 	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml constraints.txt

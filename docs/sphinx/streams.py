@@ -17,6 +17,8 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Have MyST-NB join the outputs of a cell by ``joined``."""
+    if render.coalesce_streams is not coalesce_streams:
+        raise RuntimeError("MyST-NB joins the outputs of a cell elsewhere than in its module render: see streams.py")
     render.coalesce_streams = joined
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

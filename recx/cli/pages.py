@@ -31,7 +31,9 @@ def topics() -> Mapping[str, Path]:
 def pages() -> list[Path]:
     """Return every page that is a topic."""
     others = (DOCS / "index.md", DOCS / "package.md")
-    return [page for page in sorted(DOCS.rglob("*.md")) if SITE not in page.parents and page not in others]
+    folders = [folder for folder in sorted(DOCS.iterdir()) if folder.is_dir() and folder != SITE]
+    found = sorted([*DOCS.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))])
+    return [page for page in found if page not in others]
 
 
 def topic_of(page: Path) -> str:
@@ -65,16 +67,15 @@ def text_of(page: Path) -> str:
     The head of a tutorial goes, its cells are Python, and a table of contents is a list of pages.
     """
     text = re.sub(r"\A---\n.*?^---\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    known = {path: topic for topic, path in topics().items()}
     parts, end = [], 0
     for fence in _FENCE.finditer(text):
-        parts += [_linked(text[end : fence.start()], page), _fence(fence["info"].strip(), fence["body"], page)]
+        parts += [_linked(text[end : fence.start()], page, known), _fence(fence["info"].strip(), fence["body"], page)]
         end = fence.end()
-    return "".join([*parts, _linked(text[end:], page)])
+    return "".join([*parts, _linked(text[end:], page, known)])
 
 
-def _linked(text: str, page: Path) -> str:
-    known = {path: topic for topic, path in topics().items()}
-
+def _linked(text: str, page: Path, known: Mapping[Path, str]) -> str:
     def named(found: re.Match[str]) -> str:
         name, target = found.groups()
         topic = known.get(Path(os.path.normpath(page.parent / target))) if target else None

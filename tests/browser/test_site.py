@@ -58,11 +58,11 @@ def test_the_kinds_are_of_every_section(tmp_path: Path) -> None:
         "how-to/index.html": 1,
         "how-to/own.html": 4,
     }
-    for name, size in {**names, "how-to/own.html": 4}.items():
+    for name, size in names.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x" * size, encoding="utf-8")
     found = {str(page.relative_to(tmp_path)) for page in kinds(sorted(tmp_path.rglob("*.html")))}
-    assert found == {*names, "how-to/own.html"} - {"security.html"}
+    assert found == names.keys() - {"security.html"}
 
 
 @pytest.mark.parametrize("dark", [False, True])

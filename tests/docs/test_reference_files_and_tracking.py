@@ -13,8 +13,8 @@ from reference_pages.files_and_tracking import COLUMNS, FILES, RUN, TABLES, TAGS
 from recx.cli import main
 from recx.cli.commands.help import WORDS
 from recx.cli.pages import topics
-from recx.core.kept_parts import NotKept
 from recx.jobs import launch
+from recx.storage.values import NotStorableError
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [*(ROOT / "recx").rglob("*.py"), *(ROOT / "plugins").glob("recx-*/recx_*/**/*.py")]
@@ -68,4 +68,4 @@ def test_every_page_that_a_message_names_exists() -> None:
     kept = set(re.findall(r'NotKept\([^)]*"([a-z-]+)"\)', texts()))
     assert kept
     assert kept <= set(topics())
-    assert NotKept("a part", "external").page in topics()
+    assert NotStorableError("a part").page in topics()

@@ -223,12 +223,16 @@ def test_a_class_that_is_read_is_as_the_class_that_is_imported(
 ) -> None:
     module, _, name = target.rpartition(".")
     monkeypatch.syspath_prepend(ROOT / "plugins" / package)
+    before = set(sys.modules)
     kind = vars(import_module(module))[name]
     read = classes.described(target)
     for field in fields(kind):
         assert read.allowed[field.name] == type_text(hints_of(kind)[field.name]), field.name
     assert read.text == classes.paragraphs(kind.__doc__)
     assert read.text
+    for other in set(sys.modules) - before:  # another test asks whether they were imported
+        if other.split(".")[0] == module.split(".")[0]:
+            del sys.modules[other]
 
 
 def test_plugins_are_read_without_their_libraries() -> None:

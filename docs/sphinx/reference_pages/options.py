@@ -44,7 +44,11 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "Reproductions",
         "Published protocols with their figures: `python -m recx reproduce NAME data=DIR`.",
     ),
-    "hydra/launcher": ("Launchers", "How the trials of a sweep are started, `hydra/launcher=NAME`. The extra `slurm` adds `submitit_slurm` and `submitit_local`."),
+    "hydra/launcher": (
+        "Launchers",
+        "How the trials of a sweep are started, `hydra/launcher=NAME`. The extra `slurm` adds `submitit_slurm` and "
+        "`submitit_local`.",
+    ),
     "hydra/sweeper": ("Sweepers", "How a sweep chooses its trials, `hydra/sweeper=NAME`."),
 }
 """Group -> title of its page, and what its options are; ``feature`` has a page of its own."""

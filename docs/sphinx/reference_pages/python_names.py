@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -193,18 +193,24 @@ def _function(value: object) -> object | None:
 
 def _home(module: str, name: str) -> str:
     """Return the module that defines a name which another one imports."""
-    tree = ast.parse(Path(inspect.getfile(import_module(module))).read_text(encoding="utf-8"))
+    tree, _ = _parsed(module)
     for node in (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != module):
         if name in (named := {one.asname or one.name: one.name for one in node.names}):
             return _home(str(node.module), named[name])
     return module
 
 
+@cache
+def _parsed(module: str) -> tuple[ast.Module, str]:
+    """Return the syntax tree of a module, and its text."""
+    text = Path(inspect.getfile(import_module(module))).read_text(encoding="utf-8")
+    return ast.parse(text), text
+
+
 def _assignment(module: str, name: str) -> tuple[str, str]:
     """Return the assignment of a name, and the text below it ("" without one)."""
-    text = Path(inspect.getfile(import_module(module))).read_text(encoding="utf-8")
-    body = ast.parse(text).body
-    for node, after in zip(body, [*body[1:], ast.Pass()], strict=True):
+    tree, text = _parsed(module)
+    for node, after in zip(tree.body, [*tree.body[1:], ast.Pass()], strict=True):
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )

@@ -21,6 +21,11 @@ def run(arguments: Sequence[str]) -> int:
     path = SITE / "index.html"
     if chosen.topic:
         path = (SITE / page_of(chosen.topic).relative_to(DOCS)).with_suffix(".html")
+    if not path.is_file() and (SITE / "index.html").is_file():
+        raise InputError(
+            f"the site was built before the page {chosen.topic!r} was written: run `make docs` again, or read it in "
+            f"the terminal (`python -m recx help {chosen.topic}`)"
+        )
     if not path.is_file():
         raise InputError(
             "this installation has no site: run `make docs` in recx's folder, or read a page in the terminal "

@@ -10,13 +10,14 @@ import numpy as np
 
 from recx.core.bounds import NonNegativeFloat, check
 from recx.core.contracts import check_same_pairs
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError
 from recx.core.fit_summary import FitSummary, summary_of
 from recx.core.per_user import for_users
 from recx.core.preflight import preflight
-from recx.core.protocols import FittedRanker, HasDiagnostics, Ranker, Sampling, is_trained
+from recx.core.protocols import ByFeatures, Featured, FittedRanker, HasDiagnostics, Ranker, Sampling, is_trained
 from recx.core.ragged import group_of_rows, max_of_groups, sum_of_groups
 from recx.core.types import Array, Doubles, Fold, Interactions, Longs, RankedLists, Requests
+from recx.parts.shared.design_matrix import Features
 
 EQUAL = 1e-12
 """Standard deviation, as a share of a list's largest score, up to which its scores count as equal: it is rounding."""
@@ -45,27 +46,33 @@ class Blend:
         if unknown := set(self.weights) - set(self.rankers):
             known = ", ".join(self.rankers)
             raise InputError(f"ranker.weights names {sorted(unknown)}, which is not a ranker: choose from {known}")
-        if not any(self._weights.values()):
+        if not self._used:
             raise InputError("ranker.weights are all 0, so that nothing is ranked: give at least one ranker a weight")
 
     @property
-    def _weights(self) -> dict[str, float]:
-        return {name: self.weights.get(name, 1.0) for name in self.rankers}
+    def _used(self) -> dict[str, Ranker | FittedRanker]:
+        """The rankers that have a weight."""
+        return {name: ranker for name, ranker in self.rankers.items() if self.weights.get(name, 1.0)}
 
     @property
     def trains(self) -> bool:
         """Whether any of the rankers is one that is trained."""
-        return any(is_trained(ranker) for ranker in self.rankers.values())
+        return any(is_trained(ranker) for ranker in self._used.values())
+
+    @property
+    def features(self) -> Features:
+        """The features of the rankers that have some; {} if they have not all the same."""
+        return _shared(self._used)
 
     @property
     def sample(self) -> tuple[int, int] | None:
-        """The largest number of users that all learn from, and the seed of their draw; None: one learns from all."""
-        trained = [ranker for ranker in self.rankers.values() if is_trained(ranker)]
+        """The largest number of users that each learns from, and the seed of their draw; None: they have not one."""
+        trained = [ranker for ranker in self._used.values() if is_trained(ranker)]
         samples = {ranker.sample if isinstance(ranker, Sampling) else None for ranker in trained}
         return samples.pop() if len(samples) == 1 else None
 
     def preflight(self) -> None:
-        preflight(*self.rankers.values())
+        preflight(*self._used.values())
 
     def without_diagnostics(self) -> Blend:
         """Return the same with rankers that compute no more than their lists need."""
@@ -76,7 +83,7 @@ class Blend:
         return replace(self, rankers=plain)
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedBlend:
-        """Train those of the rankers that are trained.
+        """Train those of the rankers that are trained and have a weight.
 
         Args:
             candidates: The candidates of the past fold.
@@ -86,15 +93,29 @@ class Blend:
             InputError: A ranker cannot learn from the data.
         """
         fitted = {
-            name: ranker.fit(candidates, fold) if is_trained(ranker) else ranker
-            for name, ranker in self.rankers.items()
+            name: ranker.fit(candidates, fold) if is_trained(ranker) else ranker for name, ranker in self._used.items()
         }
-        return FittedBlend(fitted, self._weights)
+        return self._fitted(fitted)
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates in the order of rankers of which none is trained; see ``FittedBlend.rank``."""
-        rankers = {name: ranker for name, ranker in self.rankers.items() if not is_trained(ranker)}
-        return FittedBlend(rankers, self._weights).rank(candidates, history, requests)
+        """Return the candidates in the order of rankers of which none is trained; see ``FittedBlend.rank``.
+
+        Raises:
+            RecxError: A ranker is one that is trained.
+        """
+        return self._untrained().rank(candidates, history, requests)
+
+    def for_users(self, history: Interactions) -> FittedBlend:
+        return self._untrained().for_users(history)
+
+    def _untrained(self) -> FittedBlend:
+        rankers = {name: ranker for name, ranker in self._used.items() if not is_trained(ranker)}
+        if len(rankers) < len(self._used):
+            raise RecxError(f"ranker=blend: {next(iter(self._used.keys() - rankers))} must be trained first: call fit")
+        return self._fitted(rankers)
+
+    def _fitted(self, rankers: Mapping[str, FittedRanker]) -> FittedBlend:
+        return FittedBlend(rankers, {name: self.weights.get(name, 1.0) for name in rankers})
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +142,7 @@ class FittedBlend:
         weighted = [summary for summary in of.values() if summary.weights]
         important = [summary for summary in of.values() if summary.importances]
         return FitSummary(
-            notes={
-                note if note.startswith(f"{name}_") else f"{name}_{note}": count
-                for name, one in of.items()
-                for note, count in one.notes.items()
-            },
+            notes={_note(name, note): count for name, one in of.items() for note, count in one.notes.items()},
             curves={
                 f"{name}/{figure.rpartition('/')[2]}": values
                 for name, one in of.items()
@@ -135,6 +152,21 @@ class FittedBlend:
             weights=weighted[0].weights if len(weighted) == 1 else {},
             collinear=weighted[0].collinear if len(weighted) == 1 else (),
             importances=important[0].importances if len(important) == 1 else {},
+        )
+
+    @property
+    def features(self) -> Features:
+        """The features of the rankers that have some; {} if they have not all the same."""
+        return _shared(self.rankers)
+
+    def with_features(self, features: Features) -> FittedBlend:
+        """Return the same with other features, under the same names, for all rankers that have some."""
+        return replace(
+            self,
+            rankers={
+                name: ranker.with_features(features) if isinstance(ranker, ByFeatures) else ranker
+                for name, ranker in self.rankers.items()
+            },
         )
 
     def for_users(self, history: Interactions) -> FittedBlend:
@@ -147,13 +179,25 @@ class FittedBlend:
         all are 0.
         """
         place, group = _by_item(candidates), group_of_rows(candidates.indptr)
-        total = np.zeros(len(candidates))
+        total, notes = np.zeros(len(candidates)), dict(candidates.notes)
         for name, ranker in self.rankers.items():
             ranked = ranker.rank(candidates, history, requests)
             check_same_pairs(candidates, ranked)
             standard = _standardised(ranked.score, candidates.indptr, group)
             total[place] += self.weights[name] * standard[_by_item(ranked)]
-        return candidates.reorder(total)
+            notes |= {_note(name, note): count for note, count in ranked.notes.items() if note not in candidates.notes}
+        return replace(candidates.reorder(total), notes=notes)
+
+
+def _shared(rankers: Mapping[str, Ranker | FittedRanker]) -> Features:
+    """Return the features that all rankers with features have; {} if they differ."""
+    first, *others = [ranker.features for ranker in rankers.values() if isinstance(ranker, Featured)] or [{}]
+    return first if all(other == first for other in others) else {}
+
+
+def _note(name: str, note: str) -> str:
+    """Return the name of a ranker's count among those of all rankers."""
+    return note if note.startswith(f"{name}_") else f"{name}_{note}"
 
 
 def _by_item(lists: RankedLists) -> Longs:

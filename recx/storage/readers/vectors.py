@@ -53,9 +53,9 @@ def vectors_of(name: str, column: pa.ChunkedArray, where: str) -> pa.ChunkedArra
         return words.cast(pa.list_(pa.float64()))
     except pa.ArrowInvalid:
         flat = pc.list_flatten(words)
-        odd = pc.invert(pc.match_substring_regex(flat, NUMBER))
-        shown = flat.filter(odd)[0].as_py() if pc.any(odd).as_py() else flat[0].as_py()
-        raise InputError(f"{where} holds vectors, and {shown!r} is not a number: correct it") from None
+        odd = flat.filter(pc.invert(pc.match_substring_regex(flat, NUMBER)))
+        shown = f"{odd[0].as_py()!r} is" if len(odd) else "one of its words is"
+        raise InputError(f"{where} holds vectors, and {shown} not a number: correct it") from None
 
 
 def _is_list(column: pa.ChunkedArray) -> bool:
@@ -67,14 +67,21 @@ def stacked(column: pa.ChunkedArray, before: Floats | None, where: str) -> Float
     """Return the vectors of a column of lists of numbers [n, d], NaN where one is missing.
 
     Raises:
-        InputError: They are of different lengths, or there are vectors before this column.
+        InputError: They are of different lengths, none is known, one has a number that is not finite, or there are
+            vectors before this column.
     """
     if before is not None:
         raise InputError(f"{where} holds vectors, and another column does too: leave one of them out")
     lengths = pc.unique(pc.list_value_length(column).drop_null())
+    if not len(lengths):
+        raise InputError(f"{where} is to hold vectors, and every row of it is empty: leave it out")
     if len(lengths) != 1:
         raise InputError(f"{where} holds vectors of different lengths: write all of one length")
     d, known = int(lengths[0].as_py()), np.asarray(pc.is_valid(column))
     vectors = np.full((len(column), d), np.nan, dtype=np.float32)
     vectors[known] = np.asarray(pc.list_flatten(column).cast(pa.float32())).reshape(-1, d)
+    odd = known & ~np.isfinite(vectors).all(axis=1) & ~np.isnan(vectors).all(axis=1)
+    if odd.any():
+        row = int(odd.argmax())
+        raise InputError(f"{where}, row {row + 1}: its vector holds a number that is not finite: correct or remove it")
     return vectors

@@ -52,6 +52,13 @@ def test_without_a_site_the_way_to_it_is_named(site: Path, opened: list[str]) ->
     assert opened == []
 
 
+def test_a_page_that_is_newer_than_the_site_is_told(site: Path, opened: list[str]) -> None:
+    (site / "how-to" / "frames.html").unlink()
+    with pytest.raises(InputError, match=r"built before the page 'frames' was written.*python -m recx help frames"):
+        docs.run(["frames"])
+    assert opened == []
+
+
 def test_an_unknown_topic_names_the_nearest(site: Path, opened: list[str]) -> None:
     with pytest.raises(InputError, match=r"there is no page 'frame': did you mean 'frames'\?"):
         docs.run(["frame"])

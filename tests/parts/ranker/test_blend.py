@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recx.core.errors import InputError
+from recx.core.errors import InputError, RecxError
+from recx.core.fit_summary import FitSummary
 from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.parts.ranker.blend import Blend, FittedBlend
 from recx.parts.ranker.identity import Identity
@@ -98,6 +99,75 @@ def test_only_what_is_trained_is_trained() -> None:
     fitted = blend.fit(candidates, None)
     assert (blend.trains, Blend({"b": Identity()}).trains) == (True, False)
     assert shown(fitted.rank(candidates, NONE, NONE)) == [[2, 1, 0]]
+
+
+def test_a_ranker_without_a_weight_is_neither_trained_nor_asked() -> None:
+    blend = Blend({"a": Learning((0.0,) * 10), "b": Identity()}, {"a": 0.0})
+    assert not blend.trains
+    candidates = lists({0: [3, 1, 2]})
+    assert shown(blend.rank(candidates, NONE, NONE)) == [[3, 1, 2]]
+    assert list(blend.fit(candidates, NONE).rankers) == ["b"]
+
+
+def test_what_must_be_trained_does_not_rank_before() -> None:
+    with pytest.raises(RecxError, match="ranker=blend: a must be trained first"):
+        Blend({"a": Learning((0.0,) * 10), "b": Identity()}).rank(lists({0: [0]}), NONE, NONE)
+
+
+@dataclass(frozen=True)
+class Reporting(Fixed):
+    """Counts, needs something, has diagnostics and features, and knows for whom it ranks."""
+
+    features: Mapping[str, Any] = field(default_factory=lambda: {"clicks": 1})
+    plain: bool = False
+    of: str = "all"
+    trees: int = 7
+
+    @property
+    def summary(self) -> FitSummary:
+        weights, notes = {"clicks": 0.5}, {"users_fitted_on": 3, "trees_grown": self.trees}
+        return FitSummary(notes=notes, curves={"trees/loss": [2.0, 1.0]}, weights=weights)
+
+    def preflight(self) -> None:
+        raise InputError("it needs a library")
+
+    def without_diagnostics(self) -> Reporting:
+        return replace(self, plain=True)
+
+    def for_users(self, history: Any) -> Reporting:
+        return replace(self, of=history)
+
+    def with_features(self, features: Mapping[str, Any]) -> Reporting:
+        return replace(self, features=features)
+
+    def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
+        ranked = super().rank(candidates, history, requests)
+        return replace(ranked, notes={**ranked.notes, "values_cut": 2})
+
+
+ONE = Reporting((0.0, 1.0, 2.0, 0, 0, 0, 0, 0, 0, 0))
+
+
+def test_counts_and_curves_of_all_are_reported() -> None:
+    fitted = FittedBlend({"trees": ONE, "retriever": Identity()}, {"trees": 1.0, "retriever": 1.0})
+    assert fitted.summary.notes == {"trees_users_fitted_on": 3, "trees_grown": 7}
+    assert fitted.summary.curves == {"trees/loss": [2.0, 1.0]}
+    assert fitted.summary.weights == {"clicks": 0.5}
+    assert FittedBlend({"a": ONE, "b": ONE}, {"a": 1.0, "b": 1.0}).summary.weights == {}
+    candidates = replace(lists({0: [0, 1]}), notes={"found": 2})
+    assert fitted.rank(candidates, NONE, NONE).notes == {"found": 2, "trees_values_cut": 2}
+
+
+def test_what_the_rankers_can_do_the_blend_can() -> None:
+    blend = Blend({"a": ONE, "b": Identity()})
+    with pytest.raises(InputError, match="it needs a library"):
+        blend.preflight()
+    assert blend.without_diagnostics().rankers == {"a": replace(ONE, plain=True), "b": Identity()}
+    assert blend.for_users("some").rankers == {"a": replace(ONE, of="some"), "b": Identity()}
+    assert blend.features == {"clicks": 1}
+    fitted = FittedBlend(blend.rankers, {"a": 1.0, "b": 1.0})
+    assert fitted.with_features({"clicks": 2}).features == {"clicks": 2}
+    assert Blend({"a": ONE, "b": replace(ONE, features={"age": 1})}).features == {}
 
 
 def test_a_sample_is_that_of_all() -> None:

@@ -28,6 +28,23 @@ def test_numbered_columns_are_a_vector_without_a_gap(names: list[str], expected:
     assert numbered_columns(names) == expected
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["1 2", "3 nan"], "x, row 2: its vector holds a number that is not finite"),
+        (["inf 2"], "x, row 1: its vector holds a number that is not finite"),
+        ([None, ""], "x is to hold vectors, and every row of it is empty"),
+        (["1 2", "3"], "x holds vectors of different lengths"),
+    ],
+    ids=["nan", "inf", "empty", "lengths"],
+)
+def test_vectors_that_cannot_be_compared_are_refused(values: list[str | None], said: str) -> None:
+    lists = vectors_of("vec:float_seq", column(*values), "x")
+    assert lists is not None
+    with pytest.raises(InputError, match=said):
+        stacked(lists, None, "x")
+
+
 def test_the_numbers_of_a_float_seq_are_a_vector() -> None:
     """RecBole's ``.item``: numbers between blanks; a row without any has no vector."""
     texts = column("0.5 -1 2e-1", "", None, " 1  2 3 ")
