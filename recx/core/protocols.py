@@ -68,7 +68,7 @@ class FittedRetriever(Protocol):
     """A retriever that has been fitted."""
 
     def retrieve(self, history: Interactions, requests: Requests, k: int) -> RankedLists:
-        """Return at most ``k`` items for each of the requests, best first; the history is that of all users."""
+        """Return at most ``k`` items for each of the requests, best first, given the history of all users."""
 
 
 class Retriever(Protocol):
@@ -108,7 +108,7 @@ class FittedRanker(Protocol):
     """A ranker that can score candidates."""
 
     def rank(self, candidates: RankedLists, history: Interactions, requests: Requests) -> RankedLists:
-        """Return the candidates of the requests in the order ``candidates.reorder(score)``; history: of all users."""
+        """Return the candidates in a new order, made by ``reorder``; history and requests are the retriever's."""
 
 
 @runtime_checkable
@@ -119,7 +119,7 @@ class Ranker(Protocol):
     """
 
     def fit(self, candidates: RankedLists, fold: Fold) -> FittedRanker:
-        """Learn to put ``fold.target`` first among the candidates, the lists for the fold one step back."""
+        """Learn to put ``fold.target`` first among the candidates, which the retriever found for this fold."""
 
 
 def is_trained(ranker: Ranker | FittedRanker) -> TypeIs[Ranker]:
@@ -145,7 +145,7 @@ class Explainable(Protocol):
         """The names of the features."""
 
     def contributions(self, candidates: RankedLists, history: Interactions, requests: Requests) -> Doubles:
-        """Return what each feature adds to each score [n_rows, n_names]; candidates, history, requests: see ``rank``.
+        """Return what each feature adds to each score [n_rows, n_names]; candidates, history, requests as in ``rank``.
 
         Raises:
             InputError: The ranker was fitted with features other than those in its settings.

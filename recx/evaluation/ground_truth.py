@@ -170,7 +170,7 @@ class GroundTruth:
         return WeakKeyDictionary()
 
     def check_users(self, lists: RankedLists) -> None:
-        """Raise InputError if no user with a target has one of the lists."""
+        """Raise InputError if none of the lists is of a user with a target."""
         if not np.isin(self.user, lists.user).any():
             raise InputError(
                 f"none of the {len(self.user)} users with a target has a list, and {lists.n_lists} lists are of other "

@@ -125,7 +125,7 @@ class Experiment:
 
     def fit(self, split: Split, stage: Stages) -> tuple[FittedRetriever, FittedRanker]:
         """Return what serves the split, fitted, each stage timed; raises InputError where a ranker cannot learn."""
-        past, fitted, ranker = split.past, None, self.ranker  # which learns labels that its retriever has not seen
+        past, fitted, ranker = split.past, None, self.ranker  # it learns from labels that its retriever has not seen
         if is_trained(ranker):
             if past is None:
                 raise InputError(
