@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reference_pages import PAGES
+from repository import write
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -15,15 +16,12 @@ REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages before Sphinx looks for pages."""
-    app.connect("builder-inited", lambda _: write(REFERENCE))
+    app.connect("builder-inited", lambda _: write_all(REFERENCE))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def write(folder: Path) -> None:
-    """Write every page into a folder, and leave one untouched that is as it was."""
+def write_all(folder: Path) -> None:
+    """Write every page into a folder."""
     for make in PAGES:
         for name, text in make().items():
-            target = folder / f"{name}.md"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if not target.is_file() or target.read_text(encoding="utf-8") != text:
-                target.write_text(text, encoding="utf-8")
+            write(folder / f"{name}.md", text)

@@ -37,13 +37,16 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def copy() -> None:
-    """Write the copies, each with its links as they are from its place; one that is as it was stays untouched."""
+    """Write the copies, each with its links as they are from its place."""
     for source, page in COPIES.items():
-        text = linked((ROOT / source).read_text(encoding="utf-8"), source, f"docs/{page}")
-        target = DOCS / page
-        target.parent.mkdir(exist_ok=True)
-        if not target.is_file() or target.read_text(encoding="utf-8") != text:
-            target.write_text(text, encoding="utf-8")
+        write(DOCS / page, linked((ROOT / source).read_text(encoding="utf-8"), source, f"docs/{page}"))
+
+
+def write(page: Path, text: str) -> None:
+    """Write a page, unless it is as it was, so that Sphinx does not read it again."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if not page.is_file() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
 
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
