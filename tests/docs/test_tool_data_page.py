@@ -25,12 +25,23 @@ POOL = json.dumps({"tools": {"search": {"description": "finds flights"}}})
 
 def test_all_that_is_shown_is_read_below() -> None:
     assert {title: len(blocks) for title, blocks in SECTIONS.items()} == {
+        "Tasks and the tool that answers each": 1,
         "Graphs of tools": 2,
         "Tool pools: own descriptions, OpenAI's function schemas, MCP's tools": 3,
         "How reliable a tool is": 1,
         "Traces of agents from OpenTelemetry": 1,
         "Ready-made samples": 1,
     }
+
+
+def test_tasks_with_their_tools(tmp_path: Path) -> None:
+    [tasks] = SECTIONS["Tasks and the tool that answers each"]
+    pool = {name: {"description": name} for name in ("forecast", "mail", "chat")}
+    (tmp_path / "tool_pool.json").write_text(json.dumps({"tools": pool}))
+    (tmp_path / "tool_selection.json").write_text(tasks)
+    data = ToolSelection(str(tmp_path), abstain="none").load()
+    right = [sorted(data.items.table["name"][data.item[data.user == user]].tolist()) for user in range(3)]
+    assert right == [["forecast"], ["chat", "mail"], ["none"]]
 
 
 def test_both_forms_of_a_graph(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 
 MARKS = re.compile(r"([\\*<$\[\]~]|(?<!\w)_|_(?!\w))")
 """What Markdown would take for a mark of its own."""
-SPANS = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)|(?P<address>https?://[^\s,;)]*[\w/])", flags=re.DOTALL)
+SPANS = re.compile(
+    r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)|(?P<address>https?://[^\s,;)/]*\.[^\s,;)]*[\w/])", flags=re.DOTALL
+)
 
 
 def prose(text: str) -> str:

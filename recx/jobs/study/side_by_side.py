@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -119,6 +120,8 @@ def _processes(number: int) -> Iterator[Any]:
     from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
     shared = {} if os.environ.get(POOLS[0]) else dict.fromkeys(POOLS, str(max(1, cores() // number)))
+    # An idle process that ends while a job is given is replaced; one that died of its job is told by its exception.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
     pool = ProcessPoolExecutor(number, timeout=30, initializer=_prepare, env={**shared, "PYTHONSAFEPATH": "recx"})
     try:
         yield pool

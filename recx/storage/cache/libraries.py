@@ -148,10 +148,17 @@ def _hash(file: Path, kind: str) -> str:
 
 @cache
 def _found(distribution: str) -> metadata.Distribution | None:
-    try:
-        return metadata.distribution(distribution)
-    except metadata.PackageNotFoundError:
-        return None
+    """Return a distribution; None if it is not installed, or only inside another library.
+
+    Ray puts a folder with its own psutil and colorama first on the path of its processes.
+    """
+    return next((one for one in metadata.distributions(name=distribution) if not _is_brought(one)), None)
+
+
+def _is_brought(one: metadata.Distribution) -> bool:
+    """Return whether a distribution lies in a folder of another library."""
+    place = Path(str(one.locate_file("")))
+    return any(parent.name in INSTALLED for parent in place.parents)
 
 
 @cache

@@ -67,6 +67,7 @@ def test_the_door_for_authors_counts_as_the_modules_behind_the_names_used(packag
     }
     assert files == {
         "recx/core/errors.py",
+        "recx/core/exit_codes.py",
         "recx/core/ragged.py",
         "recx/core/secrets.py",
         "recx/core/system/threads.py",
