@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from recx.cli.commands.parser import Parser
 from recx.core.environments import folder_of
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 
@@ -27,16 +28,16 @@ def run(arguments: Sequence[str]) -> int:
         with shown_on(console_of_stdout()):
             folder = chosen.set_up(parsed.python)
         echo(f"{folder} is ready: python -m recx +experiment=NAME retriever={chosen.name}")
-        return 0
+        return DONE
     found = bridges()
     if not found:
         echo("no installed plugin has libraries: install recx-bridges from its folder or wheel")
-        return 0
+        return DONE
     echo(f"{'library':<12}{'state':<10}{'Python':<14}what it has")
     for one in found.values():
         echo(f"{one.name:<12}{one.state:<10}{one.python:<14}{one.about} ({one.requires[0]})")
     echo(f"folder: {folder_of('NAME')}; python -m recx bridge setup NAME")
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.durations import milliseconds
 from recx.core.system.screen import echo
 from recx.core.system.sizes import n_bytes, readable
@@ -40,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         by_stage[entry.stage].append(entry)
     if not by_stage:
         echo(f"{chosen.folder} is empty")
-        return 0
+        return DONE
     echo(f"{'stage':<16}{'entries':>8}{'size':>12}  {'oldest use':<18}newest use")
     sizes = {stage: sum(entry.bytes for entry in found) for stage, found in by_stage.items()}
     for stage, found in sorted(by_stage.items()):
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     echo(f"{'total':<16}{sum(map(len, by_stage.values())):>8}{readable(sum(sizes.values())):>12}")
     limit = readable(n_bytes(str(StageCache.limit), "cache.limit"))
     echo(f"{'limit':<24}{limit:>12}  by default (cache.limit): a run removes the least recently used beyond its own")
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recx.cli.commands.parser import Parser, columns_of
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 ENDINGS = (".csv", ".parquet")
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
                 found.items.to_csv(temporary, index=False)
             else:
                 found.items.to_parquet(temporary, index=False)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from recx.cli.commands import compare_ab
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         from recx.report.page.several_runs import comparison_data, render
 
         echo(render(comparison_data(runs, evaluations, comparison)))
-        return 0
+        return DONE
     from recx.report.terminal.console import console_of_stdout
     from recx.report.terminal.print_comparison import json_of, print_comparison
 
@@ -58,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
         echo(json_of(comparison))
     else:
         print_comparison(console_of_stdout(), comparison)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recx.cli.commands.parser import Parser, columns_of
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 
@@ -26,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
         from recx.report.page.online_test import html_of
 
         echo(html_of(found))
-        return 0
+        return DONE
     from recx.report.terminal.console import console_of_stdout
     from recx.report.terminal.print_ab import csv_of, json_of, print_ab
 
@@ -36,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
         echo(csv_of(found), end="")
     else:
         print_ab(console_of_stdout(), found)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

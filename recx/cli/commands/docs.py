@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from recx.cli.commands.parser import Parser
 from recx.cli.pages import DOCS, SITE, page_of
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     echo(path.as_uri())
     if not chosen.only_print:
         webbrowser.open(path.as_uri())
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

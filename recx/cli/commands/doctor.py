@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 
 from recx.cli.commands.parser import Parser
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 
@@ -32,12 +33,12 @@ def run(arguments: Sequence[str]) -> int:
     found = diagnosis(readable(chosen.overrides if seems is None else seems.overrides), seems)
     if chosen.json:
         echo(json.dumps(found.as_dict(), indent=2))
-        return 0
+        return DONE
 
     from recx.report.terminal.console import console_of_stdout
 
     found.print_on(console_of_stdout())
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -7,6 +7,7 @@ from typing import Any
 
 from recx.cli.commands.parser import Parser, columns_of
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 DEFAULT_METRICS = ("hit", "recall", "precision", "ndcg", "map", "mrr")
@@ -23,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     settings["columns"], by = columns_of(settings["columns"]), settings.pop("by")
     if by is not None:
         _print_systems(metrics, by, print_json, settings)
-        return 0
+        return DONE
 
     from recx.evaluation.evaluate import evaluate
     from recx.report.terminal.console import console_of_stdout
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         echo(as_json(evaluation))
     else:
         print_evaluation(console_of_stdout(), evaluation)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 
@@ -40,13 +41,13 @@ def run(arguments: Sequence[str]) -> int:
         if not user:
             worst = reopened.worst(chosen.worst)
             echo(json.dumps(plain(worst), indent=2)) if chosen.json else print_worst(console_of_stdout(), worst)
-            return 0
+            return DONE
         explanation = reopened.explain(user)
         if chosen.json:
             echo(json.dumps(plain(asdict(explanation)), indent=2))
         else:
             print_explanation(console_of_stdout(), explanation, chosen.top)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     steps = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
     steps += [f"python -m recx --config-dir conf +experiment={option}", "python -m pytest"]
     echo("\n".join(f"  {step}" for step in steps))
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

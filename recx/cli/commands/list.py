@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 from recx.evaluation.definitions import METRICS, SAMPLED
 from recx.parts.dataset.known_files import untried
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         echo(group)
         for name, package, text in groups[group]:
             echo(f"  {name:<{width}}  {package}  {text}".rstrip())
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

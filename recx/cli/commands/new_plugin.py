@@ -9,6 +9,7 @@ from pathlib import Path
 from recx.cli.commands.parser import Parser
 from recx.config import option_sources
 from recx.core.errors import InputError, did_you_mean
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 HERE = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     echo(f"{folder} holds {_listed(kinds)}. Next:\n")
     steps = [f"pip install -e ./{folder}", *_commands(folder), f"python -m pytest {folder}"]
     echo("\n".join(f"  {step}" for step in steps))
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

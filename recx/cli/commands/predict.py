@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 
 SHOWN = 10
 """Users whose lists are printed where no file is written."""
@@ -49,10 +50,10 @@ def run(arguments: Sequence[str]) -> int:
             if chosen.output is not None:
                 made = predict.write(asked, chosen.k, chosen.output)
                 print_predictions.print_made(console, made.users, made.rows, made.counts, chosen.output)
-                return 0
+                return DONE
             rows = predict.first_rows(asked, chosen.k, SHOWN)
         print_predictions.print_rows(console, rows, min(SHOWN, len(asked.ids)), len(asked.ids))
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

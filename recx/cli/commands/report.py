@@ -9,6 +9,7 @@ from pathlib import Path
 
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 
 OUTPUTS = Path("outputs")
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     echo(path)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

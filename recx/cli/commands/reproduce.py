@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
             echo(json.dumps(plain([one.as_dict() for one in found]), indent=2))
         else:
             print_list(console_of_stdout(), found)
-        return 0
+        return DONE
     with redirect_stdout(sys.stderr) if chosen.json else nullcontext():  # stdout is for the JSON alone
         one = reproduce(chosen.name, *chosen.words)
     if chosen.json:

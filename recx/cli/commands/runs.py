@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recx.cli.commands.parser import Parser
 from recx.core.errors import InputError, did_you_mean
+from recx.core.exit_codes import DONE
 from recx.core.metric_names import hint
 from recx.core.system.screen import echo
 
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     runs = past_runs(OUTPUTS, trials=chosen.trials, uri=chosen.uri)
     if not runs:
         echo("no runs under outputs yet: start one with `python -m recx +experiment=news`", to=sys.stderr)
-        return 0
+        return DONE
     found = runs
     for text in chosen.filter:
         found = _filtered(found, runs, text)
@@ -52,11 +53,11 @@ def run(arguments: Sequence[str]) -> int:
     )
     if form:
         echo(form(columns))
-        return 0
+        return DONE
     table.print_runs(console_of_stdout(), columns)
     if len(shown) < len(found):
         echo(f"{len(shown)} of {len(found):,} runs: --limit {len(found)} shows all")
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

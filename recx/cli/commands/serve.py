@@ -8,6 +8,7 @@ from pathlib import Path
 
 from recx.cli.commands.parser import RUN, URI, Parser
 from recx.core.errors import InputError
+from recx.core.exit_codes import DONE
 from recx.core.system.screen import echo
 from recx.jobs.serve.limits import Limits
 
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
             Workers(settings, listener, counters).run(
                 lambda: echo(f"serving on {page}, described at {page}/docs   (Ctrl-C ends it)", flush=True)
             )
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recx.cli.commands.parser import Parser
+from recx.core.exit_codes import DONE
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -13,7 +14,7 @@ def run(arguments: Sequence[str]) -> int:
     from recx.tracking.ui import open_ui
 
     open_ui(chosen.run, chosen.uri, chosen.port)
-    return 0
+    return DONE
 
 
 def parser() -> Parser:

@@ -111,7 +111,8 @@ class Blend:
     def _untrained(self) -> FittedBlend:
         rankers = {name: ranker for name, ranker in self._used.items() if not is_trained(ranker)}
         if len(rankers) < len(self._used):
-            raise RecxError(f"ranker=blend: {next(iter(self._used.keys() - rankers))} must be trained first: call fit")
+            name = next(name for name in self._used if name not in rankers)
+            raise RecxError(f"ranker=blend: {name} must be trained first: call fit")
         return self._fitted(rankers)
 
     def _fitted(self, rankers: Mapping[str, FittedRanker]) -> FittedBlend:
