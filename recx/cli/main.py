@@ -13,6 +13,7 @@ import stat
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from recx.cli.commands import COMMANDS, module_of
 from recx.cli.commands.help import print_help
 from recx.core.distribution import check_distribution
 from recx.core.errors import InputError, RecxError, did_you_mean, unexpected
-from recx.core.exit_codes import DONE, FAILED, INTERRUPTED
+from recx.core.exit_codes import DONE, FAILED, INTERRUPTED, UNREAD
 from recx.core.project import CONFIG_NAME, Project, entered
 from recx.core.secrets import hidden_override
 from recx.core.system.screen import echo, one_line, tolerant
@@ -66,13 +67,23 @@ def main() -> int:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         tolerant(stream)
     try:
+        return _code_of(sys.argv[1:])
+    except BrokenPipeError:  # the process that reads the output, such as `head`, has exited
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # Python flushes both once more when it ends
+            with suppress(OSError):  # one that is no file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return UNREAD
+
+
+def _code_of(arguments: Sequence[str]) -> int:
+    """Return the exit code of a command; an error is reported on stderr."""
+    try:
         with stoppable():
-            code = _dispatch(sys.argv[1:])
+            code = _dispatch(arguments)
             sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the process that reads the output, such as `head`, has exited
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    except BrokenPipeError:
+        raise
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except RecxError as error:

@@ -17,6 +17,7 @@ from waiting import PATIENCE
 from recx.cli import main
 from recx.config import option_sources
 from recx.core.errors import RecxError
+from recx.core.exit_codes import UNREAD
 from recx.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,12 +176,18 @@ def test_list_prints_one_line_per_option(monkeypatch: pytest.MonkeyPatch, capsys
     assert all(line.split()[1] == "recx" and len(line.split()) > 3 for line in lines)
 
 
-def test_a_reader_that_exits_early_is_not_an_error(tmp_path: Path) -> None:
-    command = f"set -o pipefail; {sys.executable} -m recx list | true"
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("help topics |", "help own-data |", "--help |", "list |", "--cfg=job |", f"{' '.join(TINY)} |"),
+        *("list 2>&1 |", "runs 2>&1 |", "lits 2>&1 |"),  # the last two speak on stderr
+    ],
+)
+def test_a_reader_that_closes_the_output_ends_every_command_without_a_word(tmp_path: Path, command: str) -> None:
+    line = f"set -o pipefail; {sys.executable} -m recx {command} true"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert done.returncode in (0, 1)
-    assert done.stderr == ""
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (UNREAD, "", "")
 
 
 @pytest.mark.slow

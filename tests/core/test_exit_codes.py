@@ -11,7 +11,7 @@ from recx.core.exit_codes import EXIT_CODES, FAILED, INTERRUPTED, UNUSABLE
 
 def test_the_errors_of_recx_end_with_codes_of_the_table() -> None:
     assert (RecxError("").exit_code, InputError("").exit_code) == (FAILED, UNUSABLE) == (1, 2)
-    assert list(EXIT_CODES) == [0, 1, 2, 3, 130]
+    assert list(EXIT_CODES) == [0, 1, 2, 3, 130, 141]
 
 
 def test_an_interrupt_of_the_first_imports_ends_with_the_code_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
