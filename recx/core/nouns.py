@@ -43,6 +43,7 @@ class Nouns:
         return f"{right.capitalize() if article[0].isupper() else right} {noun}"
 
 
+ORDINARY = Nouns()
 OF_SEARCH = Nouns("query", "queries", "document", "documents")
 OF_NEWS = Nouns("reader", "readers", "article", "articles")
 
@@ -50,4 +51,4 @@ OF_NEWS = Nouns("reader", "readers", "article", "articles")
 def nouns_of(dataset: object) -> Nouns:
     """Return the words of a dataset, its attribute ``nouns``; users and items if it has none."""
     found = getattr(dataset, "nouns", None)
-    return found if isinstance(found, Nouns) else Nouns()
+    return found if isinstance(found, Nouns) else ORDINARY

@@ -52,13 +52,14 @@ def run(arguments: Sequence[str]) -> int:
 
         echo(render(comparison_data(runs, evaluations, comparison)))
         return DONE
+    from recx.experiment.saved_nouns import nouns_of_configs
     from recx.report.terminal.console import console_of_stdout
     from recx.report.terminal.print_comparison import json_of, print_comparison
 
     if chosen.json:
         echo(json_of(comparison))
     else:
-        print_comparison(console_of_stdout(), comparison)
+        print_comparison(console_of_stdout(), comparison, nouns_of_configs(run.config for run in runs))
     return DONE
 
 

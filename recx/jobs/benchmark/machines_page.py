@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.nouns import OF_SEARCH
 from recx.core.system.serialize import flat
 from recx.experiment.saved_runs import BENCHMARK
 from recx.jobs.benchmark.curves import curves_of
@@ -43,6 +44,7 @@ def machines_data(machines: Machines) -> dict[str, Any]:
         conclusions=machines.conclusions,
         warnings=machines.warnings,
         quality=quality,
+        nouns=vars(OF_SEARCH),
         fronts=[front for one in made for front in _front(one, quality)],
         facts=_facts(made),
         metrics=[row for name in names for row in _qualities(made, name)],

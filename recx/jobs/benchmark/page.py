@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recx.core.errors import InputError
+from recx.core.nouns import OF_SEARCH
 from recx.core.resampling import Procedure
 from recx.core.secrets import hidden_in
 from recx.core.system.git import git_state
@@ -111,6 +112,7 @@ def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
         measured=measured_rows([{**row["figures"], "balance": row["balance"]} for row in rankers], currency),
         tests=document["tests"],
         procedure=Procedure().in_words(int(document["queries"])),
+        nouns=vars(OF_SEARCH),
         fronts=fronts,
         curves=curves_of(rankers, quality),
         budgets=budget_rows(rankers, quality),

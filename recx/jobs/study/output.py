@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 SUMMARY, PAGE, DATA = "summary", "study.html", "study.json"
-VERSION = 1
+VERSION = 2
 """Format of ``study.json``; pages can be rendered again from this version only."""
 
 

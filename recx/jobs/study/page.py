@@ -83,6 +83,7 @@ def html_of(study: str, tables: StudyTables, when: str) -> str:
             {"chain": chain, "cells": [costs[chain, world] for world in tables.worlds]} for chain in tables.chains
         ],
         "runs": [_with_megabytes(row) for row in tables.runs.to_dict("records")],
+        "nouns": vars(tables.nouns),
         "procedure": Procedure().in_words(_most_users(tables)),
     }
     return render({**plain(page), "charts": figures_of(tables)}, "study.html.jinja")

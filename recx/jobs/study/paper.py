@@ -82,10 +82,13 @@ def _sentences(tables: StudyTables, metric: str) -> Iterator[str]:
     said = [f"{mark}: told apart from {name} (of {count} tests)" for mark, (name, count) in tests.items() if count]
     if said:
         yield (
-            f"{'; '.join(said)}, paired randomisation test over users, two-sided, p < {SIGNIFICANT} by Holm's method "
-            "over these tests"
+            f"{'; '.join(said)}, paired randomisation test over {tables.nouns.users}, two-sided, p < {SIGNIFICANT} "
+            "by Holm's method over these tests"
         )
     if tables.average:
-        yield f"{AVERAGE.capitalize()}: each world counts the same, however many users it has and whatever its scale is"
+        yield (
+            f"{AVERAGE.capitalize()}: each world counts the same, however many {tables.nouns.users} it has and "
+            "whatever its scale is"
+        )
     if len(tables.ranks[metric].worlds) > 1:
         yield f"{RANK.capitalize()}: over {len(tables.ranks[metric].worlds)} worlds, 1 is the best"

@@ -76,8 +76,7 @@ def run(plan: Plan, local: Local, workers: Workers, *, resume: bool = False) -> 
         with _tracked(plan, local, folder) as (parent, context):
             place = Place(folder.absolute(), Path.cwd(), local, context, project.current())
             chosen, outcomes = _run(plan, place, workers)
-            tables = tables_of(outcomes, plan.metrics, plan.baseline, average=plan.average)
-            _write(plan, chosen, outcomes, tables, folder)
+            tables = _write(plan, chosen, outcomes, folder)
             _record(tables, plan.name, folder, parent)
     return StudyResult(folder, outcomes, tables)
 
@@ -260,17 +259,19 @@ def outcome(cell: Cell, trial: Trial, metrics: Sequence[str], expected: str = ""
     return replace(found, folder=saved.folder, evaluation=replace(whole, values=values, scalars=scalars))
 
 
-def _write(
-    plan: Plan, chosen: Mapping[Pair, Choice], outcomes: Sequence[CellOutcome], tables: StudyTables, folder: Path
-) -> None:
-    """Write the files of a finished study."""
+def _write(plan: Plan, chosen: Mapping[Pair, Choice], outcomes: Sequence[CellOutcome], folder: Path) -> StudyTables:
+    """Write the files of a finished study; return its tables."""
+    from recx.experiment.saved_nouns import nouns_of_configs
     from recx.experiment.saved_runs import SavedRun
     from recx.jobs.study.output import SUMMARY, write_outputs
 
-    data = {one.cell.key: SavedRun(one.folder).data_hash for one in outcomes if one.folder is not None}
+    runs = {one.cell.key: SavedRun(one.folder) for one in outcomes if one.folder is not None}
+    nouns = nouns_of_configs(run.config for run in runs.values())
+    tables = tables_of(outcomes, plan.metrics, plan.baseline, average=plan.average, nouns=nouns)
     write_outputs(plan.name, tables, folder)
     for place in (folder, folder / SUMMARY):  # for people, and among the files that a tracker gets
-        lock.write(plan, chosen, {**plan.expected, **data}, place)
+        lock.write(plan, chosen, {**plan.expected, **{cell: run.data_hash for cell, run in runs.items()}}, place)
+    return tables
 
 
 def _record(tables: StudyTables, name: str, folder: Path, parent: Run) -> None:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from recx.core.metric_names import lower_is_better
+from recx.core.nouns import ORDINARY, Nouns
 from recx.core.resampling import FEW_USERS
 from recx.core.secrets import hidden_override
 from recx.evaluation.average_ranks import DECIMALS, AverageRanks, average_ranks
@@ -42,6 +43,7 @@ class StudyTables:
             mean over the ``n_seeds`` runs that finished; NaN where it is unknown.
         runs: A row per run: chain, world, seed, seconds, memory, folder, reason, overrides, its mean of each metric.
         cautions: What to know before the figures are relied on.
+        nouns: What the users and items of its runs are called.
     """
 
     metrics: tuple[str, ...]
@@ -55,6 +57,7 @@ class StudyTables:
     costs: pd.DataFrame
     runs: pd.DataFrame
     cautions: tuple[str, ...]
+    nouns: Nouns = ORDINARY
 
     def wide(self, metric: str, column: str = "mean") -> pd.DataFrame:
         """Return a column of a metric's table with a row per chain and a column per world.
@@ -80,6 +83,7 @@ class StudyTables:
         found = {
             **{name: getattr(self, name) for name in ("metrics", "baseline", "chains", "worlds", "seeds", "average")},
             "cautions": self.cautions,
+            "nouns": vars(self.nouns),
             "pivot": {metric: table.to_dict("records") for metric, table in self.pivot.items()},
             "ranks": {metric: asdict(ranks) for metric, ranks in self.ranks.items()},
             **{name: frame.to_dict("records") for name, frame in frames.items()},
@@ -88,7 +92,12 @@ class StudyTables:
 
 
 def tables_of(
-    outcomes: Sequence[CellOutcome], metrics: Sequence[str], baseline: str | None, *, average: bool = False
+    outcomes: Sequence[CellOutcome],
+    metrics: Sequence[str],
+    baseline: str | None,
+    *,
+    average: bool = False,
+    nouns: Nouns = ORDINARY,
 ) -> StudyTables:
     """Return the tables of a study.
 
@@ -97,6 +106,7 @@ def tables_of(
         metrics: Full names of the figures, the main one first.
         baseline: The chain that the others are held against; None: none.
         average: Whether worlds may be averaged.
+        nouns: What the users and items of its runs are called.
     """
     chains, worlds, seeds = (
         tuple(dict.fromkeys(getattr(one.cell, kind) for one in outcomes)) for kind in ("chain", "world", "seed")
@@ -117,7 +127,8 @@ def tables_of(
         },
         costs=_costs(finished, outcomes),
         runs=_runs(outcomes, metrics),
-        cautions=tuple(_cautions(outcomes, finished, pivot, baseline)),
+        cautions=tuple(_cautions(outcomes, finished, pivot, baseline, nouns)),
+        nouns=nouns,
     )
 
 
@@ -139,6 +150,7 @@ def of_document(document: Mapping[str, Any]) -> StudyTables:
         costs=_frame(document["costs"], COSTS),
         runs=_frame(document["runs"], (*RUNS, *figures)),
         cautions=tuple(map(str, document["cautions"])),
+        nouns=Nouns(**document["nouns"]),
     )
 
 
@@ -226,7 +238,11 @@ def _runs(outcomes: Sequence[CellOutcome], metrics: Sequence[str]) -> pd.DataFra
 
 
 def _cautions(
-    outcomes: Sequence[CellOutcome], finished: Worlds, pivot: Mapping[str, pd.DataFrame], baseline: str | None
+    outcomes: Sequence[CellOutcome],
+    finished: Worlds,
+    pivot: Mapping[str, pd.DataFrame],
+    baseline: str | None,
+    nouns: Nouns,
 ) -> Iterator[str]:
     """Yield what to know before the figures of a study are relied on."""
     failed = [one.cell for one in outcomes if one.evaluation is None]
@@ -237,7 +253,7 @@ def _cautions(
         yield f"the baseline {baseline} is none of the chains, so nothing is held against it"
     few = [world for world, users in _users(pivot).items() if 0 < users < FEW_USERS]
     if few:
-        yield f"fewer than {FEW_USERS} users, so intervals and tests say little: {some(few)}"
+        yield f"fewer than {FEW_USERS} {nouns.users}, so intervals and tests say little: {some(few)}"
     same = _without_spread(next(iter(pivot.values())))
     if same:
         yield f"the same figures with every seed, so that a spread of 0 says nothing: {some(same)}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recx.core.errors import InputError
+from recx.core.nouns import ORDINARY, Nouns
 from recx.evaluation.compare import compare
 from recx.evaluation.standings import COLUMNS, standings, told_apart
 from recx.experiment.saved_runs import SavedRun
@@ -66,6 +67,7 @@ class Conclusion:
         conditional: The settings without one because they apply to some trials only.
         on_test: What came of it on test; None: it was not run there.
         pooled: Name of a variant -> the figures of its trials, where they differ in seed or fold.
+        nouns: What the users and items of its trials are called.
     """
 
     variants: Sequence[Variant]
@@ -81,6 +83,7 @@ class Conclusion:
     conditional: Sequence[str] = ()
     on_test: OnTest | None = None
     pooled: Mapping[str, Pooled] = field(default_factory=dict)
+    nouns: Nouns = ORDINARY
 
     @property
     def done(self) -> list[Variant]:

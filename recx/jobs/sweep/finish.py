@@ -13,6 +13,8 @@ from recx.core.fold_names import outside_name
 from recx.core.run_context import RunContext
 from recx.core.secrets import hidden
 from recx.core.system.screen import echo
+from recx.experiment.saved_nouns import nouns_of_configs
+from recx.experiment.saved_runs import SavedRun
 from recx.jobs.sweep import plan
 from recx.jobs.sweep.baseline import AS_IT_IS, BESIDE, FIRST, named, own_of
 from recx.jobs.sweep.checks import compares_on_test
@@ -105,6 +107,7 @@ def _concluded(current: plan.Sweep, trials: Sequence[Trial], context: RunContext
         importances=importances(trials),
         conditional=conditional(trials),
         pooled={one.name: found for one in done if (found := pooled_of(one.done)) is not None},
+        nouns=nouns_of_configs(SavedRun(Path(one.done[0].folder)).config for one in variants if one.done),
     )
     best = found.best
     if best is None:

@@ -58,6 +58,7 @@ def html_of(conclusion: Conclusion, title: str, words: str, folder: str, charts:
                 _pooled(one, conclusion.pooled[one.name]) for one in conclusion.done if one.name in conclusion.pooled
             ],
             "failures": any(one.reason for one in variants),
+            "nouns": vars(conclusion.nouns),
             "procedure": Procedure().in_words(_users(conclusion)),
         }
     )
@@ -91,11 +92,11 @@ def cautions(conclusion: Conclusion) -> Iterator[str]:
         yield "these figures are of the test fold: to choose by them would be tuning on test"
     users = _users(conclusion)
     if conclusion.tested and users < FEW_USERS:
-        yield f"fewer than {FEW_USERS} users, so intervals and tests say little"
+        yield f"fewer than {FEW_USERS} {conclusion.nouns.users}, so intervals and tests say little"
     if len(conclusion.alike) > 1:
         yield (
-            f"{len(conclusion.alike)} settings are not told apart from the best: another sample of users might put "
-            "another of them first"
+            f"{len(conclusion.alike)} settings are not told apart from the best: another sample of "
+            f"{conclusion.nouns.users} might put another of them first"
         )
 
 

@@ -22,7 +22,7 @@ def sentences(conclusion: Conclusion) -> list[str]:
 
 def _sentences(of: Conclusion) -> Iterator[str]:
     for repeat, n in _repeated(of).items():
-        mean = "the mean over all users, each once" if repeat.each_once else "its mean"
+        mean = of.nouns.say("the mean over all users, each once") if repeat.each_once else "its mean"
         one = f"trials that differ in their {repeat.name} alone count as one setting"
         yield f"{one}: {mean}, with the spread of {n} {repeat.name}s"
     if len(of.pooled) <= FEW:
@@ -71,9 +71,10 @@ def _pooled(of: Conclusion, one: Variant, pooled: Pooled) -> str:
     said = f"{one.text}: " if one.text else ""
     said += f"{of.objective} = {figure(one.objective)} "
     if pooled.repeat.each_once and row.get("users"):
+        users = "user" if row["users"] == 1 else "users"
         interval = f"95 % interval {figure(row['low'])} to {figure(row['high'])}"
         said += (
-            f"over {_plural(row['users'], 'user')}, each once ({interval}), {figure(row['of_requests'])} over "
+            f"over {row['users']:,} {of.nouns.say(users)}, each once ({interval}), {figure(row['of_requests'])} over "
             f"{_plural(row['requests'], 'request')}"
         )
     else:

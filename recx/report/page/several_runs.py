@@ -14,6 +14,7 @@ from recx.evaluation.compare import Comparison
 from recx.evaluation.pareto import front
 from recx.evaluation.verdicts import first_of, sides, told_apart
 from recx.evaluation.warnings import ranking_shares
+from recx.experiment.saved_nouns import nouns_of_configs
 from recx.experiment.saved_runs import SavedRun
 from recx.report.charts.charts import Point
 from recx.report.charts.scale import finite
@@ -85,6 +86,7 @@ def comparison_data(
         procedure={**vars(procedure), **procedure.in_words(users)},
         by=comparison.by,
         margin=comparison.margin,
+        nouns=vars(nouns_of_configs(run.config for run in runs)),
         **_pairs_and_slices(comparison, quality),
     )
 

@@ -6,11 +6,12 @@ One table per metric: first a row for every run with its mean, then a row for ev
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from recx.core.nouns import ORDINARY, Nouns
 from recx.core.system.serialize import plain
 from recx.evaluation.verdicts import first_of, sides, told_apart
 from recx.evaluation.warnings import SIGNIFICANT
@@ -27,11 +28,18 @@ HEAD = ("mean", "low", "high", "relative", "win/tie/loss", "d_z", "p t", "p flip
 """The figures of a difference."""
 
 Row = Mapping[str, Any]
+Say = Callable[[str], str]
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print the warnings, then one table per metric."""
-    show(console, _parts(comparison))
+def print_comparison(console: Console, comparison: Comparison, nouns: Nouns = ORDINARY) -> None:
+    """Print the warnings, then one table per metric.
+
+    Args:
+        console: Where to print.
+        comparison: The comparison.
+        nouns: What its users and items are called.
+    """
+    show(console, _parts(comparison, nouns.say))
 
 
 def json_of(comparison: Comparison) -> str:
@@ -49,32 +57,36 @@ def json_of(comparison: Comparison) -> str:
     return json.dumps(plain(document), indent=2)
 
 
-def _parts(comparison: Comparison) -> Iterator[RenderableType]:
+def _parts(comparison: Comparison, say: Say) -> Iterator[RenderableType]:
     between = " against " if comparison.tested else " beside "
     yield Text(f"{', '.join(comparison.runs)}{between}{comparison.baseline}", "bold")
     yield from (Text(f"  {name}: {about}", "dim") for name, about in comparison.about.items())
-    yield from section("read this first", bullets(comparison.warnings), "bold yellow")
+    yield from section("read this first", bullets(map(say, comparison.warnings)), "bold yellow")
     for metric, of_metric in comparison.table.groupby("metric", sort=False):
         rows: list[Row] = of_metric.to_dict("records")
-        tables = [_means(rows, comparison.by), *_against(rows, comparison)] if comparison.tested else [_apart(rows)]
+        tables = (
+            [_means(rows, comparison.by, say), *_against(rows, comparison)]
+            if comparison.tested
+            else [_apart(rows, say)]
+        )
         said = first_of(comparison.crossings(str(metric)))
         if (pairs := comparison.pairs) is not None:
             tables.append(_between(pairs[pairs["metric"] == metric].to_dict("records"), comparison))
             said = [*told_apart(pairs, str(metric)), *said]
-        yield from section(str(metric), [*tables, *bullets(said)], "bold cyan")
+        yield from section(str(metric), [*tables, *bullets(map(say, said))], "bold cyan")
     if not comparison.tested:
         return
     yield ""
-    yield Text(_footnote(comparison), "dim")
+    yield Text(say(_footnote(comparison)), "dim")
 
 
-def _apart(rows: Sequence[Row]) -> Table:
+def _apart(rows: Sequence[Row], say: Say) -> Table:
     """Return a row for every run, over its own users."""
     lines = [[row["run"], f"{row['users']:,}", *_with_interval(row, "mean")] for row in rows]
-    return table(["run", "users", "mean", "low", "high"], lines)
+    return table(["run", say("users"), "mean", "low", "high"], lines)
 
 
-def _means(rows: Sequence[Row], by: str | None) -> Table:
+def _means(rows: Sequence[Row], by: str | None, say: Say) -> Table:
     """Return a row for every run of every slice; one for the baseline, unless its users differ from run to run."""
     found: dict[tuple[str, int, str], list[str]] = {}
     for row in rows:
@@ -87,7 +99,7 @@ def _means(rows: Sequence[Row], by: str | None) -> Table:
         [name, *([] if by is None else [part]), *found[part, place, name]]
         for part, place, name in sorted(found, key=lambda key: (order.index(key[0]), key[1]))
     ]
-    return table(["run", *([] if by is None else [words(by)]), "users", "mean", "low", "high"], lines)
+    return table(["run", *([] if by is None else [words(by)]), say("users"), "mean", "low", "high"], lines)
 
 
 def _against(rows: Sequence[Row], comparison: Comparison) -> Iterator[Table]:

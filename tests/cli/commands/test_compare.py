@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from visible import visible_text
 
 from recx.cli.commands import compare
 from recx.core.errors import InputError
@@ -163,6 +165,21 @@ def test_the_page_of_several_runs_names_the_data_and_has_all_pairs(
     assert "Of 3 pairs, told apart: none." in page
     assert page.count('<th scope="row"><bdi dir="auto">2026-01-02/11-00_other</bdi></th><td>') == 2 + 4 + 8
     assert "Equivalent" not in page
+
+
+def test_page_and_tables_speak_in_the_words_of_the_dataset(
+    three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in three:
+        (Path(folder) / "config.yaml").write_text("dataset: {_target_: recx.parts.dataset.judged.Judged}\n")
+    more = ["--metrics", "end_to_end/ndcg_at_10", "--margin", "0.5", "--by", "history_length", *QUICK]
+    compare.run([*three, *more])
+    text = capsys.readouterr().out
+    compare.run([*three, *more, "--html"])
+    page = visible_text(capsys.readouterr().out)
+    for said in (text, page):
+        assert "over queries" in said
+        assert not re.search(r"\b(users?|items?)\b", said, re.IGNORECASE)
 
 
 def test_a_page_of_the_end_to_end_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,11 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 from rich.console import Console
+from visible import visible_text
 
 import recx
 from recx.core.errors import InputError
+from recx.core.nouns import OF_SEARCH
 from recx.jobs.study.output import print_study, read_tables, write_outputs
 from recx.jobs.study.page import figures_of, html_of
 from recx.jobs.study.tables import tables_of
@@ -96,6 +98,17 @@ def test_the_page_escapes_what_others_wrote_and_requests_nothing(outcomes: Any, 
         assert f'id="{section}"' in page
     assert "2 of 24 runs failed: ease in news" in page
     assert "CD = 1.91" in page
+
+
+def test_page_and_tables_speak_in_the_words_of_the_dataset(outcomes: Any, tmp_path: Path) -> None:
+    tables = tables_of(outcomes(), [NDCG], "popularity", average=True, nouns=OF_SEARCH)
+    write_outputs("mine", tables, tmp_path)
+    out = io.StringIO()
+    print_study(Console(file=out, width=100), tables, tmp_path)
+    page = visible_text((tmp_path / "study.html").read_text())
+    for said in (page, out.getvalue(), (tmp_path / "summary" / "mine.tex").read_text()):
+        assert "however many queries it has" in " ".join(said.split())
+        assert not re.search(r"\b(users?|items?)\b", said, re.IGNORECASE)
 
 
 def test_the_console_shows_tables_notes_and_paths(outcomes: Any, tmp_path: Path) -> None:

@@ -14,12 +14,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from visible import visible_text
 
+from recx.core.nouns import OF_SEARCH
 from recx.jobs.sweep.charts import charts_of
 from recx.jobs.sweep.conclusion import Conclusion, standings_of
 from recx.jobs.sweep.importance import Importance
 from recx.jobs.sweep.journal import Trial
 from recx.jobs.sweep.output import print_sweep, write_sweep
+from recx.jobs.sweep.pooled import pooled_of
 from recx.jobs.sweep.variants import variants_of
 
 OBJECTIVE = "end_to_end/ndcg_at_5"
@@ -90,6 +93,21 @@ def test_the_files_of_a_sweep(make: Any, tmp_path: Path) -> None:
     assert said["not_told_apart_from_best"] == ["1"]
     assert said["conclusion"][0].startswith("baseline: trial 0 (ranker=linear ranker.l2=0.001), the first trial: rank")
     assert said["settings"][-1]["reason"] == "it broke"
+
+
+def test_page_and_conclusion_speak_in_the_words_of_the_dataset(make: Any, tmp_path: Path) -> None:
+    trials = [make(n, [f"seed={n}", "retriever=ease"], np.arange(12) % (n + 2) / 9) for n in range(3)]
+    trials += [make(n, [f"seed={n - 3}", "retriever=faiss"], np.arange(12) % (n + 2) / 9) for n in range(3, 6)]
+    variants = variants_of(trials)
+    found = concluded(trials, nouns=OF_SEARCH, pooled={one.name: pooled_of(one.done) for one in variants})
+    write_sweep(found, trials, "sweep of retriever", "retriever=ease,faiss", tmp_path / "mine")
+    out = io.StringIO()
+    print_sweep(Console(file=out, width=100), found, tmp_path / "mine")
+    page = visible_text((tmp_path / "mine" / "sweep.html").read_text())
+    assert "each query counts once" in page
+    assert "fewer than 30 queries" in page
+    for said in (page, out.getvalue()):
+        assert not re.search(r"\b(users?|items?)\b", said, re.IGNORECASE)
 
 
 def test_figures_have_bars_and_names(make: Any) -> None:
