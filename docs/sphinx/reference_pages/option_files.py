@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,14 @@ class Option:
         """What it is, in a phrase."""
         return description(self.file)
 
-    @property
+    @cached_property
     def target(self) -> str:
         """The class of the part, its own or that of the option that it starts from; "": it is no part."""
         inner = self.content.get(self.name) if self.group == "filter" else None
         own = (inner or self.content).get("_target_")
         return str(own or next((options()[f"{self.group}/{base}"].target for base in self.bases), ""))
 
-    @property
+    @cached_property
     def meanings(self) -> dict[str, str]:
         """Setting, those of its bases too -> what a file says about it."""
         found = {one.key: one.above for one in self.settings if one.above}
@@ -72,14 +72,14 @@ class Option:
             found |= options()[f"{self.group}/{base}"].meanings
         return found | {one.key: one.behind for one in self.settings if one.behind}
 
-    @property
+    @cached_property
     def bases(self) -> tuple[str, ...]:
         """The options of its own group that it starts from."""
         return tuple(
             entry for entry in self._defaults if isinstance(entry, str) and entry != "_self_" and "@" not in entry
         )
 
-    @property
+    @cached_property
     def inherited(self) -> list[str]:
         """The settings of its bases that it does not give itself."""
         of_bases = [options()[f"{self.group}/{base}"] for base in self.bases]
@@ -106,7 +106,7 @@ class Option:
         """What precedes its keys on the command line, such as ``retriever``."""
         return f"filter.{self.name}" if self.group == "filter" else self.group.replace("/", ".")
 
-    @property
+    @cached_property
     def settings(self) -> list[Setting]:
         """The settings that the file itself gives, in its order."""
         found = settings_of(self.file.read_text(encoding="utf-8"))
@@ -130,7 +130,7 @@ def options() -> Mapping[str, Option]:
         for path, file in source.options().items():
             group, slash, name = path.rpartition("/")
             if slash:
-                content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+                content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader) or {}
                 found[path] = Option(group, name, package, file, content)
     return found
 
@@ -155,7 +155,7 @@ def groups() -> dict[str, list[Option]]:
 def settings_of(text: str) -> list[Setting]:
     """Return all settings of a YAML file in its order, those of mappings by their path."""
     lines = text.splitlines()
-    root = yaml.compose(text, yaml.SafeLoader)
+    root = yaml.compose(text, yaml.CSafeLoader)
     return list(_walk(root, lines, "")) if isinstance(root, yaml.MappingNode) else []
 
 

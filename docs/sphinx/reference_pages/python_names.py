@@ -91,7 +91,13 @@ def signature_of(name: str, value: object) -> str:
     """Return how something is called, over several lines where one would be long."""
     found = inspect.signature(value)  # type: ignore[arg-type]
     after = found.empty if isinstance(value, type) else _As.it_is(found.return_annotation)
-    named = [one.replace(annotation=_As.it_is(one.annotation)) for one in found.parameters.values()]
+    named = [
+        one.replace(
+            annotation=_As.it_is(one.annotation),
+            default=_As("...") if inspect.isfunction(one.default) else one.default,  # it would be an address
+        )
+        for one in found.parameters.values()
+    ]
     found = found.replace(parameters=named, return_annotation=after)
     line = f"{name}{found}"
     if len(line) <= WIDE:
@@ -193,11 +199,16 @@ def _function(value: object) -> object | None:
 
 def _home(module: str, name: str) -> str:
     """Return the module that defines a name which another one imports."""
+    other, there = _imported(module).get(name, (module, name))
+    return module if other == module else _home(other, there)
+
+
+@cache
+def _imported(module: str) -> dict[str, tuple[str, str]]:
+    """Return name that a module imports -> the module that it comes from, and its name there."""
     tree, _ = _parsed(module)
-    for node in (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != module):
-        if name in (named := {one.asname or one.name: one.name for one in node.names}):
-            return _home(str(node.module), named[name])
-    return module
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {one.asname or one.name: (str(node.module), one.name) for node in nodes for one in node.names}
 
 
 @cache
