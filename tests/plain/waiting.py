@@ -11,8 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-PATIENCE = 240.0
-"""After so many seconds something hangs: no machine is as busy as that."""
+PATIENCE = 900.0
+"""After so many seconds something hangs: with ten processes to each core, a study of ten seconds takes four minutes.
+
+Tests start processes that sleep for 1000 seconds, of which they see by this limit that nobody waits for their end.
+"""
 
 Found = TypeVar("Found")
 

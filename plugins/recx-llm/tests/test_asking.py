@@ -61,7 +61,7 @@ def test_so_many_lists_are_asked_about_at_once(server: Server, concurrency: int)
 
 
 def test_an_interrupt_does_not_wait_for_the_endpoint(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.reply = lambda prompt: Reply(by_text(prompt), wait=30)
+    server.reply = lambda prompt: Reply(by_text(prompt), wait=600)
 
     def interrupted(*_: Any, **__: Any) -> None:
         while not server.asked:
@@ -72,7 +72,7 @@ def test_an_interrupt_does_not_wait_for_the_endpoint(server: Server, monkeypatch
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         ranked(llm(server))
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 300
 
 
 def test_it_runs_where_an_event_loop_runs_already(server: Server) -> None:

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import until
 
 from recx.core.errors import InputError
 from recx.parts.shared.checkpoints import DONE, RUNNING, Keeper, Saved, fingerprint
@@ -129,11 +129,9 @@ def test_a_kill_in_the_middle_of_a_checkpoint_leaves_the_one_before(tmp_path: Pa
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
     written = 0
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(".*.part")) or written < 2:  # until it is in the middle of one
-        if written < 2:
-            written = int(writer.stdout.readline())
-        assert time.monotonic() < deadline
+    while written < 2:
+        written = int(writer.stdout.readline())
+    until(lambda: list(tmp_path.glob(".*.part")))  # it is in the middle of one
     writer.send_signal(signal.SIGKILL)
     rest = writer.communicate()[0].split()
     written = max([written, *map(int, rest)])
