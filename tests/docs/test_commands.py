@@ -321,6 +321,23 @@ def impressions_with_histories(folder: Path) -> None:
     pd.DataFrame(past).to_parquet(folder / "history.parquet")
 
 
+def shown(folder: Path, name: str) -> None:
+    """Write a log of impressions, and a table of their items."""
+    rng = np.random.default_rng(0)
+    items = np.concatenate([rng.choice(30, 6, replace=False) for _ in range(200)])
+    log = pd.DataFrame({"list": np.repeat(np.arange(200), 6), "item": items, "position": np.tile(np.arange(1, 7), 200)})
+    log["clicked"] = (rng.random(1200) < 0.5 / log["position"]).astype(int)
+    log["time"] = pd.Timestamp("2024-05-01") + pd.to_timedelta(log["list"], "h")
+    log["price"], log["similarity"] = rng.random(1200).round(3), rng.random(1200).round(3)
+    if name.endswith(".parquet"):
+        log.rename(columns={"list": "page", "item": "sku", "clicked": "bought"}).to_parquet(folder / name)
+    else:
+        log.to_csv(folder / name, index=False)
+    pd.DataFrame({"item": range(30), "category": ["tea", "coffee", "milk"] * 10}).to_csv(
+        folder / "goods.csv", index=False
+    )
+
+
 def small(line: str, here: Path) -> list[str]:
     """Return the words of a command on data that is small enough for a test: generated, or written into ``here``."""
     words = shlex.split(line)
@@ -368,6 +385,9 @@ def small(line: str, here: Path) -> list[str]:
         sizes = []
     elif path.startswith("samples."):
         made_tools.samples(here)
+        sizes = []
+    elif "dataset=impressions" in words:
+        shown(here, path)
         sizes = []
     elif path == "DIR" and experiment.startswith("news"):
         synthetic(["readers=120", "articles=80", "days=3"], here)

@@ -27,7 +27,8 @@ class Columns:
         if not candidates.columns:
             raise InputError(
                 "feature=columns: the candidates have no columns: choose dataset=svmlight or samples with "
-                "retriever=given, or another set of features, such as feature=documents for texts"
+                "retriever=given, name some by dataset.features (dataset=impressions), or choose another set of "
+                "features, such as feature=documents for texts"
             )
         return tuple(candidates.columns)
 
