@@ -17,6 +17,7 @@ from recx.jobs.serve.refusal import encoded
 SLACK = 2.0
 """Seconds after the time of a request in which its refusal can be sent."""
 INVALID = "this is not valid HTTP/1.1, or its headers are too large"
+CUT_OFF = "the connection was closed for sending before the request was complete: send all of its body"
 FULL = "the server has too many connections: try again later"
 
 
@@ -66,6 +67,14 @@ class Connection(H11Protocol):
             self._enter("head", self.limits.head_seconds)
         super().data_received(data)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Refuse a request that was cut off, and answer a whole one: its client may still read."""
+        if self._state == "request" and self.conn.their_state is h11.SEND_BODY:
+            self._give_up(CUT_OFF)
+        elif self._state == "request" and not self.conn.trailing_data[0]:
+            self.cycle.keep_alive = False  # nothing follows
+        return self._state in ("request", "rest")
+
     def handle_events(self) -> None:
         """Begin what has arrived."""
         before = self.cycle
@@ -83,10 +92,14 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP in a sentence."""
+        self._give_up(INVALID)
+
+    def _give_up(self, sentence: str) -> None:
+        """Refuse a request that has begun or not, and end what answers it."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self._refuse(400, INVALID)
+        self._refuse(400, sentence)
 
     def shutdown(self) -> None:
         """Close the connection, after the answer to an open request."""

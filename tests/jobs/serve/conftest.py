@@ -126,12 +126,15 @@ def app(model: Model) -> Any:
     return application(Answers(model, "tiny", Limits(users=5, k=12, rows=20)), Counters.alone(), hosts=LOCAL)
 
 
-Connect = Callable[[bytes], bytes]
+Connect = Callable[..., bytes]
 
 
 @pytest.fixture(scope="session")
 def connect(model: Model) -> Iterator[Connect]:
-    """Return a function that sends bytes to a server and returns all that it answers until it closes."""
+    """Return a function that sends bytes to a server and returns all that it answers until it closes.
+
+    With ``end=True`` it says behind them that no more will come.
+    """
     limits = Limits(seconds=1.0, head_seconds=0.5, idle_seconds=0.5, rest_seconds=1.5, body=100_000)
     answers = Answers(model, "tiny", limits)
     answers.warm_up()
@@ -143,9 +146,11 @@ def connect(model: Model) -> Iterator[Connect]:
     address = listener.getsockname()
     assert ready.wait(PATIENCE)
 
-    def connect(sent: bytes) -> bytes:
+    def connect(sent: bytes, *, end: bool = False) -> bytes:
         with socket.create_connection(address, timeout=PATIENCE) as client:
             client.sendall(sent)
+            if end:
+                client.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: client.recv(65536), b""))
 
     yield connect

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-Connect = Callable[[bytes], bytes]
+Connect = Callable[..., bytes]
 HEAD = b"POST /recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = b'{"users":["u05"],"k":1}'
 GOOD = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
@@ -110,3 +110,29 @@ def test_a_client_that_stops_in_the_middle_is_cut_off(connect: Connect, sent: by
         assert received.startswith(b"HTTP/1.1 100")
     else:
         assert statuses(received) == expected
+
+
+@pytest.mark.parametrize("path", [b"/recommend", b"/rank", b"/similar"])
+@pytest.mark.parametrize("rest", [b"Content-Length: 50\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n5\r\nab"])
+def test_a_body_that_is_cut_off_is_refused_at_once(connect: Connect, path: bytes, rest: bytes) -> None:
+    [(status, answer)] = answers(connect(HEAD.replace(b"/recommend", path) + rest, end=True))
+    assert status == 400
+    assert answer == {
+        "error": "the connection was closed for sending before the request was complete: send all of its body"
+    }
+
+
+@pytest.mark.parametrize("sent", [GOOD, GOOD * 3, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_whole_requests_are_answered_though_nothing_follows(connect: Connect, sent: bytes) -> None:
+    assert statuses(connect(sent, end=True)) == [200] * sent.count(b"HTTP/1.1")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /heal", HEAD])
+def test_a_client_that_leaves_before_its_headers_end_gets_nothing(connect: Connect, sent: bytes) -> None:
+    assert connect(sent, end=True) == b""
+
+
+def test_a_body_without_end_is_refused_by_time_or_size(connect: Connect) -> None:
+    chunks = b"1\r\n \r\n" * 100 + (b"2710\r\n" + b" " * 10_000 + b"\r\n") * 11
+    [(status, _)] = answers(connect(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunks))
+    assert status == 413
