@@ -55,6 +55,12 @@ def test_it_ends_with_where_to_go_next(page: Path) -> None:
 
 
 @of_each
+def test_the_how_to_pages_that_it_fits_end_with_a_link_to_it(page: Path) -> None:
+    ends = [text(how_to).rstrip().rpartition("\n\n")[2] for how_to in (FOLDER.parent / "how-to").glob("*.md")]
+    assert any(f"](../tutorials/{page.name})" in end for end in ends)
+
+
+@of_each
 def test_no_output_is_typed(page: Path) -> None:
     """Outputs come from the build: beside cells a page has commands, code and files, and no block of text."""
     fences = re.findall(r"^```(.*)$", text(page), flags=re.MULTILINE)[::2]
