@@ -79,9 +79,9 @@ def evaluate(
         threshold: The score from which a row is predicted to be a target, for accuracy, class_precision ...
         history: What was known before, with columns user and item: needed by novelty, popularity, serendipity,
             new_items, aplt, pop_rsp, pop_reo, miscalibration and the slices of ``recx.compare``.
-        items: More about the catalogue, with a column item and, as the metrics need them, category and embedding (one
-            array per item). The catalogue consists of every item of all tables; those that occur only in the lists
-            are counted as ``items_unknown``.
+        items: More about the catalogue, with a column item and, as the metrics need them, category, embedding (one
+            array per item) and is_abstain (1 for the item that stands for no answer, else 0). The catalogue consists of
+            every item of all tables; those that occur only in the lists are counted as ``items_unknown``.
         columns: Role (user, item, score, rank, grade, category) -> its column in the tables, where that has another
             name, such as ``{"user": "uid", "score": "pred"}``.
         name: The name of the evaluation in comparisons; default: the path, or ``run``.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recx.core.abstaining import IS_ABSTAIN
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.core.ragged import blocks, blocks_of_groups, indptr_of, rises, rows_of_groups
@@ -210,14 +211,14 @@ def _history(known: Grouped, item: Ints, users: Array, items: Entities) -> Inter
 
 
 def _entities(ids: Array, frame: pd.DataFrame, codes: Ints) -> Entities:
-    """Return the catalogue with the categories and embeddings of the frame of items."""
+    """Return the catalogue with what the frame of items says of it: category, is_abstain, embedding."""
     import pandas as pd
 
     entities = Entities(ids)
     times = np.bincount(codes)
     if times.max() > 1:
         raise InputError(f"items: the item {ids[np.argmax(times)]} occurs twice: keep one row per item")
-    for name in {"category", "embedding"} & set(frame.columns):
+    for name in {"category", "embedding", IS_ABSTAIN} & set(frame.columns):
         frames.require(frame, name, "items")
     if "category" in frame:
         category = np.full(len(ids), -1, dtype=np.int32)
@@ -226,6 +227,13 @@ def _entities(ids: Array, frame: pd.DataFrame, codes: Ints) -> Entities:
         except TypeError as error:  # lists, dictionaries
             raise InputError(f"items: column 'category' must hold one text or number per item ({error})") from error
         entities = replace(entities, table={"category": category})
+    if IS_ABSTAIN in frame:
+        flags = pd.to_numeric(frame[IS_ABSTAIN], errors="coerce")
+        if not flags.isin((0, 1)).all():
+            raise InputError(f"items: column {IS_ABSTAIN!r} must be 1 for the item that stands for no answer, else 0")
+        nothing = np.zeros(len(ids), dtype=np.float32)
+        nothing[codes] = flags
+        entities = replace(entities, table={**entities.table, IS_ABSTAIN: nothing})
     if "embedding" in frame and frame["embedding"].notna().any():
         entities = replace(entities, embedding=_embedding(frame, codes, len(ids)))
     return entities

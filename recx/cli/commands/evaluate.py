@@ -57,7 +57,7 @@ def parser() -> Parser:
     parser.add_argument("--max-grade", type=float, help="highest possible grade, for err and cascade")
     parser.add_argument("--threshold", type=float, default=0.5, help="lowest score of a row that is predicted positive")
     parser.add_argument("--history", help="columns user and item: what was known before")
-    parser.add_argument("--items", help="columns item and category: more of the catalogue")
+    parser.add_argument("--items", help="columns item, category and is_abstain: more of the catalogue")
     parser.add_argument("--columns", metavar="ROLE=COLUMN,…", help="other names, such as user=uid,item=sku,score=pred")
     parser.add_argument("--by", metavar="COLUMN", help="the column of the system, whose lists are compared")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -157,8 +157,8 @@ def _abstained(judged: JudgedLists, first: Ints) -> Bools:
 def _require_abstaining(judged: JudgedLists, figure: str) -> None:
     if not abstains(judged.items).any():
         raise InputError(
-            f"{figure} needs an item that stands for no answer, and the data has none: set dataset.abstain=NAME, or "
-            f"leave {figure} out"
+            f"{figure} needs an item that stands for no answer, and the data has none: set dataset.abstain=NAME (in "
+            f"recx.evaluate: a column is_abstain of items), or leave {figure} out"
         )
 
 

@@ -29,7 +29,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "recommendations": {"user": "id", "item": "id", "score": "double?", "rank": "double?"},
     "relevance": {"user": "id", "item": "id", "grade": "double?"},
     "history": {"user": "id", "item": "id"},
-    "items": {"item": "id", "category": "id?"},
+    "items": {"item": "id", "category": "id?", "is_abstain": "flag?"},
 }
 """Table -> its columns and their kinds (see ``recx.storage.readers.columns``)."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import recx
 from recx.core.entities import Entities
 from recx.core.errors import InputError
 from recx.evaluation.metrics.answering import risk_coverage
@@ -123,3 +125,34 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends(world):
     assert len(thin["risk"]) <= 4 < len(whole["risk"]) == 10
     for name in ("coverage", "risk"):
         assert (thin[name][0], thin[name][-1]) == (whole[name][0], whole[name][-1])
+
+
+@pytest.mark.parametrize("form", ["frame", "flags", "csv"])
+def test_lists_from_elsewhere_have_the_same_figures(tmp_path, form):
+    rows = [(user, item, score) for user, pairs in SHOWN.items() for item, score in pairs]
+    lists = pd.DataFrame(rows, columns=["user", "item", "score"])
+    truth = pd.DataFrame([(user, item) for user, of in TARGETS.items() for item in of], columns=["user", "item"])
+    items = pd.DataFrame({"item": range(10), "is_abstain": [int(item == NOTHING) for item in range(10)]})
+    if form == "flags":
+        items["is_abstain"] = items["is_abstain"] == 1
+    elif form == "csv":
+        items.to_csv(tmp_path / "items.csv", index=False)
+        items = tmp_path / "items.csv"
+    names = ["answered", "answer_precision", "abstain_precision", "abstain_recall", "aurc"]
+    found = recx.evaluate(lists, truth, names, items=items)
+    # of users 0 to 5: 3 answers, of which 1 is right; 2 abstentions, of which 1 is right, of 3 that should be
+    expected = [3 / 6, 1 / 3, 1 / 2, 1 / 3, np.mean([0, 1 / 2, 2 / 3, 3 / 4, 3 / 5, 4 / 6])]
+    assert [found.means[name] for name in names] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("flag", [2, None, "yes"])
+def test_a_flag_that_is_neither_0_nor_1_is_an_error(flag):
+    lists, items = pd.DataFrame({"user": [1], "item": [1], "score": [1.0]}), {"item": [1, 9], "is_abstain": [0, flag]}
+    with pytest.raises(InputError, match="items: column 'is_abstain' must be 1 for the item that stands for no answer"):
+        recx.evaluate(lists, lists[["user", "item"]], ["answered"], items=pd.DataFrame(items))
+
+
+def test_without_the_column_it_is_named():
+    lists = pd.DataFrame({"user": [1], "item": [1], "score": [1.0]})
+    with pytest.raises(InputError, match=r"recx\.evaluate: a column is_abstain of items"):
+        recx.evaluate(lists, lists[["user", "item"]], ["abstain_recall"])
