@@ -103,17 +103,15 @@ from recx.experiment.model.folder import fitted_parts_of
 from recx.parts.feature.fitted import Constant, FittedWith, PerItem
 from recx.parts.retriever.external import FittedExternal, fit_program
 from recx.parts.shared.analyzer import Analyzer
-from recx.parts.shared.checkpoints import Keeper, Saved, fingerprint
 from recx.parts.shared.click_counts import EventCounter
 from recx.parts.shared.clicked_items import ClickedItems, PairValue
-from recx.parts.shared.course import Course
 from recx.parts.shared.design_matrix import Features, check_names, design_blocks, design_matrix, names_of
 from recx.parts.shared.epochs import Epochs, Stopping
 from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.program import Program
 from recx.parts.shared.texts import texts_of
 from recx.parts.shared.top_k import Eligibility, OfItems, top_k
-from recx.parts.shared.training import After, Learner, Trainee, Training, Validation, trained, trained_on
+from recx.parts.shared.training import MOMENT, After, Learner, Trainee, Training, Validation, trained, trained_on
 from recx.parts.shared.training_examples import Examples, Unretrieved
 from recx.parts.shared.vectors import unit, unit_embedding
 from recx.parts.split.folds import may_be_target, split_by_steps
@@ -150,8 +148,8 @@ __all__ = [  # noqa: RUF022 (grouped by what the names are for)
     "Analyzer", "EventCounter", "Examples", "GroundTruth", "Unretrieved", "Constant", "FittedWith", "PerItem",
     "Features", "check_names", "design_blocks", "design_matrix", "names_of", "texts_of", "unit", "unit_embedding",
     # training epoch by epoch
-    "After", "Course", "Epochs", "Inner", "Keeper", "Learner", "Saved", "Stopping", "Trainee", "Training", "Validation",
-    "fingerprint", "trained", "trained_on",
+    "MOMENT", "After", "Epochs", "Inner", "Learner", "Stopping", "Trainee", "Training", "Validation", "trained",
+    "trained_on",
     # while a part works
     "Pruned", "available", "bar", "check_room", "once_per_input", "one_blas_thread", "reached", "replacing", "say",
     "stoppable", "track", "write_text",

@@ -11,6 +11,7 @@ from recx.testing.checks import check_feature, check_metric, check_ranker, check
 from recx.testing.checks_of_data import check_dataset, check_encoder, check_filter, check_splitter
 from recx.testing.checks_of_options import check_listing, check_option
 from recx.testing.checks_of_trackers import check_tracker
+from recx.testing.checks_of_training import check_training
 from recx.testing.options import config_of, part_of
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_retriever",
     "check_splitter",
     "check_tracker",
+    "check_training",
     "config_of",
     "everyone_asks",
     "last_out",

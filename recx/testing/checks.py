@@ -6,9 +6,8 @@
         check_retriever(MyRetriever())
 
 The rules are those of ``recx.core.protocols`` and the laws: valid lists, no knowledge of the future, independent
-requests, reproducible results. The other kinds are in ``checks_of_data``, ``checks_of_options`` and
-``checks_of_trackers``. All checks raise
-AssertionError; none needs pytest.
+requests, reproducible results. The other kinds are in ``checks_of_data``, ``checks_of_options``, ``checks_of_trackers``
+and ``checks_of_training``. All checks raise AssertionError; none needs pytest.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from recx.core.types import Fold, Interactions, RankedLists, Requests
 from recx.evaluation.ground_truth import GroundTruth
 from recx.parts.shared.top_k import Eligibility
 from recx.testing.elsewhere import result_elsewhere
-from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, valid_lists
+from recx.testing.rules import NEAR, arrays_of, declares_what_counts, expect, same_lists, valid_lists
 from recx.testing.tiny_dataset import everyone_asks, last_out, other_future, some_candidates, tiny_world
 
 
@@ -49,9 +48,9 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
     before = [array.copy() for array in arrays_of(history)]
     fitted = retriever.fit(history)
     lists = _retrieved(fitted, history, requests, k, name)
-    expect(_same(lists, fitted.retrieve(history, requests, k)), f"{name} must return the same twice")
+    expect(same_lists(lists, fitted.retrieve(history, requests, k)), f"{name} must return the same twice")
     again = retriever.fit(history).retrieve(history, requests, k)
-    expect(_same(lists, again), f"{name} must return the same after another fit on the same history")
+    expect(same_lists(lists, again), f"{name} must return the same after another fit on the same history")
     expect(all(map(np.array_equal, before, arrays_of(history))), f"{name} must not change the history")
     _check_eligibility(retriever, lists, history, requests)
     _check_later_events(fitted, history, requests, k, name)
@@ -63,7 +62,7 @@ def check_retriever(retriever: Retriever, interactions: Interactions | None = No
     first_half = position_of_rows(history.indptr) < history.lengths[history.user] // 2 + 1
     _retrieved(retriever.fit(history.keep(first_half)), history, requests, k, name)
     elsewhere = result_elsewhere(fitted, "retrieve", history, requests, k)
-    expect(_same(lists, elsewhere), f"{name} must return the same when it was kept and read in another process")
+    expect(same_lists(lists, elsewhere), f"{name} must return the same when it was kept and read in another process")
 
 
 def _retrieved(fitted: FittedRetriever, history: Interactions, requests: Requests, k: int, name: str) -> RankedLists:
@@ -94,7 +93,7 @@ def _check_later_events(fitted: FittedRetriever, history: Interactions, requests
     changed, earlier = other_future(history, requests)
     lists = fitted.retrieve(history, requests, k).take(earlier)
     other = fitted.retrieve(changed, requests, k).take(earlier)
-    expect(_same(lists, other), f"{name}: events at or after a request must not change its list")
+    expect(same_lists(lists, other), f"{name}: events at or after a request must not change its list")
 
 
 def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | None = None) -> None:
@@ -111,15 +110,15 @@ def check_ranker(ranker: Ranker | FittedRanker, interactions: Interactions | Non
     candidates, name = some_candidates(now), type(ranker).__name__
     fitted = _fitted(ranker, past)
     ranked = valid_lists(fitted.rank(candidates, now.history, now.requests), now.requests, world.n_items, name)
-    same = _same(_by_item(ranked), _by_item(candidates))
+    same = same_lists(_by_item(ranked), _by_item(candidates))
     expect(same, f"{name} must return exactly the candidates, with their columns")
     for other in (fitted, _fitted(ranker, past)):
         again = other.rank(candidates, now.history, now.requests)
-        expect(_same(ranked, again), f"{name} must return the same twice, and after another fit")
+        expect(same_lists(ranked, again), f"{name} must return the same twice, and after another fit")
     if world.time is not None:
         changed, earlier = other_future(now.history, now.requests)
         other_list = fitted.rank(candidates, changed, now.requests).take(earlier)
-        same = _same(ranked.take(earlier), other_list)
+        same = same_lists(ranked.take(earlier), other_list)
         expect(same, f"{name}: events at or after a request must not change its list")
     for chosen in (np.arange(0, len(now.requests), 2), np.arange(1), np.arange(0)):
         alone = fitted.rank(candidates.take(chosen), now.history, now.requests[chosen])
@@ -216,15 +215,6 @@ def _by_item(lists: RankedLists) -> RankedLists:
     order = np.lexsort((lists.item, lists.list_of_row))
     columns = {name: column[order] for name, column in lists.columns.items()}
     return replace(lists, item=lists.item[order], score=lists.score[order] * 0, columns=columns)
-
-
-def _same(one: RankedLists, other: RankedLists) -> bool:
-    """Whether two lists are identical, including their columns."""
-    arrays = [(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item", "score")]
-    columns = [(column, other.columns.get(name, np.zeros(0))) for name, column in one.columns.items()]
-    return one.columns.keys() == other.columns.keys() and all(
-        np.array_equal(a, b, equal_nan=True) for a, b in [*arrays, *columns]
-    )
 
 
 def _near(one: RankedLists, other: RankedLists) -> bool:

@@ -53,3 +53,12 @@ def arrays_of(data: Interactions) -> Sequence[Array]:
     """Return the arrays of the events and the ids of users and items."""
     time = np.zeros(0, dtype=np.int64) if data.time is None else data.time
     return [data.indptr, data.item, time, data.weight, data.users.ids, data.items.ids]
+
+
+def same_lists(one: RankedLists, other: RankedLists) -> bool:
+    """Return whether two lists are identical, including their columns."""
+    arrays = [(getattr(one, name), getattr(other, name)) for name in ("user", "indptr", "item", "score")]
+    columns = [(column, other.columns.get(name, np.zeros(0))) for name, column in one.columns.items()]
+    return one.columns.keys() == other.columns.keys() and all(
+        np.array_equal(a, b, equal_nan=True) for a, b in [*arrays, *columns]
+    )

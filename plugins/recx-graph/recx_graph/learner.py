@@ -12,7 +12,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from recx.plugin import After, Array, ClickedItems, FitSummary, InputError, Interactions, Ints, RecxError, check_room
+from recx.plugin import (
+    MOMENT,
+    After,
+    Array,
+    ClickedItems,
+    FitSummary,
+    InputError,
+    Interactions,
+    Ints,
+    RecxError,
+    check_room,
+)
 from recx_graph.fitted import FittedLightGCN
 from recx_graph.graph import Graph, edges_of
 
@@ -191,9 +202,10 @@ class Training:
 
     def arrays(self) -> dict[str, Array]:
         state = self.optimiser.state.get(self.weight, {})
-        return {"weight": self.weight.numpy(), **{name: tensor.numpy() for name, tensor in state.items()}}
+        return {"weight": self.weight.numpy(), **{f"{MOMENT}{name}": tensor.numpy() for name, tensor in state.items()}}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         self.weight.copy_(torch.from_numpy(arrays["weight"]))
-        if STATE[0] in arrays:
-            self.optimiser.state[self.weight] = {name: torch.from_numpy(arrays[name].copy()) for name in STATE}
+        if f"{MOMENT}{STATE[0]}" in arrays:
+            state = {name: torch.from_numpy(arrays[f"{MOMENT}{name}"].copy()) for name in STATE}
+            self.optimiser.state[self.weight] = state

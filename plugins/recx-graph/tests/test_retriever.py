@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from recx_graph.learner import Training
 from recx_graph.retriever import LightGCN
 
 from recx.plugin import Doubles, Entities, Floats, InputError, Interactions, Requests
-from recx.testing import check_retriever, tiny_world
+from recx.testing import check_retriever, check_training, tiny_world
 
 Layers = Callable[[Doubles, Doubles, int], list[Doubles]]
 
@@ -178,38 +177,8 @@ def test_the_validation_chooses_the_number_of_epochs(history: Interactions) -> N
     assert np.array_equal(settings.fit(history).item_vectors, again.item_vectors)
 
 
-class KilledError(Exception):
-    pass
-
-
-@pytest.mark.parametrize("refit_all", [True, False])
-@pytest.mark.parametrize("epochs", [1, 3, 6])
-def test_resuming_ends_with_the_vectors_of_an_uninterrupted_run(
-    epochs: int, refit_all: bool, history: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = replace(SMALL, validation_users=40, refit_all=refit_all)
-    whole = settings.fit(history)
-    kept = replace(settings, checkpoints=str(tmp_path), checkpoint_minutes=1e-9)
-    own, left = Training.epoch, epochs
-
-    def dying(self: Training, epoch: int) -> float:
-        nonlocal left
-        if not left:
-            raise KilledError
-        left -= 1
-        return own(self, epoch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "epoch", dying)
-        if epochs < 4 or refit_all:
-            with pytest.raises(KilledError):
-                kept.fit(history)
-        else:
-            kept.fit(history)
-    again = replace(kept, resume=True).fit(history)
-    assert np.array_equal(whole.item_vectors, again.item_vectors)
-    assert np.array_equal(whole.own, again.own)
-    assert whole.summary.curves == again.summary.curves
+def test_it_fulfils_the_contract_of_a_part_that_trains(history: Interactions) -> None:
+    check_training(replace(SMALL, validation_users=40), history)
 
 
 def test_users_who_have_clicked_all_items_teach_nothing_and_are_counted(history: Interactions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 from recx_implicit.retriever import ALS, BPR, LMF
 from recx_implicit.training import Iterations
 
-from recx.plugin import Inner, InputError, Interactions, Pruned, RecxError
-from recx.testing import FirstFit, noted, watched
+from recx.plugin import Inner, InputError, Interactions, RecxError
+from recx.testing import check_training, noted
 
 SMALL = [
     ALS(factors=4, iterations=6, seed=3),
@@ -72,45 +71,9 @@ def test_curves_of_als_fall_and_those_of_bpr_rise(history: Interactions) -> None
     assert bpr[-1] > bpr[0] + 0.1
 
 
-@pytest.mark.parametrize("refit_all", [True, False])
 @pytest.mark.parametrize("of", SMALL, ids=name_of)
-def test_a_resumed_training_ends_with_the_same_factors(
-    history: Interactions, of: Any, refit_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = replace(of, validation_users=40, patience=10, refit_all=refit_all)
-    whole = of.fit(history)
-    of = replace(of, checkpoints=str(tmp_path), checkpoint_minutes=1e-9, resume=True)
-
-    def killed(step: int, value: float) -> None:
-        if step == 5:
-            raise KeyboardInterrupt
-
-    with watched(killed), pytest.raises(KeyboardInterrupt):
-        of.fit(history)
-    trainings: list[tuple[int, int]] = []
-    train = Iterations.train
-
-    def counting(self: Iterations, done: int, epochs: int, after: Any) -> None:
-        trainings.append((done, epochs))
-        train(self, done, epochs, after)
-
-    monkeypatch.setattr(Iterations, "train", counting)
-    with noted() as steps:
-        again = of.fit(history)
-    assert trainings[0] == (4, 6)
-    assert same(again, whole)
-    assert again.summary.curves == whole.summary.curves
-    assert [step for step, _ in steps] == [1, 2, 3, 4, 5, 6]
-    trainings.clear()
-    assert same(of.fit(history), whole)
-    assert trainings == []
-
-
-def test_a_pruned_trial_leaves_no_checkpoint(history: Interactions, tmp_path: Path) -> None:
-    of = replace(SMALL[1], validation_users=40, checkpoints=str(tmp_path), checkpoint_minutes=1e-9)
-    with watched(FirstFit(lambda course: len(course) == 2)), pytest.raises(Pruned, match="epoch 2"):
-        of.fit(history)
-    assert list(tmp_path.iterdir()) == []
+def test_it_fulfils_the_contract_of_a_part_that_trains(history: Interactions, of: Any) -> None:
+    check_training(replace(of, validation_users=40, patience=10), history)
 
 
 @pytest.mark.parametrize("of", SMALL, ids=name_of)

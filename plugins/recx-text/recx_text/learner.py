@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recx.plugin import After, Array, Examples, Floats, InputError, Interactions, Longs, RecxError, texts_of
+from recx.plugin import MOMENT, After, Array, Examples, Floats, InputError, Interactions, Longs, RecxError, texts_of
 from recx_text.groups import Groups
 from recx_text.models import dtype_on
 from recx_text.network import Network, pairs_of
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 CLIP = 1.0
 """The maximum norm of the gradient; a larger one is scaled down."""
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What AdamW remembers of a weight."""
 
 
 def listwise(scores: Tensor) -> Tensor:
@@ -54,7 +52,6 @@ class Learner:
         users: The texts of all users.
         items: The texts of all items.
         optimiser: AdamW.
-        over: Whether the training has ended, after which the state is the weights alone.
     """
 
     settings: CrossEncoder
@@ -64,7 +61,6 @@ class Learner:
     users: Array
     items: Array
     optimiser: torch.optim.AdamW = field(init=False)
-    over: bool = False
 
     @classmethod
     def of(cls, settings: CrossEncoder, network: Network, examples: Examples, history: Interactions) -> Learner:
@@ -113,8 +109,6 @@ class Learner:
                     )
                 if not after({"loss": loss}):
                     break
-        self.over = True
-        self.optimiser.state.clear()
 
     def epoch(self, epoch: int) -> float:
         """Learn from every target once; return the mean loss of the targets."""
@@ -165,28 +159,19 @@ class Learner:
 
     def arrays(self) -> dict[str, Array]:
         found: dict[str, Array] = {name: _array(weight) for name, weight in self.network.model.state_dict().items()}
-        for number, weight in enumerate(self._free()):
-            for moment, value in self.optimiser.state.get(weight, {}).items():
-                found[f"{moment}/{number}"] = _array(value)
+        for number, state in self.optimiser.state_dict()["state"].items():
+            found |= {f"{MOMENT}{name}/{number}": _array(value) for name, value in state.items()}
         return found
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         weights = {name: torch.from_numpy(arrays[name].copy()) for name in self.network.model.state_dict()}
         self.network.model.load_state_dict(weights)
-        if self.over:
-            return
-        for number, weight in enumerate(self._free()):
-            if f"{MOMENTS[0]}/{number}" in arrays:
-                moments = {moment: torch.from_numpy(arrays[f"{moment}/{number}"].copy()) for moment in MOMENTS}
-                self.optimiser.state[weight] = {
-                    moment: value if moment == MOMENTS[0] else value.to(weight.device)
-                    for moment, value in moments.items()
-                }
-
-    def _free(self) -> Iterator[Tensor]:
-        """Yield the weights that are trained, in the order of AdamW."""
-        for part in self.optimiser.param_groups:
-            yield from part["params"]
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, array in arrays.items():
+            if name.startswith(MOMENT):
+                moment, number = name.removeprefix(MOMENT).split("/")
+                state.setdefault(int(number), {})[moment] = torch.from_numpy(array.copy())
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
 
 
 def freeze(network: Network, layers: int) -> None:

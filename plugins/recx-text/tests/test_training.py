@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from recx_text.learner import Learner
 from recx_text.ranker import CrossEncoder, FittedCrossEncoder
 
 from recx.plugin import Examples, Fold, InputError, Interactions, RankedLists, Requests
-from recx.testing import check_ranker, last_out, some_candidates
+from recx.testing import check_ranker, check_training, last_out, some_candidates
 
 NDCG = "cross_encoder/valid_ndcg_at_10"
 
@@ -70,42 +68,15 @@ def test_the_validation_is_on_users_whom_it_has_not_learnt_from(pairs: Path, pas
     assert NDCG not in whole.summary.curves
 
 
-def interrupted(epoch_of: Callable[[Learner, int], float]) -> Callable[[Learner, int], float]:
-    """Return the training of an epoch, which is interrupted before the third."""
-
-    def dying(self: Learner, epoch: int) -> float:
-        if epoch == 2:
-            raise KeyboardInterrupt
-        return epoch_of(self, epoch)
-
-    return dying
+def test_it_fulfils_the_contract_of_a_part_that_trains(pairs: Path, matching: Interactions) -> None:
+    check_training(ranker_of(pairs, epochs=2, max_users=30, top=5), matching)
 
 
-@pytest.mark.parametrize("refit_all", [False, True], ids=["best", "refit"])
-def test_a_resumed_training_ends_as_an_uninterrupted_one(
-    pairs: Path, past: Fold, now: Fold, tmp_path: Path, refit_all: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ranker = ranker_of(pairs, refit_all=refit_all)
-    whole = fitted(ranker, past)
-    ranker = replace(ranker, checkpoints=str(tmp_path), checkpoint_minutes=1e-9, resume=True)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Learner, "epoch", interrupted(Learner.epoch))
-        with pytest.raises(KeyboardInterrupt):
-            fitted(ranker, past)
-    assert [file.name.endswith(".running.npz") for file in tmp_path.iterdir()] == [True]
-    with pytest.raises(InputError, match=r"negatives 4 there, 3 here\): .* ranker\.resume=false"):
-        fitted(replace(ranker, negatives=3), past)
-    for _ in range(2):  # from the checkpoint, then from the result
-        again = fitted(ranker, past)
-        assert again.summary.curves == whole.summary.curves
-        assert again.summary.notes == whole.summary.notes
-        lists = some_candidates(now)
-        expected = whole.rank(lists, now.history, now.requests)
-        assert np.array_equal(again.rank(lists, now.history, now.requests).score, expected.score)
+def test_the_result_of_a_training_is_the_weights_alone(pairs: Path, past: Fold, tmp_path: Path) -> None:
+    found = fitted(ranker_of(pairs, epochs=1, checkpoints=str(tmp_path)), past)
     [done] = tmp_path.iterdir()
     with np.load(done) as arrays:
-        assert not [name for name in arrays.files if name.startswith("exp_avg")]  # weights alone
+        assert set(arrays.files) == {"recx", *found.network.model.state_dict()}
 
 
 def test_what_was_trained_needs_no_other_files(

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from recx_transformer.device import device_of, dtype_on
 from recx_transformer.learner import Learner
 from recx_transformer.retriever import Transformer
 
 from recx.parts.dataset.sequences import Sequences
 from recx.parts.split.leave_last import LeaveLast
+from recx.plugin import SeenEvents
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RECX_DATA", HERE.parents[3] / "shared" / "data"))
@@ -103,8 +103,7 @@ def speed() -> Iterator[Row]:
 def events_a_second(**settings: Any) -> float:
     """Return the events per second of one epoch of Beauty, without setup."""
     history = LeaveLast().split(Sequences(str(BEAUTY)).load(), "test").fold.history
-    part, device = Transformer(**settings), device_of("auto")
-    learner = Learner.of(part, history, device, dtype_on(device, "auto"))
+    learner = Learner.of(Transformer(**settings), history, SeenEvents.of(history), whole=True)
     batches = learner.lessons.epoch(learner.rows, np.random.default_rng(0))
     for _ in range(3):
         learner.step(next(batches), 1e-3).item()

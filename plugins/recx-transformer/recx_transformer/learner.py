@@ -1,15 +1,18 @@
-"""The state of a training: the network, its optimiser and its lessons; and the training step."""
+"""A sequence model in training: the network, its optimiser and its lessons; and the training step."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from recx.plugin import Interactions
+from recx.plugin import MOMENT, After, Array, FitSummary, Interactions, RecxError, SeenEvents
 from recx_transformer.catalogue import Catalogue
+from recx_transformer.device import device_of, draw_from, dtype_on
+from recx_transformer.fitted import FittedTransformer
 from recx_transformer.lessons import Lessons
 from recx_transformer.losses import LossInputs, bce, full_softmax, gbce, sampled_softmax
 from recx_transformer.model import Items, Network, Shape
@@ -22,12 +25,34 @@ CLIP = 1.0
 """The maximum norm of the gradient; a larger one is scaled down."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass
+class Place:
+    """A place within an epoch.
+
+    Attributes:
+        step: The number of finished steps.
+        loss: The sum of their losses.
+        positions: The number of their predictions.
+    """
+
+    step: int = 0
+    loss: float = 0.0
+    positions: int = 0
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The mean loss."""
+        return {"loss": self.loss / max(1, self.positions)}
+
+
+@dataclass(eq=False)
 class Learner:
-    """The network and optimiser of a training, and the data that it learns from.
+    """A network in training and the data that it learns from (see ``recx.plugin.Learner``).
 
     Attributes:
         settings: The settings of the retriever.
+        seen: The events that the network learns from or is chosen by.
+        stream: The seed of all random draws, together with ``settings.seed``, the epoch and the step.
         catalogue: The clicked items.
         lessons: The packed events to learn from.
         items: The network's inputs for the clicked items.
@@ -36,9 +61,12 @@ class Learner:
         network: The network.
         optimiser: Its optimiser.
         dtype: The type of matrix products.
+        place: The place within the running epoch.
     """
 
     settings: Settings
+    seen: SeenEvents
+    stream: int
     catalogue: Catalogue
     lessons: Lessons
     items: Items
@@ -47,10 +75,21 @@ class Learner:
     network: Network
     optimiser: torch.optim.AdamW
     dtype: torch.dtype
+    place: Place = field(default_factory=Place)
 
     @classmethod
-    def of(cls, settings: Settings, history: Interactions, device: torch.device, dtype: torch.dtype) -> Learner:
-        """Return a new learner; its initial weights are drawn from PyTorch's current random state."""
+    def of(cls, settings: Settings, history: Interactions, seen: SeenEvents, *, whole: bool) -> Learner:
+        """Return the training at its start.
+
+        Args:
+            settings: The settings of the retriever.
+            history: The events to learn from.
+            seen: The events that the network learns from or is chosen by.
+            whole: Whether these are the same; a part, of which the rest validates, has random draws of its own.
+        """
+        device, stream = device_of(settings.device), int(whole)
+        dtype = dtype_on(device, settings.precision)
+        draw_from(settings.seed, stream, 0)
         catalogue, number = Catalogue.of(history, category=settings.category, embedding=settings.embedding)
         objective = settings.objective
         item, n = number[history.item], len(catalogue.ids)
@@ -63,6 +102,8 @@ class Learner:
         targets = np.bincount(item[objective.predicted(history)], minlength=n)
         return cls(
             settings=settings,
+            seen=seen,
+            stream=stream,
             catalogue=catalogue,
             lessons=Lessons.of(history, events, objective, settings.max_length),
             items=catalogue.describe(history.items).take(torch.from_numpy(np.flatnonzero(number >= 0))).to(device),
@@ -81,6 +122,45 @@ class Learner:
     @property
     def device(self) -> torch.device:
         return self.network.own.device
+
+    def train(self, done: int, epochs: int, after: After) -> None:
+        """Train epochs; see ``recx.plugin.Trainee``.
+
+        Raises:
+            RecxError: The loss is not finite.
+        """
+        for epoch in range(done, epochs if len(self.lessons) else done):
+            self._epoch(epoch, after)
+            place, self.place = self.place, Place()
+            if not after(place.figures):
+                return
+
+    def _epoch(self, epoch: int, after: After) -> None:
+        """Learn from the batches of an epoch that come after the present place."""
+        seed, place = (self.settings.seed, self.stream, epoch), self.place
+        steps = self.lessons.steps(self.rows)
+        for number, batch in enumerate(self.lessons.epoch(self.rows, np.random.default_rng(seed))):
+            if number < place.step:  # learnt before the checkpoint
+                continue
+            draw_from(*seed, number + 1)
+            loss = self.step(batch, self._rate(epoch * steps + number, steps)).item()
+            if not np.isfinite(loss):
+                raise RecxError(
+                    f"the loss of retriever={self.settings.option} became {loss} in epoch {epoch + 1}: "
+                    "lower retriever.learning_rate, or set retriever.precision=float32"
+                )
+            place.step, place.loss, place.positions = number + 1, place.loss + loss, place.positions + len(batch.cell)
+            if place.step < steps:
+                after(place.figures, within=place.step / steps)
+
+    def _rate(self, step: int, steps: int) -> float:
+        """Return the learning rate: it rises in the warm-up and falls linearly to 0 at the last planned epoch.
+
+        A refit of fewer epochs follows the same schedule and ends where the validation was best.
+        """
+        settings = self.settings
+        rise = min(1.0, (step + 1) / max(1, settings.warmup))
+        return settings.learning_rate * rise * (1 - step / (steps * settings.epochs))
 
     def step(self, batch: Batch, rate: float) -> Tensor:
         """Learn from one batch and return the sum of its losses.
@@ -120,23 +200,28 @@ class Learner:
         negative, expected = negatives.draw(batch.target)
         return sampled_softmax(inputs, negative, expected if settings.logq else torch.ones_like(expected))
 
-    def tensors(self, *, moments: bool) -> dict[str, Tensor]:
-        """Return the weights by name; ``moments``: the optimiser's state too."""
-        found: dict[str, Tensor] = {f"weight/{name}": tensor for name, tensor in self.network.named_parameters()}
-        if not moments:
-            return found
-        for name, parameter in self.network.named_parameters():
-            for kind, tensor in self.optimiser.state.get(parameter, {}).items():
-                found[f"{kind}/{name}"] = tensor
-        return found
+    def fitted(self) -> FittedTransformer:
+        """Return the retriever with the present weights."""
+        return FittedTransformer(self.settings, self.network, self.catalogue, self.seen, FitSummary())
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Restore what ``tensors`` returned."""
+    def arrays(self) -> dict[str, Array]:
+        found = {f"weight/{name}": tensor for name, tensor in self.network.named_parameters()}
+        for number, state in self.optimiser.state_dict()["state"].items():
+            found |= {f"{MOMENT}{kind}/{number}": tensor for kind, tensor in state.items()}
+        place = {f"{MOMENT}{name}": np.array(value) for name, value in asdict(self.place).items()}
+        return {**place, **{name: tensor.detach().cpu().numpy() for name, tensor in found.items()}}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
         for name, parameter in self.network.named_parameters():
-            parameter.data.copy_(tensors[f"weight/{name}"])
-            state = {kind: tensors.get(f"{kind}/{name}") for kind in ("step", "exp_avg", "exp_avg_sq")}
-            if state["step"] is not None:
-                self.optimiser.state[parameter] = state
+            parameter.data.copy_(torch.from_numpy(arrays[f"weight/{name}"]))
+        moments = {name.removeprefix(MOMENT): array for name, array in arrays.items() if name.startswith(MOMENT)}
+        if moments:
+            self.place = Place(*(moments.pop(f.name).item() for f in fields(Place)))
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, array in moments.items():
+            kind, number = name.split("/")
+            state.setdefault(int(number), {})[kind] = torch.from_numpy(array)
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})  # moves them to the device
 
 
 def _shape(settings: Settings, catalogue: Catalogue, events: Events, recent: Recent | None) -> Shape:

@@ -15,15 +15,17 @@ from recx.plugin import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    SeenEvents,
     Share,
     Unit,
     fitted_parts_of,
+    trained,
 )
-from recx_transformer.device import device_of, dtype_on, processor
+from recx_transformer.device import device_of, dtype_on, processor, reproducible
 from recx_transformer.fitted import FittedTransformer
+from recx_transformer.learner import Learner
 from recx_transformer.objectives import MaskedItems, NextItem, Objective
 from recx_transformer.settings import DropoutRate, Settings
-from recx_transformer.training import fit
 
 __all__ = ["BERT4Rec", "FittedTransformer", "Transformer"]
 
@@ -81,7 +83,7 @@ class SequenceModel(Settings):
             RecxError: The loss became NaN.
         """
         if self.from_run is None:
-            return fit(self, history)
+            return self._trained(history)
         fitted = self._found()
         if outside := fitted.seen.users_outside(history):
             raise InputError(
@@ -92,8 +94,18 @@ class SequenceModel(Settings):
             )
         return replace(fitted, settings=replace(fitted.settings, seen=self.seen))
 
+    def _trained(self, history: Interactions) -> FittedTransformer:
+        seen = SeenEvents.of(history)  # also what only validates
 
-@dataclass(frozen=True)
+        def learner_of(part: Interactions) -> Learner:
+            return Learner.of(self, part, seen, whole=part is history)
+
+        with reproducible(device_of(self.device)):
+            learner, summary = trained(self, self.option, self.epochs, history, learner_of)
+        return replace(learner.fitted(), summary=summary)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Transformer(SequenceModel):
     """A causal self-attention next-item model (SASRec: Kang and McAuley 2018) with tied item vectors."""
 
@@ -105,7 +117,7 @@ class Transformer(SequenceModel):
         return NextItem()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BERT4Rec(SequenceModel):
     """A bidirectional self-attention model of masked items (BERT4Rec: Sun et al. 2019) with tied item vectors.
 

@@ -10,14 +10,13 @@ from annotated_types import Ge, Interval
 
 from recx.plugin import (
     Duration,
+    Epochs,
     InputError,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
-    Seed,
     Seen,
-    Share,
     Unit,
     check,
     milliseconds,
@@ -34,9 +33,9 @@ COUNTS_WITH = {
 """Setting -> the other setting, and its value, without which it would be ignored."""
 
 
-@dataclass(frozen=True)
-class Settings(ABC):
-    """The settings of a sequence model.
+@dataclass(frozen=True, kw_only=True)
+class Settings(Epochs, ABC):
+    """The settings of a sequence model, besides those of all retrievers that train.
 
     Attributes:
         factors: Width of the network; a multiple of ``heads``.
@@ -60,24 +59,14 @@ class Settings(ABC):
         popularity_power: That power.
         logq: Correct the scores of ``sampled_softmax`` for how often an item is drawn.
         gbce_t: Calibration t of ``gbce``: 0 is binary cross-entropy, 1 undoes what sampling does to probabilities.
-        epochs: Maximum number of epochs, among which the inner validation chooses.
-        patience: Number of epochs without improvement after which training stops.
-        validation: ``users``: on the last event of a sample of users; ``clock``: on the last part of the history;
-            ``auto``: ``clock`` if the data has times, else ``users``.
-        validation_share: Share of the events that ``clock`` holds back.
-        validation_users: Maximum number of users in the validation; 0: no validation.
-        refit_all: Train once more on the whole history; False: keep the best network of the validation.
+        epochs: Passes over all events; with a validation, the maximum.
         learning_rate: Learning rate after the warm-up; it falls linearly to 0.
         warmup: Number of warm-up steps.
         l2: Weight decay (AdamW).
         batch_size: Number of events per step.
         device: ``cpu``, ``cuda``, ``mps``, or ``auto``: the first available of cuda, mps and cpu.
         precision: Type of matrix products in training.
-        checkpoints: Folder of the checkpoints; None: write none.
-        checkpoint_minutes: Minutes between two checkpoints within an epoch.
-        resume: Resume from the checkpoint of the same settings and data.
         from_run: Load the network of this run instead of training.
-        seed: Seed of initial weights, dropout and order.
         seen: ``drop`` or ``keep`` what the user has clicked.
     """
 
@@ -100,33 +89,22 @@ class Settings(ABC):
     logq: bool = True
     gbce_t: Unit = 0.75
     epochs: PositiveInt = 12
-    patience: PositiveInt = 5
-    validation: Literal["auto", "users", "clock"] = "auto"
-    validation_share: Share = 0.1
     validation_users: NonNegativeInt = 3000
-    refit_all: bool = True
     learning_rate: PositiveFloat = 2e-3
     warmup: NonNegativeInt = 100
     l2: NonNegativeFloat = 0.0
     batch_size: PositiveInt = 1024
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    checkpoints: str | None = None
-    checkpoint_minutes: PositiveFloat = 5.0
-    resume: bool = False
     from_run: str | None = None
-    seed: Seed = 0
     seen: Seen = "drop"
     option: ClassVar[str]
     """What the model is called on the command line."""
-    written: ClassVar = ("checkpoints",)  # its content changes no result (see ``recx.storage.cache.keys``)
 
     def __post_init__(self) -> None:
         check(self, "retriever")
         if self.factors % self.heads:
             raise InputError(f"retriever.factors={self.factors}: it must be a multiple of retriever.heads={self.heads}")
-        if self.resume and self.checkpoints is None:
-            raise InputError("retriever.resume=true: it must be false without retriever.checkpoints")
         default = {field.name: field.default for field in fields(self)}
         for name, (other, value) in COUNTS_WITH.items():
             given, usual = (str(one).lower() for one in (getattr(self, name), default[name]))

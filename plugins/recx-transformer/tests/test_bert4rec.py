@@ -1,4 +1,4 @@
-"""``retriever=bert4rec``: its contract, what it learns, and how it is kept, resumed and told from the other model."""
+"""``retriever=bert4rec``: its contract, what it learns, and how it is kept and told from the other model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_circle_is_learned(positions: str) -> None:
     lists = fitted.retrieve(world, Requests(np.arange(world.n_users, dtype=np.int32)), 1)
     assert (lists.item == (world.item[world.indptr[1:] - 1] + 1) % world.n_items).mean() > 0.9
     loss = fitted.summary.curves["bert4rec/loss"]
-    assert len(loss) == fitted.summary.notes["bert4rec_epochs"] == 16
+    assert len(loss) == 16
     assert loss[-1] < loss[0]
 
 
@@ -74,33 +74,6 @@ def test_a_fitted_part_has_the_network_of_its_model() -> None:
     fitted = small_bert(epochs=1).fit(circle(20, 5))
     with pytest.raises(ValueError, match="retriever=transformer for a network of another model"):
         replace(fitted, settings=small())
-
-
-@pytest.mark.parametrize("steps", [2, 7])
-def test_resuming_ends_with_the_weights_of_an_uninterrupted_run(
-    steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = circle(60, 8)
-    settings: dict[str, Any] = {"epochs": 2, "batch_size": 128, "validation_users": 10}
-    whole = small_bert(**settings).fit(world)
-    settings |= {"checkpoints": str(tmp_path), "checkpoint_minutes": 1e-9}
-    step, done = Learner.step, 0
-
-    def dying(self: Learner, *arguments: Any) -> torch.Tensor:
-        nonlocal done
-        if done == steps:
-            raise KeyboardInterrupt
-        done += 1
-        return step(self, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Learner, "step", dying)
-        with pytest.raises(KeyboardInterrupt):
-            small_bert(**settings).fit(world)
-    with pytest.raises(InputError, match="retriever bert4rec there, transformer here"):
-        small(**settings, resume=True).fit(world)
-    again = small_bert(**settings, resume=True).fit(world).network.state_dict()
-    assert all(torch.equal(tensor, again[name]) for name, tensor in whole.network.state_dict().items())
 
 
 def test_a_run_s_network_is_used_by_its_own_model_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,13 +61,6 @@ def test_the_curves_have_one_value_per_epoch() -> None:
     assert fitted.summary.notes["transformer_validation_users"] == 50
 
 
-def test_it_stops_when_the_validation_stops_improving() -> None:
-    fitted = small(epochs=60, patience=2).fit(circle(60, 8))
-    assert len(fitted.summary.curves["transformer/loss"]) < 60
-    best = int(np.argmax(fitted.summary.curves["transformer/valid_ndcg_at_10"])) + 1
-    assert fitted.summary.notes["transformer_epochs"] == best
-
-
 def test_the_random_state_of_others_is_left_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
@@ -241,7 +234,6 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence(monkeypatch: pytest.MonkeyP
         ),
         ({"loss": "gbce", "gbce_t": 1.5}, "retriever.gbce_t=1.5: it must be "),
         ({"recent": ("1x",)}, "retriever.recent.0=1x: it must be a positive number and a unit"),
-        ({"resume": True}, "retriever.resume=true: it must be false without retriever.checkpoints"),
         ({"learning_rate": float("nan")}, "retriever.learning_rate=nan: it must be a number"),
         ({"epochs": 0}, "retriever.epochs=0: it must be 1 or more"),
     ],

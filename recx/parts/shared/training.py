@@ -26,8 +26,23 @@ from recx.parts.shared.epochs import Epochs, Stopping
 from recx.parts.shared.inner_validation import Inner
 
 BEST = "best/"
-After = Callable[[Mapping[str, float]], bool]
-"""Takes the figures of the epoch that has ended, such as ``{"loss": 0.3}``; returns whether to go on."""
+MOMENT = "moment/"
+"""Begins the names of arrays that only further training needs, such as an optimiser's averages."""
+
+
+class After(Protocol):
+    """Follows a training."""
+
+    def __call__(self, figures: Mapping[str, float], within: float = 0.0) -> bool:
+        """Take the figures of the epoch; return whether to go on.
+
+        A learner whose epochs are long may also call this in the middle of one, if its ``arrays`` tell how far it is:
+        then a checkpoint is written if the last one is old enough, and the figures are shown.
+
+        Args:
+            figures: Name -> value, such as ``{"loss": 0.3}``; of the epoch so far in the middle of one.
+            within: The share of the running epoch that is done, between 0 and 1; 0: an epoch has ended.
+        """
 
 
 class Trainee(Protocol):
@@ -44,10 +59,13 @@ class Trainee(Protocol):
         """
 
     def arrays(self) -> dict[str, Array]:
-        """Return the present state by name; what is returned may change with the next epoch."""
+        """Return the present state by name; what is returned may change with the next step.
+
+        Names of what only further training needs begin with ``MOMENT``.
+        """
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take a state that ``arrays`` returned."""
+        """Take a state that ``arrays`` returned, with or, if no training follows, without the moments."""
 
 
 class Learner(Trainee, Protocol):
@@ -137,6 +155,7 @@ class Training:
             return Keeper(None, {}, of.checkpoint_minutes)
         outside = ("checkpoints", "checkpoint_minutes", "resume")
         depends = {name: value for name, value in asdict(of).items() if name not in outside}
+        depends["depends_on"] = [str(value) for value in getattr(of, "depends_on", ())]
         return Keeper(
             Path(folder), {"part": self.part, **depends, **self.fingerprint()}, of.checkpoint_minutes, self.stage
         )
@@ -205,7 +224,7 @@ class _Run:
                 self.course, model = self.course.refit(), learner()
                 self.save({})
                 self.run(model, {})
-        self.keeper.finish(Saved(asdict(self.course), model.arrays()))
+        self.keeper.finish(Saved(asdict(self.course), _without_moments(model)))
         return model, self.summary(held_back)
 
     def run(self, learner: T, arrays: Mapping[str, Array], ndcg_of: Callable[[T], float] | None = None) -> None:
@@ -216,19 +235,20 @@ class _Run:
             learner.restore(own)
         before, started = course.seconds, time.monotonic()
 
-        def after(figures: Mapping[str, float]) -> bool:
+        def after(figures: Mapping[str, float], within: float = 0.0) -> bool:
             nonlocal best
-            course.close(figures, self.of.part)
-            if ndcg_of is not None:
-                ndcg = ndcg_of(learner)
-                if course.judge(self.ndcg, ndcg) and keeps_best:
-                    best = {name: array.copy() for name, array in learner.arrays().items()}
-                reached(course.epoch, ndcg)
+            if not within:
+                course.close(figures, self.of.part)
+                if ndcg_of is not None:
+                    ndcg = ndcg_of(learner)
+                    if course.judge(self.ndcg, ndcg) and keeps_best:
+                        best = {name: array.copy() for name, array in _without_moments(learner).items()}
+                    reached(course.epoch, ndcg)
             course.seconds = before + time.monotonic() - started
             if self.keeper.due():
                 self.save({**learner.arrays(), **{f"{BEST}{name}": array for name, array in best.items()}})
-            show(course.epoch / course.epochs, self._standing())
-            return self._goes_on()
+            show((course.epoch + within) / course.epochs, self._standing(figures, within))
+            return within > 0 or self._goes_on()
 
         if self._goes_on():
             with bar() as show:
@@ -245,11 +265,13 @@ class _Run:
         seconds = float("inf") if limit is None else milliseconds(limit, f"{self.of.stage}.time_limit") / 1000
         return self.course.goes_on(self.of.settings.patience, seconds)
 
-    def _standing(self) -> str:
+    def _standing(self, figures: Mapping[str, float], within: float) -> str:
         """Return the progress message."""
         course, curve = self.course, self.course.curves.get(self.ndcg)
-        valid = f", valid ndcg_at_10 {curve[-1]:.4f}" if curve and course.phase == "choose" else ""
-        return f"{course.phase}: epoch {course.epoch} of {course.epochs}{valid}"
+        place = f"{within:.0%} of epoch {course.epoch + 1}" if within else f"epoch {course.epoch}"
+        shown = [f"{name} {value:.4f}" for name, value in figures.items()]
+        shown += [f"valid ndcg_at_10 {curve[-1]:.4f}"] if curve and course.phase == "choose" else []
+        return ", ".join([f"{course.phase}: {place} of {course.epochs}", *shown])
 
     def summary(self, held_back: Validation[T] | None) -> FitSummary:
         """Return the curves and counts of the training."""
@@ -261,3 +283,8 @@ class _Run:
         if limited:
             notes[f"{part}_ended_by_time_limit"] = int(course.timed_out)
         return FitSummary(notes=notes, curves=course.curves)
+
+
+def _without_moments(learner: Trainee) -> dict[str, Array]:
+    """Return the state of a model that is not trained further."""
+    return {name: array for name, array in learner.arrays().items() if not name.startswith(MOMENT)}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recx.core.errors import InputError
-from recx.core.pruning import noted, watched
+from recx.core.pruning import noted
 from recx.core.types import Interactions, Requests
 from recx.parts.retriever.ials import IALS, Alternation, HalfStep
 from recx.parts.shared.inner_validation import Inner
 from recx.parts.shared.item_weights import distinct_clicks
+from recx.testing import check_training
 
 Drawn = Callable[..., Interactions]
 SETTINGS = [
@@ -128,20 +128,8 @@ def test_the_validation_chooses_the_iterations(world: Interactions, refit_all: b
     assert len(curves.get("ials/refit_loss", ())) == (best if refit_all else 0)
 
 
-def test_a_resumed_training_ends_with_the_same_vectors(world: Interactions, tmp_path: Path) -> None:
-    of = replace(SETTINGS[0], iterations=6, patience=10, validation_users=50)
-    whole = of.fit(world)
-
-    def killed(step: int, value: float) -> None:
-        if step == 4:
-            raise KeyboardInterrupt
-
-    of = replace(of, checkpoints=str(tmp_path), checkpoint_minutes=1e-9, resume=True)
-    with watched(killed), pytest.raises(KeyboardInterrupt):
-        of.fit(world)
-    again = of.fit(world)
-    np.testing.assert_array_equal(again.vectors, whole.vectors)
-    assert again.summary.curves == whole.summary.curves
+def test_it_fulfils_the_contract_of_a_part_that_trains(world: Interactions) -> None:
+    check_training(replace(SETTINGS[0], patience=10, validation_users=50), world)
 
 
 def test_without_validation_there_is_no_curve_and_no_note(world: Interactions) -> None:

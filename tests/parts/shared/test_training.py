@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from recx.core.errors import InputError
 from recx.core.fit_summary import FitSummary
+from recx.core.progress import shown_on
 from recx.core.pruning import FirstFit, Pruned, noted, watched
 from recx.core.types import Array, Interactions, RankedLists, Requests
 from recx.parts.shared.epochs import Epochs
-from recx.parts.shared.training import After, trained
+from recx.parts.shared.training import MOMENT, After, trained
 from recx.testing import tiny_world
 
 WORLD = tiny_world(times=False)
@@ -68,12 +72,44 @@ class Walk:
         self.state = arrays["state"].copy()
 
 
+@dataclass
+class Strides(Walk):
+    """Takes four strides an epoch, and knows in the middle of one where it is."""
+
+    stride: int = 0
+    strides: list[tuple[int, int]] = field(default_factory=list)
+
+    def train(self, done: int, epochs: int, after: After) -> None:
+        for epoch in range(done + 1, epochs + 1):
+            for stride in range(self.stride + 1, 5):
+                self.stride = stride
+                self.strides.append((epoch, stride))
+                if stride < 4:
+                    assert after({"loss": 10 / stride}, within=stride / 4)
+            self.state, self.stride = self.state + 1, 0
+            if not after({"loss": 1 / epoch}):
+                return
+
+    def arrays(self) -> dict[str, Array]:
+        return {**super().arrays(), f"{MOMENT}stride": np.array(self.stride)}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        super().restore(arrays)
+        self.stride = int(arrays.get(f"{MOMENT}stride", np.array(0)))
+
+
 def walk(of: Epochs, epochs: int = 10, forgets: bool = False) -> tuple[Walk, FitSummary]:
     return trained(of, "walk", epochs, WORLD, lambda history: Walk(len(history), forgets))
 
 
+def strides(of: Epochs, epochs: int = 10) -> tuple[Strides, FitSummary]:
+    return trained(of, "walk", epochs, WORLD, lambda history: Strides(len(history)))
+
+
 def test_without_validation_all_epochs_are_trained_on_the_whole_history() -> None:
-    learner, summary = walk(Epochs(), 4)
+    with noted() as steps:
+        learner, summary = walk(Epochs(), 4)
+    assert steps == []
     assert (learner.events, learner.taken) == (len(WORLD), [1, 2, 3, 4])
     assert summary.curves == {"walk/loss": [1, 1 / 2, 1 / 3, 1 / 4]}
     assert summary.notes == {}
@@ -189,6 +225,74 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), watched(interrupted):
         walk(replace(of, validation_users=10))
     with pytest.raises(InputError, match="validation_users 10 there, 0 here"):
+        walk(replace(of, resume=True))
+    again = replace(of, validation_users=10, checkpoint_minutes=1.0, resume=True)  # which changes nothing
+    assert walk(again)[1].curves == walk(Epochs(validation_users=10))[1].curves
+
+
+@pytest.mark.parametrize("refit_all", [True, False])
+def test_an_epoch_goes_on_where_it_was_interrupted(refit_all: bool, tmp_path: Path) -> None:
+    of = Epochs(validation_users=10, patience=3, refit_all=refit_all, checkpoint_minutes=1e-9)
+    _, expected = strides(of)
+    assert expected.curves == walk(of)[1].curves  # what is told in the middle of an epoch is in no curve
+    of = replace(of, checkpoints=str(tmp_path), resume=True)
+    with pytest.raises(KeyboardInterrupt), watched(interrupted):  # before the third epoch has a checkpoint
+        strides(of)
+    learner, summary = strides(of)
+    assert summary.curves == expected.curves
+    if refit_all:
+        assert learner.strides[0] == (1, 1)
+    else:
+        assert learner.strides == [(3, 4), *((epoch, stride) for epoch in range(4, 8) for stride in range(1, 5))]
+    [done] = tmp_path.iterdir()
+    with np.load(done) as arrays:
+        assert set(arrays.files) == {"recx", "state"}  # nothing that only further training needs
+
+
+def test_the_best_state_in_a_checkpoint_has_no_moments(tmp_path: Path) -> None:
+    of = Epochs(validation_users=10, patience=3, refit_all=False, checkpoints=str(tmp_path), checkpoint_minutes=1e-9)
+    with pytest.raises(KeyboardInterrupt), watched(interrupted):
+        strides(of)
+    [running] = tmp_path.iterdir()
+    with np.load(running) as arrays:
+        assert set(arrays.files) == {"recx", "state", "moment/stride", "best/state"}
+        assert arrays["best/state"] == 2
+
+
+@pytest.mark.usefixtures("clock")
+def test_no_epoch_is_ended_by_the_time_limit_before_it_is_over() -> None:
+    learner, summary = strides(Epochs(time_limit="3s"))  # each stride takes a second
+    assert learner.strides == [(1, 1), (1, 2), (1, 3), (1, 4)]
+    assert summary.notes == {"walk_epochs": 1, "walk_ended_by_time_limit": 1}
+
+
+def test_the_progress_tells_the_place_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recx.core.progress.EVERY", -1.0)
+    output = StringIO()
+    with shown_on(Console(file=output, width=200)):
+        strides(Epochs(validation_users=10), epochs=2)
+    lines = [line.strip() for line in output.getvalue().splitlines()]
+    assert lines[2:5] == [
+        "choose: 75% of epoch 1 of 2, loss 3.3333",
+        "choose: epoch 1 of 2, loss 1.0000, valid ndcg_at_10 0.1000",
+        "choose: 25% of epoch 2 of 2, loss 10.0000, valid ndcg_at_10 0.1000",
+    ]
+    assert lines[-1] == "refit: epoch 2 of 2, loss 0.5000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnDevice(Epochs):
+    """Settings whose results depend on more than themselves."""
+
+    depends_on: ClassVar[list[Path | str]] = ["cpu"]
+
+
+def test_a_checkpoint_made_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = OnDevice(validation_users=10, checkpoints=str(tmp_path), checkpoint_minutes=1e-9)
+    with pytest.raises(KeyboardInterrupt), watched(interrupted):
+        walk(of)
+    monkeypatch.setattr(OnDevice, "depends_on", ["a GPU"])
+    with pytest.raises(InputError, match=r"\(depends_on \['cpu'\] there, \['a GPU'\] here\)"):
         walk(replace(of, resume=True))
 
 
