@@ -12,12 +12,12 @@ import numpy as np
 from recx.core.bounds import checked
 from recx.core.memo import once_per_input
 from recx.core.protocols import FittedFeature
-from recx.core.system.durations import Duration, milliseconds
+from recx.core.system.durations import SECOND, Duration, milliseconds
 from recx.core.types import Array, Bools, Floats, Interactions, Longs, RankedLists, Requests
 from recx.parts.feature.fitted import Constant, FittedWith
 from recx.parts.feature.rows import of_rows
 from recx.parts.shared.click_counts import EventCounter
-from recx.parts.shared.item_clicks import ItemClicks, item_clicks
+from recx.parts.shared.item_clicks import AllEvents, ItemClicks, all_events, item_clicks
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,29 @@ class Trend:
         lately = clicks.within(candidates, requests, short) + 1
         before = clicks.within(candidates, requests, long) * (short / long) + 1
         return np.asarray(np.log(lately) - np.log(before), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class SinceClick:
+    """log(1 + minutes since the last click on the item before the request); 0 if the data has no times.
+
+    An item without a click before the request counts as last clicked at the start of the history.
+    """
+
+    def fit(self, history: Interactions) -> FittedFeature:
+        return Constant(0) if history.time is None else FittedWith(self, (item_clicks(history), all_events(history)))
+
+    def values(self, known: tuple[ItemClicks, AllEvents], candidates: RankedLists, requests: Requests) -> Floats:
+        clicks, events = known
+        assert clicks.counter is not None and events.times is not None
+        if requests.time is None or not events.n:
+            return np.zeros(len(candidates), dtype=np.float32)
+        counter, count = clicks.counter, clicks.within(candidates, requests, None)
+        clicked = count > 0
+        last = np.full(len(candidates), events.times[0])
+        last[clicked] = counter.time[counter.indptr[candidates.item[clicked]] + count[clicked] - 1]
+        away = np.maximum(0, of_rows(requests.time, candidates) - last)
+        return np.log1p(away / (60 * SECOND)).astype(np.float32)
 
 
 @dataclass(frozen=True)

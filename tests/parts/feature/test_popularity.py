@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recx.core.errors import InputError
-from recx.parts.feature.popularity import Clicks, PeerClicks, Trend
+from recx.parts.feature.popularity import Clicks, PeerClicks, SinceClick, Trend
 
 HOUR = 3_600_000
 
@@ -40,6 +40,20 @@ def test_trend_is_what_a_loop_counts(world: Callable, seed: int) -> None:
         for row in rows(made)
     ]
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_time_since_the_last_click_is_what_a_loop_finds(world: Callable, seed: int) -> None:
+    made = world(seed)
+    found, start = SinceClick().fit(made.history)(made.candidates, made.requests), made.history.time.min()
+    never = 0
+    for row in rows(made):
+        times = [t for _, item, t in made.before(row) if item == made.candidates.item[row]]
+        never += not times
+        away = max(0, made.now(row) - max(times, default=start))
+        assert found[row] == pytest.approx(math.log1p(away / 60_000), rel=1e-6)
+    assert 0 < never < len(found)
+    assert not SinceClick().fit(world(seed, timed=False).history)(made.candidates, made.requests).any()
 
 
 @pytest.mark.parametrize("seed", range(3))
