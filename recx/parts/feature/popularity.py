@@ -70,16 +70,16 @@ class SinceClick:
     """
 
     def fit(self, history: Interactions) -> FittedFeature:
-        return Constant(0) if history.time is None else FittedWith(self, (item_clicks(history), all_events(history)))
+        return FittedWith(self, (item_clicks(history), all_events(history)))
 
     def values(self, known: tuple[ItemClicks, AllEvents], candidates: RankedLists, requests: Requests) -> Floats:
         clicks, events = known
-        assert clicks.counter is not None and events.times is not None
-        if requests.time is None or not events.n:
+        counter, times = clicks.counter, events.times
+        if counter is None or times is None or requests.time is None or not len(times):
             return np.zeros(len(candidates), dtype=np.float32)
-        counter, count = clicks.counter, clicks.within(candidates, requests, None)
+        count = clicks.within(candidates, requests, None)
         clicked = count > 0
-        last = np.full(len(candidates), events.times[0])
+        last = np.full(len(candidates), times[0])
         last[clicked] = counter.time[counter.indptr[candidates.item[clicked]] + count[clicked] - 1]
         away = np.maximum(0, of_rows(requests.time, candidates) - last)
         return np.log1p(away / (60 * SECOND)).astype(np.float32)
