@@ -82,7 +82,7 @@ class SinceClick:
         last = np.full(len(candidates), times[0])
         last[clicked] = counter.time[counter.indptr[candidates.item[clicked]] + count[clicked] - 1]
         away = np.maximum(0, of_rows(requests.time, candidates) - last)
-        return np.log1p(away / (60 * SECOND)).astype(np.float32)
+        return np.asarray(np.log1p(away / (60 * SECOND)), dtype=np.float32)
 
 
 @dataclass(frozen=True)
