@@ -278,7 +278,7 @@ def test_a_sweep_over_folds_pools_its_users(tmp_path: Path, monkeypatch: pytest.
     assert row["low"] < row["mean"] < row["high"]
     said = json.loads((home / "summary" / "sweep.json").read_text())
     assert said["settings"][0]["objective"] == pytest.approx(row["mean"])
-    assert f"over {len(everyone)} users, each once" in said["conclusion"][1]
+    assert f"over {len(everyone)} readers, each once" in said["conclusion"][1]
     page = (home / "sweep.html").read_text()
     assert "Figures of all runs" in page
     assert "over every part" in page
