@@ -1,8 +1,10 @@
-"""The device and precision of a training, and the isolation of its random numbers."""
+"""The device, precision and memory of a training, and the isolation of its random numbers."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +13,12 @@ import numpy as np
 import torch
 
 from recx.plugin import InputError
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""The names of two settings of glibc's malloc (``malloc.h``)."""
+
+LARGEST_OF_HEAP = 32 * 1024**2
+"""The size in bytes above which glibc takes a block from the system whatever it is told (``HEAP_MAX_SIZE / 2``)."""
 
 
 def device_of(name: str) -> torch.device:
@@ -59,6 +67,26 @@ def reproducible(device: torch.device) -> Iterator[None]:
             yield
     finally:
         torch.use_deterministic_algorithms(before)
+
+
+@contextmanager
+def memory_kept() -> Iterator[None]:
+    """Keep the memory that a step frees for the next one, where the C library is glibc, and return it at the end.
+
+    glibc hands blocks as large as those of a step back to the system when they are freed. To get them again, page by
+    page and zeroed, took a tenth of the time of a training with 13,000 items.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_MMAP_THRESHOLD, LARGEST_OF_HEAP)
+    libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    try:
+        yield
+    finally:
+        libc.mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_OF_HEAP)  # what glibc arrives at by itself after such blocks
+        libc.malloc_trim(0)
 
 
 def draw_from(*numbers: int) -> None:

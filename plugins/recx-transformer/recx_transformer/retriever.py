@@ -21,7 +21,7 @@ from recx.plugin import (
     fitted_parts_of,
     trained,
 )
-from recx_transformer.device import device_of, dtype_on, processor, reproducible
+from recx_transformer.device import device_of, dtype_on, memory_kept, processor, reproducible
 from recx_transformer.fitted import FittedTransformer
 from recx_transformer.learner import Learner
 from recx_transformer.objectives import MaskedItems, NextItem, Objective
@@ -100,7 +100,7 @@ class SequenceModel(Settings):
         def learner_of(part: Interactions) -> Learner:
             return Learner.of(self, part, seen, whole=part is history)
 
-        with reproducible(device_of(self.device)):
+        with reproducible(device_of(self.device)), memory_kept():
             learner, summary = trained(self, self.option, self.epochs, history, learner_of)
         return replace(learner.fitted(), summary=summary)
 
