@@ -9,11 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from recx.core.errors import InputError
+from recx.core.progress import track
 from recx.core.protocols import Seen
-from recx.core.ragged import group_of_rows, indptr_of, rows_of_groups
+from recx.core.ragged import blocks, group_of_rows, indptr_of, rows_of_groups
 from recx.core.similar import Similar
+from recx.core.stored_lists import concat
+from recx.core.system.threads import ahead, one_blas_thread
 from recx.core.types import Bools, Floats, Interactions, Ints, RankedLists, Requests
-from recx.parts.shared.top_k import OfItems, top_k
+from recx.parts.shared.top_k import CELLS, OfItems, top_k
 from recx.parts.shared.vectors import unit
 
 PairValue = Literal["one", "weight"]
@@ -126,4 +129,11 @@ class ClickedItems:
             table[~known[at]] = -np.inf
             return OfItems(table, self.items.astype(np.int64))
 
-        return top_k(score, history, requests, k, seen)
+        def best(piece: tuple[int, int]) -> RankedLists:
+            return top_k(score, history, requests[slice(*piece)], k, seen)
+
+        pieces = list(blocks(len(requests), max(1, CELLS // max(1, self.n_items))))
+        if len(pieces) == 1:
+            return top_k(score, history, requests, k, seen)
+        with one_blas_thread():  # the cores are shared by the pieces, not by the threads of each product
+            return concat(ahead(best, track(pieces, "blocks of requests")))

@@ -77,3 +77,26 @@ def test_lists_have_the_largest_products_and_users_without_vectors_none() -> Non
     dropped = clicked.lists(users, known, items, history, asking, 3, "drop")
     assert dropped.lengths.tolist() == [1, 3, 0]
     assert dropped.item.tolist() == [5, 3, 0, 2]
+
+
+def test_lists_and_their_scores_depend_neither_on_the_pieces_nor_on_the_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    n_users, n_items, k = 90, 40, 7
+    history = clicks(*([(int(item), 1.0)] for item in rng.permutation(n_users) % n_items), n_items=n_items)
+    clicked = ClickedItems.of(history)
+    users, items = (rng.integers(-4, 5, (n, 3)).astype(np.float32) for n in (n_users, n_items))
+    known = rng.random(n_users) < 0.8
+    asking = Requests(np.arange(n_users, dtype=np.int32), None)
+    table = users @ items.T
+    table[np.arange(n_users), history.item] = -np.inf
+    expected = np.argsort(-table, axis=1, kind="stable")[known, :k]
+    for rows, threads in ((n_users, 1), (8, 1), (8, 3), (1, 2)):
+        monkeypatch.setattr("recx.parts.shared.clicked_items.CELLS", rows * n_items)
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        found = clicked.lists(users, known, items, history, asking, k, "drop")
+        assert found.user.tolist() == list(range(n_users))
+        assert found.lengths.tolist() == (k * known).tolist()
+        assert np.array_equal(found.item.reshape(-1, k), expected)
+        assert np.array_equal(found.score.reshape(-1, k), np.take_along_axis(table[known], expected, axis=1))
